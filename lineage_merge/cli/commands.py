@@ -1,0 +1,298 @@
+"""The commands. Heavy imports (Spark, Gremlin) stand inside them, so that `--help` is quick."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage_merge import __version__
+from lineage_merge.cli.options import Settings, configured
+from lineage_merge.errors import ConfigError, IntermediateError, LineageMergeError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Besides `LineageMergeError.exit_code`: everything was done, but broken documents were left out.
+EXIT_REJECTED = 7
+
+_EXIT_CODES = """
+\b
+Exit codes: 0 done; 2 wrong configuration or usage; 3 a source cannot be read;
+4 node or edge files are wrong; 5 the graph cannot be reached or refuses;
+6 the embedded server does not start; 7 done, but broken documents were left
+out; 1 anything else.
+"""
+
+_json = click.option("--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts")
+_quiet = click.option("--quiet", "-q", is_flag=True, help="show no progress")
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=f"""
+\b
+Examples:
+  lineage-merge demo
+  lineage-merge run --config lineage_merge.yml
+  lineage-merge build --config lineage_merge.yml --out lineage --format jsonl
+{_EXIT_CODES}""",
+)
+@click.version_option(__version__, prog_name="lineage-merge")
+def main() -> None:
+    """Merge the lineage of Spark (from Spline) and dbt into one graph in Neptune or any Gremlin server."""
+
+
+@main.command(
+    epilog="""
+\b
+Examples:
+  lineage-merge demo
+  lineage-merge demo --json
+"""
+)
+@_json
+@_quiet
+def demo(as_json: bool, quiet: bool) -> None:
+    """Merge the sample pipeline into an embedded graph and show the way through it.
+
+    Two Spark applications and a dbt project (TICKIT), from sample_data/. Needs no server:
+    the first start fetches the Gremlin Server's jars and keeps them.
+    """
+    from lineage_merge import config, pipeline, sample
+    from lineage_merge.cli.printing import print_way
+    from lineage_merge.load.connection import connect
+    from lineage_merge.query.way import way
+    from lineage_merge.spark import session
+
+    with _reported(), _progress(quiet or as_json) as say:
+        settings = config.load(sample.config_file(), environ={})
+        with pipeline.endpoint(settings, say) as target, session(settings.spark, say) as spark:
+            built = pipeline.build(spark, settings, say)
+            loaded = pipeline.load_graph(built.nodes, built.edges, target, say)
+            say("asking for the way")
+            with connect(target) as g:
+                found = way(g, *sample.way_ends(settings.environment))
+    if as_json:
+        hops = [hop._asdict() for hop in found.hops]
+        _print_json({"report": built.report.as_json(), "written": _written(loaded), "way": hops})
+        return
+    console = _console()
+    _print_outcome(console, built.report, loaded)
+    console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
+    print_way(console, found)
+    console.print("\nThe graph is kept: `lineage-merge serve` opens it for a notebook or console.")
+
+
+@main.command(
+    epilog="""
+\b
+Examples:
+  lineage-merge run --config lineage_merge.yml
+  lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin
+  LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json
+"""
+)
+@configured
+@_json
+@_quiet
+def run(settings: Settings, as_json: bool, quiet: bool) -> None:
+    """Read the sources, merge them, and write the result into the graph."""
+    from lineage_merge import pipeline
+    from lineage_merge.spark import session
+
+    with _reported(), _progress(quiet or as_json) as say:
+        config = settings.load()
+        with session(config.spark, say) as spark:
+            outcome = pipeline.run(spark, config, say)
+    if as_json:
+        _print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
+    else:
+        _print_outcome(_console(), outcome.report, outcome.loaded)
+    _exit_for(outcome.report)
+
+
+@main.command(
+    epilog="""
+\b
+Examples:
+  lineage-merge build --config lineage_merge.yml --out lineage
+  lineage-merge build -c lineage_merge.yml --out lineage --format jsonl
+"""
+)
+@configured
+@click.option(
+    "--out",
+    "folder",
+    required=True,
+    metavar="DIR",
+    help="where nodes/ and edges/ go, in place of what is there",
+)
+@click.option(
+    "--format", "file_format", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True
+)
+@_json
+@_quiet
+def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
+    """Read the sources and merge them into node and edge files only."""
+    from lineage_merge import pipeline
+    from lineage_merge.spark import session
+
+    with _reported(), _progress(quiet or as_json) as say:
+        config = settings.load()
+        with session(config.spark, say) as spark:
+            built = pipeline.build(spark, config, say)
+            say(f"writing {folder}")
+            pipeline.write_folder(built, folder, file_format)
+    if as_json:
+        _print_json({"report": built.report.as_json(), "out": folder})
+    else:
+        console = _console()
+        _print_outcome(console, built.report)
+        console.print(f"\n{folder}: nodes/, edges/ and report.json", soft_wrap=True)
+    _exit_for(built.report)
+
+
+@main.command(
+    epilog="""
+\b
+Examples:
+  lineage-merge load lineage --config lineage_merge.yml
+"""
+)
+@click.argument("folder", metavar="DIR")
+@configured
+@_json
+@_quiet
+def load(settings: Settings, folder: str, as_json: bool, quiet: bool) -> None:
+    """Write the node and edge files of DIR into the graph."""
+    from lineage_merge import pipeline
+    from lineage_merge.spark import session
+
+    with _reported(), _progress(quiet or as_json) as say:
+        config = settings.load()
+        with session(config.spark, say) as spark:
+            loaded = pipeline.load_folder(spark, config, folder, say)
+    if as_json:
+        _print_json({"written": _written(loaded)})
+    else:
+        _console().print(
+            f"written: {loaded.nodes} vertices and {loaded.edges} edges"
+            f" in {loaded.requests} requests, {loaded.seconds:.1f} s"
+        )
+
+
+@main.command(
+    epilog="""
+\b
+Examples:
+  lineage-merge validate lineage
+"""
+)
+@click.argument("folder", metavar="DIR")
+@_json
+@_quiet
+def validate(folder: str, as_json: bool, quiet: bool) -> None:
+    """Check the node and edge files of DIR against the JSON Schemas."""
+    from lineage_merge.config import SparkOptions
+    from lineage_merge.graph import files
+    from lineage_merge.spark import own_errors, session
+
+    with _reported(), _progress(quiet or as_json) as say, session(SparkOptions(), say) as spark, own_errors():
+        say(f"checking {folder}")
+        elements, flaws = files.flaws(spark, folder)
+    if as_json:
+        _print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})
+    else:
+        for flaw in flaws:
+            place = (
+                f"{flaw.kind}: {flaw.element}: {flaw.field}" if flaw.field else f"{flaw.kind}: {flaw.element}"
+            )
+            click.echo(f"{place}: {flaw.problem}")
+        click.echo(f"{elements} elements, {'no flaws' if not flaws else f'{len(flaws)} flaws'}")
+    if flaws:
+        sys.exit(IntermediateError.exit_code)
+
+
+@main.command(
+    epilog="""
+\b
+Examples:
+  lineage-merge serve
+  lineage-merge serve --port 8182 --graph-file lineage.json
+"""
+)
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8182, show_default=True, help="port to listen on"
+)
+@click.option(
+    "--graph-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="the graph, as GraphSON  [default: the one that demo, run and load use]",
+)
+def serve(port: int, graph_file: Path | None) -> None:
+    """Keep the embedded Gremlin Server running, for a notebook or a console.
+
+    The graph is that of `demo`, `run` and `load` with the endpoint `embedded`.
+    """
+    from lineage_merge.embedded.serving import serve as keep_serving
+    from lineage_merge.embedded.store import default_graph_file
+
+    with _reported():
+        keep_serving(graph_file or default_graph_file(), port, lambda line: click.echo(line))
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Our own errors as one line and an exit code, never a traceback."""
+    try:
+        yield
+    except LineageMergeError as error:
+        kind = "configuration" if isinstance(error, ConfigError) else "error"
+        message = error.message if isinstance(error, ConfigError) else f"{kind}: {error.message}"
+        click.echo(message, err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+
+
+def _progress(quiet: bool) -> Any:
+    from lineage_merge.cli.progress import progress
+
+    return progress(quiet=quiet)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    # In a file or a pipe nothing is cut to the width of a screen that is not there.
+    return console if console.is_terminal else Console(highlight=False, width=200)
+
+
+def _print_outcome(console: "Console", report: Any, loaded: Any = None) -> None:
+    from lineage_merge.cli.printing import print_report
+
+    print_report(console, report, loaded)
+
+
+def _print_json(outcome: dict[str, Any]) -> None:
+    click.echo(json.dumps(outcome, indent=2, ensure_ascii=False))
+
+
+def _written(loaded: Any) -> dict[str, Any]:
+    return {
+        "nodes": loaded.nodes,
+        "edges": loaded.edges,
+        "requests": loaded.requests,
+        "seconds": loaded.seconds,
+    }
+
+
+def _exit_for(report: Any) -> None:
+    if report.totals.get("rejected"):
+        sys.exit(EXIT_REJECTED)

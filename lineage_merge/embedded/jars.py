@@ -1,0 +1,225 @@
+"""The Gremlin Server's jars: fetched once with the Ivy that PySpark ships, then cached."""
+
+import fcntl
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from lineage_merge.embedded import trust
+from lineage_merge.errors import EmbeddedError
+
+GREMLIN_SERVER = "3.7.4"
+# Without a binding the server's own log would say nothing; 1.7 is the line that it is built with.
+SLF4J_SIMPLE = "1.7.36"
+
+Say = Callable[[str], None]
+
+_COMPLETE = "complete.json"
+_IVY_MODULE = f"""\
+<ivy-module version="2.0">
+  <info organisation="lineage-merge" module="embedded-gremlin-server"/>
+  <dependencies>
+    <dependency org="org.apache.tinkerpop" name="gremlin-server" rev="{GREMLIN_SERVER}" conf="default"/>
+    <dependency org="org.slf4j" name="slf4j-simple" rev="{SLF4J_SIMPLE}" conf="default"/>
+  </dependencies>
+</ivy-module>
+"""
+_IVY_SETTINGS = """\
+<ivysettings>
+  <settings defaultResolver="maven"/>
+  <resolvers><ibiblio name="maven" m2compatible="true"{root}/></resolvers>
+</ivysettings>
+"""
+_FOUND = re.compile(r"^\s*found \S+?#(\S+?);")
+_DOWNLOADED = re.compile(r"^\s*\[SUCCESSFUL \] \S+?#\S+?;(\S+?)!(\S+?)\.\w+(?:\(\w+\))? ")
+_CAUSE = re.compile(r"(?:Server access error|SERVER ERROR|Host \S+ not found|impossible to)[^\n]*")
+_MISSING = re.compile(r"module not found: (\S+)")
+_UNTRUSTED = "unable to find valid certification path"
+_USER_INFO = re.compile(r"//[^/@\s]+@")
+
+
+def cache_home() -> Path:
+    """``$LINEAGE_MERGE_CACHE``, or ``lineage-merge`` in the user's cache directory."""
+    if own := os.environ.get("LINEAGE_MERGE_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lineage-merge"
+
+
+def cached_jars(cache: Path) -> Path | None:
+    """The directory of a whole fetch, or None when there is none or a jar of it has gone."""
+    jars = cache / f"gremlin-server-{GREMLIN_SERVER}"
+    try:
+        sizes = json.loads((jars / _COMPLETE).read_text())
+        whole = all((jars / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError, AttributeError):
+        return None
+    return jars if whole else None
+
+
+def gremlin_jars(java: Path, say: Say) -> Path:
+    """The directory with the server's jars; fetches them when the cache has none.
+
+    `java` runs Ivy, `say` is told what is fetched and how far it is. Where from:
+    ``LINEAGE_MERGE_IVY_SETTINGS`` (an Ivy settings file), else the repository
+    ``LINEAGE_MERGE_MAVEN_REPOSITORY`` (a URL), else Maven Central. Raises `EmbeddedError`.
+    """
+    cache = cache_home()
+    if jars := cached_jars(cache):
+        return jars
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with _one_at_a_time(cache / "fetch.lock", say):
+            return cached_jars(cache) or _fetched(java, cache, say)
+    except OSError as error:
+        raise EmbeddedError(f"the cache {cache} cannot be used: {error.strerror or error}") from error
+
+
+@contextmanager
+def _one_at_a_time(lock: Path, say: Say) -> Iterator[None]:
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another process is fetching the Gremlin Server: waiting for it")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _fetched(java: Path, cache: Path, say: Say) -> Path:
+    ivy = _ivy_jar()
+    target = cache / f"gremlin-server-{GREMLIN_SERVER}"
+    # Ivy's own cache stays when a fetch fails, so that the next one goes on where it ended.
+    ivy_cache = cache / "ivy"
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work_name:
+        work = Path(work_name)
+        (work / "ivy.xml").write_text(_IVY_MODULE)
+        lib = work / "lib"
+        arguments = [
+            "-settings",
+            str(_settings(work)),
+            "-cache",
+            str(ivy_cache),
+            "-ivy",
+            str(work / "ivy.xml"),
+        ]
+        arguments += ["-confs", "default"]
+        arguments += ["-retrieve", f"{lib}/[artifact]-[revision](-[classifier]).[ext]"]
+        say(f"fetching Gremlin Server {GREMLIN_SERVER} and what it needs (30 MB, once) into {cache}")
+        options = proxy_options(urllib.request.getproxies())
+        code, output = _run_ivy([str(java), *options, "-jar", str(ivy), *arguments], say)
+        if code != 0 and _UNTRUSTED in output and (certificates := trust.trusted_by_python()):
+            say("Java does not know the repository's certificate: trying those that Python trusts")
+            store = work / "trust.jks"
+            store.write_bytes(trust.java_key_store(certificates))
+            options += [
+                f"-Djavax.net.ssl.trustStore={store}",
+                f"-Djavax.net.ssl.trustStorePassword={trust.PASSWORD}",
+            ]
+            code, output = _run_ivy([str(java), *options, "-jar", str(ivy), *arguments], say)
+        if code != 0:
+            raise EmbeddedError(
+                f"Gremlin Server {GREMLIN_SERVER} could not be fetched: {ivy_failure(output)}"
+            )
+        sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
+        (lib / _COMPLETE).write_text(json.dumps(sizes, indent=0))
+        shutil.rmtree(target, ignore_errors=True)  # a fetch of which something has gone
+        lib.rename(target)
+    shutil.rmtree(ivy_cache, ignore_errors=True)
+    say(f"fetched {len(sizes)} jars")
+    return target
+
+
+def _settings(work: Path) -> Path:
+    if own := os.environ.get("LINEAGE_MERGE_IVY_SETTINGS"):
+        if not Path(own).is_file():
+            raise EmbeddedError(f"LINEAGE_MERGE_IVY_SETTINGS names no file: {own}")
+        return Path(own).absolute()
+    # Ivy's own default for such a resolver is Maven Central.
+    root = os.environ.get("LINEAGE_MERGE_MAVEN_REPOSITORY")
+    settings = work / "settings.xml"
+    attribute = f" root={quoteattr(root.rstrip('/') + '/')}" if root else ""
+    settings.write_text(_IVY_SETTINGS.format(root=attribute))
+    return settings
+
+
+def _ivy_jar() -> Path:
+    homes = []
+    spec = importlib.util.find_spec("pyspark")
+    if spec and spec.submodule_search_locations:
+        homes.append(Path(spec.submodule_search_locations[0]))
+    if spark_home := os.environ.get("SPARK_HOME"):
+        homes.append(Path(spark_home))
+    for home in homes:
+        for jar in sorted((home / "jars").glob("ivy-*.jar"), reverse=True):
+            return jar
+    raise EmbeddedError(
+        "PySpark is not installed, and its Ivy is what fetches the Gremlin Server: "
+        "run pip install 'lineage-merge[local]'"
+    )
+
+
+def _run_ivy(command: list[str], say: Say) -> tuple[int, str]:
+    lines: list[str] = []
+    needed = done = 0
+    with subprocess.Popen(  # noqa: S603 - the Java that was chosen and PySpark's jar
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+        for line in process.stdout:
+            lines.append(line)
+            if found := _FOUND.match(line):
+                needed += 1
+                say(f"looking up what it needs: {needed}, {found[1]}")
+            elif jar := _DOWNLOADED.match(line):
+                done += 1
+                # A module may have several jars (one a platform), so there can be a few more.
+                say(f"jar {done} of {max(needed, done)}: {jar[2]} {jar[1]}")
+    return process.returncode, "".join(lines)
+
+
+def proxy_options(proxies: Mapping[str, str]) -> list[str]:
+    """The proxies of the environment as Java properties: Java reads none of the variables.
+
+    `proxies` is what `urllib.request.getproxies` gives. A user name in a proxy's URL is left out.
+    """
+    options = []
+    for scheme in ("http", "https"):
+        if not (address := proxies.get(scheme)):
+            continue
+        parts = urlsplit(address if "//" in address else f"//{address}")
+        if parts.hostname:
+            options.append(f"-D{scheme}.proxyHost={parts.hostname}")
+            options.append(f"-D{scheme}.proxyPort={parts.port or (443 if parts.scheme == 'https' else 80)}")
+    if options and (without := proxies.get("no")):
+        hosts = [host.strip() for host in without.split(",") if host.strip()]
+        options.append("-Dhttp.nonProxyHosts=" + "|".join(f"*{h}" if h.startswith(".") else h for h in hosts))
+    return options
+
+
+def ivy_failure(output: str) -> str:
+    """Why Ivy gave up, in one line and without a user's name or password in a URL."""
+    cause = _CAUSE.search(output)
+    missing = _MISSING.search(output)
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if cause:
+        text = cause[0]
+    elif missing:
+        text = f"the repository has no {missing[1].replace('#', ':').replace(';', ':')}"
+    else:
+        text = lines[-1] if lines else "Ivy said nothing"
+    return _USER_INFO.sub("//", text.strip())

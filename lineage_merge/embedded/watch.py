@@ -1,0 +1,49 @@
+"""Run a command for as long as its parent lives; started as a script, with no other import.
+
+    python watch.py PARENT_PID DIRECTORY COMMAND...
+
+Ends the command on SIGTERM and when the parent is gone, however it went: a killed
+parent cannot clean up after itself, so the command's DIRECTORY is then removed too.
+Exits with the command's code.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+_LOOK_SECONDS = 0.25
+_GRACE_SECONDS = 5
+
+
+def main(parent: int, directory: str, command: list[str]) -> int:
+    stopped = False
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as child:  # noqa: S603 - what the caller gave
+        # The parent's id, not a pipe from it: a fork of the parent would keep a pipe open.
+        while not stopped and os.getppid() == parent:
+            try:
+                return child.wait(_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue
+        child.terminate()
+        try:
+            child.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    if os.getppid() != parent:
+        shutil.rmtree(directory, ignore_errors=True)
+    return child.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))

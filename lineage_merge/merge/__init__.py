@@ -1,0 +1,1 @@
+"""Joining the sources: names made canonical, aliases followed, duplicates put together."""

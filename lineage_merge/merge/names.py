@@ -1,0 +1,91 @@
+"""Which dataset a reference means: the one place where identities are decided. Pure.
+
+It runs on Spark's workers, so it holds nothing but settings and pickles well.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lineage_merge import naming
+from lineage_merge.config import Config
+from lineage_merge.errors import NamingError
+from lineage_merge.merge import rules
+from lineage_merge.model import DatasetName, Reference, dataset_id
+
+
+class Identity(NamedTuple):
+    """What a reference turned out to be.
+
+    `name` None: it names no dataset, and `problem` says why. `rule` is the rule that joined
+    it, "" where its own name is its identity; `alias` is then the name it had.
+    `problem` beside a name: the dataset is known by its own name, but what it stands for is not.
+    """
+
+    name: DatasetName | None
+    short_name: str = ""
+    label: str = ""
+    stored_as_files: bool = False
+    rule: str = ""
+    alias: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The rules and defaults of one configuration."""
+
+    environment: str
+    rules: rules.Rules
+
+    def identity(self, ref: Reference) -> Identity:
+        """The identity behind a reference; never raises."""
+        try:
+            return self._identity(ref)
+        except NamingError as error:
+            return Identity(None, problem=error.message)
+
+    def identify(self, ref: Reference) -> str:
+        """The id of the dataset, or the reference's own text where it names none."""
+        name = self.identity(ref).name
+        return dataset_id(self.environment, name) if name else f"?{ref.namespace}|{ref.name}"
+
+    def _identity(self, ref: Reference) -> Identity:
+        defaults = self.rules.defaults
+        if ref.namespace:
+            return _as_identity(naming.name_dataset(ref.namespace, ref.name, defaults))
+        match = self.rules.match(ref)
+        if match and match.dataset:
+            joined = _as_identity(naming.name_dataset(*match.dataset, defaults))
+            return joined._replace(rule=match.rule, alias=_own_name(ref.name))
+        named = naming.name_uri(ref.name, defaults)
+        problem = match.problem if match else ""
+        if not problem and named.generated:
+            problem = (
+                "a generated path: if it stands for a table, such as one that Spark's Redshift connector"
+                " loads, add a rule with the application's name"
+            )
+        return _as_identity(named)._replace(problem=problem)
+
+
+def path_of(name: DatasetName) -> str:
+    """The path of a dataset that is kept in files: ``s3://tickit-lake/sales_dl``, ``/data/x``."""
+    if name.namespace == "file":
+        return name.name
+    return f"{name.namespace.rstrip('/')}/{name.name.lstrip('/')}"
+
+
+def from_config(config: Config) -> Names:
+    """The names of a configuration."""
+    return Names(config.environment, rules.from_config(config))
+
+
+def _as_identity(named: naming.Named) -> Identity:
+    return Identity(named.name, named.short_name, named.label, named.stored_as_files)
+
+
+def _own_name(uri: str) -> str:
+    """A location's own name, without what was generated: two runs must not give two aliases."""
+    try:
+        return "|".join(naming.name_uri(uri).name)
+    except NamingError:
+        return naming.redact(uri)

@@ -1,0 +1,126 @@
+"""Rules that say which dataset a temporary location stands for.
+
+They look at the raw URI, before anything of it is folded away: the configuration's rules
+first, in their order, then the built-in one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+
+from lineage_merge import naming
+from lineage_merge.config import Config, Rule, split_dataset
+from lineage_merge.model import DatasetName, Reference
+
+REDSHIFT_TEMPORARY = "redshift-temporary-directory"
+
+_GENERATED = re.compile(
+    r"^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$", re.IGNORECASE
+)
+# Other generated ids: long, of letters and digits mixed, so neither a date nor a word.
+_MIXED = re.compile(r"^(?=(?:[^0-9]*[0-9]){4})(?=[^A-Za-z]*[A-Za-z])[0-9A-Za-z_-]{16,}$")
+_DATE_LIKE = re.compile(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d")
+_TABLE = re.compile(r"^[A-Za-z_][\w$-]*(?:\.[A-Za-z_][\w$-]*){0,2}$")
+# Folders that people put such files in: the agent then does not see the table's name.
+_FOLDER = re.compile(r"te?mp|temp[_-]?dir|temporary|staging|stage|unload|scratch|.*redshift.*", re.IGNORECASE)
+# What Spark and Redshift put below the directory of one load.
+_BELOW = ("part-", "_temporary", "_SUCCESS", "manifest", "attempt_")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A rule's answer: the dataset, or why it could not be told."""
+
+    rule: str
+    dataset: DatasetName | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The configured rules and what the built-in one needs to know."""
+
+    configured: tuple[Rule, ...] = ()
+    warehouses: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    def match(self, ref: Reference) -> Match | None:
+        """The first rule that knows the location; None where none does."""
+        for rule in self.configured:
+            groups = _groups(rule, ref)
+            if groups is not None:
+                named = split_dataset(rule.dataset.format(**groups))
+                return Match(rule.name, named)
+        return self._redshift_temporary(ref.name)
+
+    def _redshift_temporary(self, uri: str) -> Match | None:
+        table = _table_of_temporary(uri)
+        if not table:
+            return None
+        if len(self.warehouses) != 1:
+            how_many = "several Redshift namespaces" if self.warehouses else "no Redshift namespace"
+            problem = (
+                f"a temporary directory of Redshift's table {table}, but the configuration has {how_many}:"
+                " add a rule"
+            )
+            return Match(REDSHIFT_TEMPORARY, None, problem)
+        warehouse = self.warehouses[0]
+        named = naming.name_dataset(warehouse, table, self.defaults).name
+        if named.name.count(".") != 2:
+            problem = (
+                f"a temporary directory of Redshift's table {table}, but merge.defaults says no database"
+                f" and schema for {warehouse}"
+            )
+            return Match(REDSHIFT_TEMPORARY, None, problem)
+        return Match(REDSHIFT_TEMPORARY, named)
+
+
+def from_config(config: Config) -> Rules:
+    """The rules of a configuration."""
+    namespaces = {project.namespace for project in config.dbt} | set(config.merge.defaults)
+    warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
+    return Rules(config.merge.rules, warehouses, config.merge.defaults)
+
+
+def is_generated(segment: str) -> bool:
+    """Whether a path segment is an id that a machine made up, not a date and not a word."""
+    if _GENERATED.match(segment):
+        return True
+    return bool(_MIXED.match(segment)) and not _DATE_LIKE.search(segment)
+
+
+def _table_of_temporary(uri: str) -> str:
+    """``public.sales`` of ``s3://.../redshift/public.sales/0f7d3c1e-...``; "" for other paths."""
+    scheme, _, path = uri.partition("://")
+    if scheme.lower() not in ("s3", "s3a", "s3n") or "redshift" not in path.lower():
+        return ""
+    segments = [segment for segment in path.split("/")[1:] if segment]
+    while segments and segments[-1].startswith(_BELOW):
+        segments.pop()
+    if len(segments) < 2 or not is_generated(segments[-1]):
+        return ""
+    table = segments[-2]
+    return table if _TABLE.match(table) and not _FOLDER.fullmatch(table) else ""
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def _groups(rule: Rule, ref: Reference) -> Mapping[str, str] | None:
+    """The named groups of a rule that fits a location; None where it does not."""
+    if rule.application and not fnmatchcase(ref.application, rule.application):
+        return None
+    if not rule.match:
+        # By the application alone: only what it leaves at a generated path, not all it touches.
+        return {} if _ends_generated(ref.name) else None
+    found = _pattern(rule.match).search(ref.name)
+    return {name: text or "" for name, text in found.groupdict().items()} if found else None
+
+
+def _ends_generated(uri: str) -> bool:
+    segments: Iterable[str] = [segment for segment in uri.split("/") if segment]
+    return any(is_generated(segment) for segment in list(segments)[-2:])

@@ -1,0 +1,21 @@
+"""What sources write, as OpenLineage names: a namespace and a name.
+
+Each platform has a file; `registry.PLATFORMS` lists them. Names follow OpenLineage's
+naming conventions (https://openlineage.io/docs/spec/naming).
+"""
+
+from lineage_merge.naming.jdbc import split_jdbc
+from lineage_merge.naming.named import Named
+from lineage_merge.naming.redaction import redact
+from lineage_merge.naming.registry import PLATFORMS
+from lineage_merge.naming.resolve import canonical_namespace, name_dataset, name_uri
+
+__all__ = [
+    "PLATFORMS",
+    "Named",
+    "canonical_namespace",
+    "name_dataset",
+    "name_uri",
+    "redact",
+    "split_jdbc",
+]

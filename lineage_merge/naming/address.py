@@ -1,0 +1,119 @@
+"""URIs and namespaces taken apart, without the credentials in them."""
+
+import re
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from lineage_merge.errors import NamingError
+
+# One letter is a Windows drive, not a scheme.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]+):")
+_AUTHORITY_END = re.compile(r"[/?#;]")
+_PORT = re.compile(r":\d*\Z")
+_QUERY = re.compile(r"\?[A-Za-z][\w.-]*=")
+_PARAMETERS = re.compile(r"[?;][A-Za-z][\w.-]*=")
+# What java.net.URI would have encoded: text that holds one of these was never encoded.
+_NOT_IN_A_URI = re.compile(r"[\x00-\x20\"<>{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
+
+# Where the text before "@" is a container and not a user.
+CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+
+
+class Address(NamedTuple):
+    """``s3a://bucket/key`` is ``("s3a", "bucket", "/key", ...)``; ``kafka:topic`` has no authority.
+
+    `authority` is None without ``//``, and never holds a user or a password. A namespace
+    without a colon (``file``, ``bigquery``) is all scheme.
+    """
+
+    scheme: str
+    authority: str | None
+    rest: str
+    text: str
+
+
+def parse(text: str) -> Address:
+    """Take a URI or a namespace apart. A path has an empty scheme."""
+    match = _SCHEME.match(text)
+    if match is None:
+        return Address("", None, text, text)
+    scheme = match[1].lower()
+    rest = text[match.end() :]
+    if not rest.startswith("//"):
+        return Address(scheme, None, rest, text)
+    authority, tail = split_authority(rest[2:], keeps_user=scheme in CONTAINER_SCHEMES)
+    return Address(scheme, authority, tail, text)
+
+
+def parse_namespace(namespace: str) -> Address:
+    """As `parse`; a namespace with no colon is its own scheme."""
+    text = trimmed(namespace.lstrip())
+    if not text:
+        raise NamingError("a dataset with an empty namespace")
+    if ":" not in text and not text.startswith("/"):
+        return Address(text.lower(), None, "", text)
+    return parse(text)
+
+
+def trimmed(text: str) -> str:
+    """Without slashes and spaces at the end."""
+    end = len(text)
+    while end and (text[end - 1] == "/" or text[end - 1].isspace()):
+        end -= 1
+    return text[:end]
+
+
+def split_authority(text: str, *, keeps_user: bool = False) -> tuple[str, str]:
+    """Split what follows ``//`` into the authority, freed of credentials, and the rest."""
+    match = _AUTHORITY_END.search(text)
+    end = match.start() if match else len(text)
+    if "@" not in text[:end] and ":" in text[:end] and not _PORT.search(text[:end]) and "@" in text[end:]:
+        # s3a://KEY:SECRET/WITH/SLASHES@bucket: not a legal URI, yet Hadoop users wrote it.
+        start = text.rindex("@") + 1
+        match = _AUTHORITY_END.search(text, start)
+        end = match.start() if match else len(text)
+    user, at, host = text[:end].rpartition("@")
+    if at and keeps_user:
+        return f"{user.partition(':')[0]}@{host}".strip(), text[end:]
+    return host.strip(), text[end:]
+
+
+def without_query(text: str) -> str:
+    """Cut ``?versionId=...`` off a path; a lone ``?`` is a glob and stays."""
+    match = _QUERY.search(text)
+    return text[: match.start()] if match else text
+
+
+def without_parameters(text: str) -> str:
+    """Cut ``?a=b`` or ``;a=b`` off."""
+    match = _PARAMETERS.search(text)
+    return text[: match.start()] if match else text
+
+
+def decoded(path: str) -> str:
+    """Undo percent-encoding, once, where the text can be an encoded URI.
+
+    A catalog's location and Spark 3.4's file paths reach Spline as java.net.URI text
+    (``my%20dir``), a path from Hadoop's `Path` as it is (``my dir``): both are one
+    directory. OpenLineage decodes too.
+    """
+    if "%" not in path or _NOT_IN_A_URI.search(path):
+        return path
+    try:
+        return unquote(path, errors="strict")
+    except UnicodeDecodeError:
+        return path
+
+
+def canonical_hosts(authority: str, port: int | None) -> str:
+    """Lower-case hosts, each with a port: ``DB1,db2:5433`` is ``db1:5432,db2:5433``."""
+    hosts = (host.strip().lower() for host in authority.split(","))
+    return ",".join(_with_port(host, port) for host in hosts if host)
+
+
+def _with_port(host: str, port: int | None) -> str:
+    bare = host.rstrip(":") if not host.endswith("::") else host
+    name_end = bare.rfind("]") + 1  # an IPv6 address has colons of its own
+    if port is None or ":" in bare[name_end:]:
+        return bare
+    return f"{bare}:{port}"

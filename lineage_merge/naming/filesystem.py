@@ -1,0 +1,77 @@
+"""File systems and object stores: a dataset is a folded path."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lineage_merge.errors import NamingError
+from lineage_merge.model import DatasetName
+from lineage_merge.naming.address import Address, decoded, trimmed, without_query
+from lineage_merge.naming.folding import fold
+from lineage_merge.naming.identifiers import split_name
+from lineage_merge.naming.named import Defaults, Located, Named
+from lineage_merge.naming.redaction import redact
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSystem:
+    """A platform of paths.
+
+    `schemes` gives each scheme its canonical one. An object store has keys, without a
+    leading slash, and always a bucket; a file system has absolute paths. The root of
+    both is ``/``, as OpenLineage has it.
+    """
+
+    schemes: Mapping[str, str] = field(default_factory=dict)
+    object_store: bool = False
+
+    def claims(self, address: Address) -> bool:
+        return address.scheme in self.schemes
+
+    def authority(self, authority: str) -> str:
+        """The one spelling of a bucket or a host; a platform with several overrides this."""
+        return authority
+
+    def _root(self, address: Address) -> str:
+        scheme = self.schemes.get(address.scheme, address.scheme)
+        authority = self.authority(address.authority or "")
+        return f"{scheme}://{authority}" if authority else scheme
+
+    def canonical_namespace(self, address: Address) -> str:
+        """A namespace with a path is the location of a catalog's warehouse, and keeps it."""
+        path = trimmed(without_query(address.rest)).lstrip("/")
+        root = self._root(address)
+        if not path:
+            return root
+        return f"{root}/{path}" if "://" in root else f"{root}:/{path}"
+
+    def locate(self, address: Address) -> Located:
+        if self.object_store and not address.authority:
+            raise NamingError(f"{redact(address.text)}: names no bucket")
+        return Located(self._root(address), decoded(without_query(address.rest)))
+
+    def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
+        if _holds_a_path(namespace):
+            return _table_below_a_warehouse(namespace, name)
+        folded = fold(name)
+        path = "/".join(folded.segments)
+        root_name = namespace.partition("://")[2] or "/"
+        return Named(
+            name=DatasetName(namespace, (path if self.object_store else f"/{path}") or "/"),
+            label="file",
+            stored_as_files=True,
+            short_name=folded.segments[-1] if folded.segments else root_name,
+            generated=folded.generated,
+        )
+
+
+def _holds_a_path(namespace: str) -> bool:
+    _, colon, rest = namespace.partition(":")
+    return bool(colon) and "/" in rest.removeprefix("//")
+
+
+def _table_below_a_warehouse(namespace: str, name: str) -> Named:
+    """OpenLineage names a catalog without a server by its warehouse: ``file:/warehouse``, ``db.table``."""
+    table = split_name(name)[-1].value
+    if not table:
+        raise NamingError(f"{redact(namespace)}: a name without a table")
+    return Named(DatasetName(namespace, name), label="table", stored_as_files=True, short_name=table)

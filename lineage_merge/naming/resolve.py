@@ -1,0 +1,59 @@
+"""From what a source writes to a dataset's name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lineage_merge.errors import NamingError
+from lineage_merge.naming.address import Address, parse, parse_namespace
+from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc
+from lineage_merge.naming.named import JdbcPlatform, Named, Platform
+from lineage_merge.naming.registry import PLATFORMS
+
+_NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
+_JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
+
+
+def name_uri(uri: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
+    """Name the dataset of a raw URI, as Spline records it.
+
+    `defaults` maps a canonical namespace to ``database.schema`` or ``database``, which
+    completes shorter names there. Raises `NamingError` when the URI names no dataset: its
+    form is unknown, it is a query, or its table was lost. The message holds no secret.
+    """
+    text = uri.strip()
+    if not text:
+        raise NamingError("an empty address")
+    if is_jdbc(text):
+        url, table = split_jdbc(text)
+        connection = parse_connection(url)
+        jdbc = next(platform for platform in _JDBC_PLATFORMS if platform.claims_jdbc(connection))
+        located = jdbc.locate_jdbc(connection, table)
+        return jdbc.identify(located.namespace, located.name, defaults)
+    address = parse(text)
+    platform = _platform(address)
+    located = platform.locate(address)
+    return platform.identify(located.namespace, located.name, defaults)
+
+
+def name_dataset(namespace: str, name: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
+    """Name a dataset that somebody has named in OpenLineage's terms already (dbt, a rule).
+
+    Both parts become canonical: ``s3a://b`` and ``x/part-00000`` are ``s3://b`` and ``x``.
+    Raises `NamingError` for an empty namespace, or a name without a table.
+    """
+    address = parse_namespace(namespace)
+    platform = _platform(address)
+    return platform.identify(platform.canonical_namespace(address), name, defaults)
+
+
+def canonical_namespace(namespace: str) -> str:
+    """The one spelling of a namespace; ``redshift://wh.us-east-1`` gets its port.
+
+    Raises `NamingError` for an empty one.
+    """
+    address = parse_namespace(namespace)
+    return _platform(address).canonical_namespace(address)
+
+
+def _platform(address: Address) -> Platform:
+    return next(platform for platform in PLATFORMS if platform.claims(address))

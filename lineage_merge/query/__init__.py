@@ -1,0 +1,1 @@
+"""Questions to the graph, answered once, printed by whoever asks."""

@@ -1,0 +1,176 @@
+"""Elements as rows: the one shape in which every source hands its elements to the merge.
+
+Here references become ids: each worker names what it translated (`lineage_merge.merge.names`),
+so that the merge joins and groups by id alone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from lineage_merge.merge.names import Identity, Names, path_of
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Count,
+    Dataset,
+    Element,
+    Feeds,
+    Job,
+    JobKey,
+    Problem,
+    Reference,
+    Writes,
+    dataset_id,
+)
+from lineage_merge.naming import redact
+
+# One row an element; what a kind does not use is null. By kind:
+#   dataset   target, label, authority, properties, sets: what somebody says of a dataset
+#   job       job, at, properties
+#   feeds     source, target, job, properties, sets
+#   writes    target, job
+#   alias     source is another identity of target, known by rule; sets: how vertices show it
+#   joined    target was found by rule
+#   problem   rule is its kind; document, field, message
+#   count     rule is what was counted, at how many
+#   plan      a source's own book-keeping, dropped before the merge
+RECORD_DDL = (
+    "kind string, source string, target string, job_type string, job_name string,"
+    " label string, authority int, at bigint, rule string,"
+    " properties map<string,string>, sets map<string,array<string>>,"
+    " document string, field string, message string"
+)
+
+Record = tuple[Any, ...]
+
+
+def row(
+    kind: str,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    job: JobKey | None = None,
+    label: str | None = None,
+    authority: int | None = None,
+    at: int | None = None,
+    rule: str | None = None,
+    properties: Mapping[str, Any] | None = None,
+    sets: Mapping[str, Iterable[str]] | None = None,
+    problem: tuple[str, str, str] | None = None,
+) -> Record:
+    """A row of `RECORD_DDL` from its parts."""
+    return (
+        kind,
+        source,
+        target,
+        *(job or (None, None)),
+        label,
+        None if authority is None else int(authority),  # Spark takes plain numbers only
+        at,
+        rule,
+        {name: str(value) for name, value in (properties or {}).items()},
+        {name: list(values) for name, values in (sets or {}).items()},
+        *(problem or (None, None, None)),
+    )
+
+
+def records(elements: Iterable[Element], names: Names) -> Iterator[Record]:
+    """Elements as rows, and with the first mention of each dataset what its name tells.
+
+    A dataset that cannot be named becomes a problem; what hangs on it is left out.
+    """
+    book = _Book(names)
+    for element in elements:
+        yield from book.rows(element)
+
+
+class _Book:
+    """The references met so far, each named once."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._identities: dict[Reference, Identity] = {}
+        self._news: list[Record] = []
+
+    def rows(self, element: Element) -> Iterator[Record]:
+        made = self._row(element)
+        yield from self._news
+        self._news.clear()
+        if made is not None:
+            yield made
+
+    def _row(self, element: Element) -> Record | None:
+        match element:
+            case Dataset(ref, authority, label, properties, sets):
+                target = self._id(ref)
+                identity = self._identities[ref]
+                # A format belongs to files: a warehouse's table has none, and that of a
+                # temporary file is not the table's.
+                if identity.rule or not identity.stored_as_files:
+                    properties = {name: value for name, value in properties.items() if name != "format"}
+                if not target:
+                    return None
+                return row(
+                    "dataset",
+                    target=target,
+                    label=label,
+                    authority=authority,
+                    properties=properties,
+                    sets=sets,
+                )
+            case Feeds(job, source_ref, target_ref, properties, sets):
+                source, target = self._id(source_ref), self._id(target_ref)
+                return (
+                    row("feeds", source=source, target=target, job=job, properties=properties, sets=sets)
+                    if source and target
+                    else None
+                )
+            case Writes(job, ref):
+                target = self._id(ref)
+                return row("writes", target=target, job=job) if target else None
+            case Alias(ref, of, rule):
+                source, target = self._id(ref), self._id(of)
+                if not source or not target or source == target:
+                    return None
+                shown = f"{'|'.join(self._identities[ref].name or ())} ({rule})"
+                return row("alias", source=source, target=target, rule=rule, sets={"aliases": [shown]})
+            case Job(key, at, properties):
+                return row("job", job=key, at=at, properties=properties)
+            case Count(what, number):
+                return row("count", rule=what, at=number)
+            case Problem(kind, document, field, message):
+                return row("problem", rule=kind, problem=(document, field, message))
+
+    def _id(self, ref: Reference) -> str | None:
+        known = self._identities.get(ref)
+        if known is None:
+            known = self._identities[ref] = self._names.identity(ref)
+            self._news.extend(self._introduce(ref, known))
+        return dataset_id(self._names.environment, known.name) if known.name else None
+
+    def _introduce(self, ref: Reference, identity: Identity) -> Iterator[Record]:
+        """What the platform says of a dataset, the rule that found it, and what is wrong with it."""
+        if identity.problem:
+            place = redact(f"{ref.namespace}|{ref.name}" if ref.namespace else ref.name)
+            yield row("problem", rule="not-joined", problem=(place, "", identity.problem))
+        if identity.name is None:
+            return
+        target = dataset_id(self._names.environment, identity.name)
+        properties = {
+            "name": identity.short_name,
+            "namespace": identity.name.namespace,
+            "qualified_name": identity.name.name,
+        }
+        if identity.stored_as_files:
+            properties["location"] = path_of(identity.name)
+        sets = {"aliases": [f"{identity.alias} ({identity.rule})"]} if identity.rule else {}
+        yield row(
+            "dataset",
+            target=target,
+            label=identity.label,
+            authority=Authority.PLATFORM,
+            properties=properties,
+            sets=sets,
+        )
+        if identity.rule:
+            yield row("joined", target=target, rule=identity.rule)

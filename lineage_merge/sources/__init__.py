@@ -1,0 +1,37 @@
+"""Where lineage comes from: one folder a source, registered here.
+
+A source is a function that takes a Spark session and its part of the configuration and
+returns rows of `lineage_merge.records.RECORD_DDL`: elements of `lineage_merge.model`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge.config import Config
+from lineage_merge.merge.names import Names
+from lineage_merge.sources.dbt.read import read_dbt
+from lineage_merge.sources.spline.read import read_spline
+
+Reader = Callable[[SparkSession, Config, Names], DataFrame]
+
+
+class Source(NamedTuple):
+    """A source: what a person calls it, whether a configuration has it, and its reader."""
+
+    name: str
+    is_configured: Callable[[Config], bool]
+    read: Reader
+
+
+# A new source is one folder and one line here.
+SOURCES: tuple[Source, ...] = (
+    Source("Spline", lambda config: config.spline is not None, read_spline),
+    Source("dbt", lambda config: bool(config.dbt), read_dbt),
+)
+
+
+def configured(config: Config) -> Iterator[Source]:
+    """The sources that a configuration names."""
+    return (source for source in SOURCES if source.is_configured(config))

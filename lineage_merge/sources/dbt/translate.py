@@ -1,0 +1,157 @@
+"""Turns a dbt manifest into datasets, jobs, and what feeds what.
+
+What dbt leaves nothing of in the warehouse (ephemeral models; metrics, semantic models
+and saved queries before an exposure; functions) is folded: who reads it reads the
+datasets behind it, and `via` names what lies between.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from lineage_merge.model import (
+    Authority,
+    Dataset,
+    DatasetLabel,
+    Element,
+    Feeds,
+    Job,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+    Writes,
+)
+from lineage_merge.sources.dbt.manifest import Manifest, Node
+
+_VIEWS = frozenset({"view", "materialized_view", "materializedview"})
+# A quoted part of a name, or one of several that stand in one field.
+_QUOTED = re.compile(r"""(?:^|(?<=\.))(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|\[((?:[^\]]|\]\])+)\])(?=\.|$)""")
+
+
+def translate(manifest: Manifest, namespace: str, location: str) -> Iterator[Element]:
+    """What the manifest says, as elements of `lineage_merge.model`.
+
+    `namespace` is that of the warehouse, since a manifest names no host; `location` names
+    the manifest in problems.
+    """
+    references = {
+        unique_id: _reference(manifest, node, namespace)
+        for unique_id, node in manifest.nodes.items()
+        if not node.folded
+    }
+    for unique_id, node in manifest.nodes.items():
+        yield from _unknown_parents(manifest, node, location)
+        if node.folded:
+            continue
+        target = references[unique_id]
+        job = JobKey("dbt", unique_id)
+        yield _dataset(node, target)
+        if node.kind in ("model", "seed", "snapshot") and not node.built_elsewhere:
+            yield _job(manifest, node, job)
+            yield Writes(job, target)
+        flows = {(references[parent], via) for parent, via in _behind(manifest.nodes, node)}
+        for source, via in sorted(flows):
+            yield Feeds(job, source, target, sets={"via": via} if via else {})
+
+
+def _reference(manifest: Manifest, node: Node, namespace: str) -> Reference:
+    if node.kind == "exposure":
+        return Reference(f"dbt://{manifest.project or node.package_name}", node.name)
+    parts = (_QUOTED.sub(_unquoted, part) for part in (node.database, node.schema, node.identifier))
+    return Reference(namespace, ".".join(part for part in parts if part))
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    quote = match[0][-1]
+    return match[0][1:-1].replace(quote * 2, quote)
+
+
+def _dataset(node: Node, ref: Reference) -> Dataset:
+    reads_only = node.kind == "source" or node.built_elsewhere
+    return Dataset(
+        ref,
+        Authority.READER if reads_only else Authority.BUILDER,
+        _label(node),
+        properties={"description": node.description} if node.description.strip() else {},
+        sets={"tags": node.tags} if node.tags else {},
+    )
+
+
+def _label(node: Node) -> DatasetLabel:
+    if node.kind in ("seed", "snapshot", "exposure"):
+        return node.kind
+    # A model of another project comes without its materialization: dbt's default stands there.
+    if node.kind == "model" and node.materialized in _VIEWS and not node.built_elsewhere:
+        return "view"
+    return "table"
+
+
+def _job(manifest: Manifest, node: Node, key: JobKey) -> Job:
+    properties: dict[str, Scalar] = {
+        "framework": f"dbt {manifest.dbt_version}".rstrip(),
+        "project": manifest.project or node.package_name,
+        "last_run_id": manifest.invocation_id,
+        "last_run_at": manifest.generated_at,
+    }
+    known = {name: value for name, value in properties.items() if value}
+    return Job(key, at=manifest.generated_at, properties=known)
+
+
+def _unknown_parents(manifest: Manifest, node: Node, location: str) -> Iterator[Problem]:
+    for parent in node.parents:
+        if parent not in manifest.nodes:
+            why = manifest.left_out.get(parent, "is not in the manifest")
+            message = f"{node.unique_id} depends on {parent}, which {why}"
+            yield Problem("not-joined", f"{location}: {node.unique_id}", node.parents_at, message)
+
+
+def _behind(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each dataset that `target` reads, with the names of the folded nodes between them.
+
+    The names stand in the order that the data flows. Of several ways between the same two,
+    those through folded nodes come as one; trying each way apart would take for ever where
+    ephemeral models fan out and in again and again.
+    """
+    known = [parent for parent in target.parents if parent in nodes]
+    for parent in known:
+        if not nodes[parent].folded:
+            yield parent, ()
+    order = _folded_behind(nodes, [parent for parent in known if nodes[parent].folded])
+    readers: dict[str, list[str]] = {}
+    for unique_id in order:
+        for parent in nodes[unique_id].parents:
+            if parent in nodes:
+                readers.setdefault(parent, []).append(unique_id)
+    for source in readers:
+        if not nodes[source].folded:
+            passed = _reached(readers, source)
+            yield source, tuple(dict.fromkeys(nodes[step].name for step in order if step in passed))
+
+
+def _folded_behind(nodes: Mapping[str, Node], start: list[str]) -> list[str]:
+    """The folded nodes from `start` backwards, each after those it reads (a cycle is cut open)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    stack = [(unique_id, False) for unique_id in sorted(start, reverse=True)]
+    while stack:
+        unique_id, finished = stack.pop()
+        if finished:
+            order.append(unique_id)
+        elif unique_id not in seen:
+            seen.add(unique_id)
+            stack.append((unique_id, True))
+            parents = sorted(nodes[unique_id].parents, reverse=True)
+            stack.extend((parent, False) for parent in parents if parent in nodes and nodes[parent].folded)
+    return order
+
+
+def _reached(readers: Mapping[str, list[str]], source: str) -> set[str]:
+    """The folded nodes that data of `source` passes, none of them behind another dataset."""
+    reached: set[str] = set()
+    stack = [source]
+    while stack:
+        for reader in readers.get(stack.pop(), ()):
+            if reader not in reached:
+                reached.add(reader)
+                stack.append(reader)
+    return reached

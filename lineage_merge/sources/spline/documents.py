@@ -1,0 +1,135 @@
+"""The documents of Spline's database that lineage_merge reads, and how each is checked.
+
+Collections and fields are those of Spline 1.0's ArangoDB (`spline.schema.json` beside this
+module); a plan's parts name it in ``_belongsTo``, and a vertex's key starts with the plan's.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lineage_merge.json_schema import Checker
+from lineage_merge.model import Problem
+
+REQUIRED = ("executionPlan", "operation")
+# The parts of one plan; `progress` and `txInfo` stand beside the plans.
+PLAN_PARTS = ("executionPlan", "operation", "follows", "expression")
+COLLECTIONS = (*PLAN_PARTS, "progress", "txInfo")
+
+_BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
+
+Document = dict[str, Any]
+
+
+_KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All documents of one execution plan, checked. `header` None: its own document is missing.
+
+    `broken` says that a part was rejected, so what the plan says may be incomplete.
+    """
+
+    key: str
+    header: Document | None
+    operations: tuple[Document, ...]
+    follows: tuple[Document, ...]
+    expressions: tuple[Document, ...]
+    broken: bool = False
+
+
+@cache
+def _checker(collection: str) -> Checker:
+    schema = json.loads(files(__package__).joinpath("spline.schema.json").read_text(encoding="utf-8"))
+    return Checker(schema | {"$ref": f"#/$defs/{collection}"})
+
+
+def parse(collection: str, text: str, database: str = "") -> Document | Problem:
+    """A document's text parsed, or why it is rejected."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        key = _KEY.search(text)
+        name = f"{collection}/{key[1] if key else '(no key)'}"
+        reason = str(error.args[0]) if isinstance(error, ValueError) else "nested too deeply"
+        return rejected(name, "", f"not JSON: {reason}", database)
+    if isinstance(document, dict) and document.keys() == {"type", "data"}:
+        document = document["data"]  # a line of arangodump
+    if not isinstance(document, dict):
+        return rejected(f"{collection}/(no key)", "", "not a JSON object", database)
+    return document
+
+
+def plan_key(collection: str, text: str) -> str:
+    """The key of the plan that a document's text belongs to, "" where it tells none.
+
+    A pattern does for most, so that a document is parsed only once, where it is used.
+    """
+    if collection != "executionPlan":
+        found = _BELONGS_TO.search(text)
+        if found:
+            return found[1]
+    document = parse(collection, text)
+    return "" if isinstance(document, Problem) else plan_key_of(collection, document)
+
+
+def plan_key_of(collection: str, document: Document) -> str:
+    """The key of the plan that a document belongs to, "" where it tells none."""
+    if collection == "executionPlan":
+        return str(document.get("_key") or "")
+    owner = document.get("_belongsTo") or document.get("_from") or document.get("_key")
+    return str(owner or "").rpartition("/")[2].partition(":")[0]
+
+
+def name_of(collection: str, document: object) -> str:
+    """``operation/0f7d:op-1``: what a person calls the document."""
+    key = document.get("_key") if isinstance(document, dict) else None
+    return f"{collection}/{key}" if key else f"{collection}/(no key)"
+
+
+def check(collection: str, document: object, database: str = "") -> Problem | None:
+    """Why a document is rejected; None where it fits the schema."""
+    error = _checker(collection).error(document)
+    if error is None:
+        return None
+    return rejected(name_of(collection, document), error.path, error.problem, database)
+
+
+def rejected(document: str, field: str, problem: str, database: str = "") -> Problem:
+    """A rejection, with the database named where there are several."""
+    place = f"{database}: {document}" if database else document
+    return Problem("rejected", place, field, problem)
+
+
+def is_open(document: Mapping[str, Any], open_transactions: frozenset[str]) -> bool:
+    """Whether a document belongs to a transaction that Spline has not committed."""
+    return bool(open_transactions) and (document.get("_txInfo") or {}).get("uid") in open_transactions
+
+
+def assemble(
+    key: str,
+    documents: Mapping[str, list[Document]],
+    open_transactions: frozenset[str],
+    database: str = "",
+) -> tuple[Plan, list[Problem]]:
+    """Put one plan together from its documents by collection, leaving out broken and open ones."""
+    problems: list[Problem] = []
+    good: dict[str, tuple[Document, ...]] = {}
+    for collection in PLAN_PARTS:
+        fit: dict[str, Document] = {}
+        for document in documents.get(collection, ()):
+            problem = check(collection, document, database)
+            if problem:
+                problems.append(problem)
+            elif not is_open(document, open_transactions):
+                # By key: a document that arrives twice counts once.
+                fit[document.get("_key") or f"{document['_from']}>{document['_to']}"] = document
+        good[collection] = tuple(fit[each] for each in sorted(fit))
+    header = good["executionPlan"][0] if good["executionPlan"] else None
+    plan = Plan(key, header, good["operation"], good["follows"], good["expression"], broken=bool(problems))
+    return plan, problems

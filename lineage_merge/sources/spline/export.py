@@ -1,0 +1,164 @@
+"""Spline's database as exported files: one file a collection, as `arangoexport` writes them.
+
+JSON lines or JSON arrays, packed with gzip or not. A folder with an `executionPlan` file is
+one database; a folder of such folders is several. Large files of lines are read in slices.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from lineage_merge.errors import SourceMissing
+from lineage_merge.model import Problem
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, rejected
+from lineage_merge.storage import Slice, StoredFile, list_files, read_lines, read_text
+
+SLICE_BYTES = 32 << 20
+
+# operation.json, operation.jsonl.gz, and what arangodump writes: operation_<hash>.data.json.gz
+_FILE = re.compile(
+    r"^(?P<collection>[A-Za-z]+)(?P<dump>_[0-9a-f]{32})?(?:\.\d+)?(?:\.data)?"
+    r"\.(?P<type>json|jsonl|ndjson)(?:\.gz)?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A slice of one collection's file of one database. `is_json`: it may be an array."""
+
+    database: str
+    collection: str
+    slice: Slice
+    is_json: bool = False
+
+
+class Text(NamedTuple):
+    """One document as text, and the place it was found at."""
+
+    place: str
+    text: str
+
+
+def find(folder: str) -> list[Part]:
+    """The collections' files that are needed, cut into slices.
+
+    Raises `SourceMissing` where there is no database, or one without a required collection.
+    """
+    databases: dict[str, list[tuple[str, StoredFile, bool]]] = defaultdict(list)
+    prefix = PurePosixPath(folder.removeprefix("file://"))
+    for file in list_files(folder):
+        path = PurePosixPath(file.location)
+        match = _FILE.match(path.name)
+        if match and match["collection"] in COLLECTIONS:
+            parent = path.parent
+            name = str(parent.relative_to(prefix)) if parent.is_relative_to(prefix) else str(parent)
+            whole = match["type"] == "json" and not match["dump"]
+            databases["" if name == "." else name].append((match["collection"], file, whole))
+    if not databases:
+        raise SourceMissing(f"{folder}: no collections of Spline there (executionPlan.json or .jsonl, ...)")
+    for name, found in sorted(databases.items()):
+        present = {collection for collection, _, _ in found}
+        for collection in REQUIRED:
+            if collection not in present:
+                place = f"{folder}/{name}" if name else folder
+                raise SourceMissing(f"{place}: the required collection {collection} is missing")
+    return [
+        Part(name, collection, piece, whole)
+        for name, found in sorted(databases.items())
+        for collection, file, whole in found
+        for piece in _cut(file, whole)
+    ]
+
+
+def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
+    if whole or file.location.endswith(".gz"):
+        yield Slice(file.location, 0, file.size)
+        return
+    for start in range(0, max(file.size, 1), SLICE_BYTES):
+        yield Slice(file.location, start, min(start + SLICE_BYTES, file.size))
+
+
+def texts(part: Part) -> Iterator[Text | Problem]:
+    """The documents of a slice, each as the text of one JSON object, not checked yet."""
+    if part.is_json:
+        yield from _json_file(part)
+    else:
+        yield from _json_lines(_numbered(part), part.database)
+
+
+def _numbered(part: Part) -> Iterator[Text]:
+    location, start = part.slice.location, part.slice.start
+    for number, (offset, line) in enumerate(read_lines(part.slice), 1):
+        # A line's number is known only where the file was read from its beginning.
+        place = f"{location}, byte {offset}" if start else f"{location}, line {number}"
+        yield Text(place, line.decode("utf-8", "replace"))
+
+
+def _json_lines(lines: Iterable[Text], database: str) -> Iterator[Text | Problem]:
+    for place, line in lines:
+        text = line.strip().removeprefix("\ufeff")
+        if not text:
+            continue
+        if text[0] == "{" and text[-1] == "}":
+            yield Text(place, text)
+        else:
+            yield rejected(place, "", "not a JSON object", database)
+
+
+def _json_file(part: Part) -> Iterator[Text | Problem]:
+    """A ``.json`` file: an array, or lines after all."""
+    location = part.slice.location
+    text = read_text(location)
+    if not text.lstrip().startswith("["):
+        lines = (Text(f"{location}, line {n}", line) for n, line in enumerate(text.splitlines(), 1))
+        yield from _json_lines(lines, part.database)
+        return
+    try:
+        documents = json.loads(text)
+    except ValueError:
+        yield from _broken_array(text, part)
+        return
+    for number, document in enumerate(documents, 1):
+        place = f"{location}, element {number}"
+        if isinstance(document, dict):
+            yield Text(place, json.dumps(document))
+        else:
+            yield rejected(place, "", "not a JSON object", part.database)
+
+
+def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
+    """What can be saved of an array that does not parse: element by element.
+
+    After a broken element, reading goes on at the next line that begins one.
+    """
+    decoder = json.JSONDecoder()
+    location = part.slice.location
+    place = text.index("[") + 1
+    between = re.compile(r"[\s,]*")
+    next_element = re.compile(r"\n[ \t]*,?[ \t]*(?=\{)")
+    while True:
+        gap = between.match(text, place)
+        place = gap.end() if gap else place
+        if place >= len(text):
+            yield rejected(location, "", "the array does not end: the file is cut short", part.database)
+            return
+        if text[place] == "]":
+            return
+        line = text.count("\n", 0, place) + 1
+        try:
+            document, place = decoder.raw_decode(text, place)
+        except ValueError as error:
+            yield rejected(f"{location}, line {line}", "", f"not JSON: {error.args[0]}", part.database)
+            following = next_element.search(text, place + 1)
+            if not following:
+                return
+            place = following.end()
+            continue
+        if isinstance(document, dict):
+            yield Text(f"{location}, line {line}", json.dumps(document))
+        else:
+            yield rejected(f"{location}, line {line}", "", "not a JSON object", part.database)

@@ -1,0 +1,311 @@
+"""Spline's database, exported or live, into records: the work of Spark's executors.
+
+Both ways go on alike: ends of writes are rows, the ones that count are chosen, and each
+chosen plan is put together and translated where its documents were fetched.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, field
+from itertools import chain
+from math import ceil
+from typing import Any
+
+from pyspark import RDD
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+
+from lineage_merge.config import Arango, Config, Spline
+from lineage_merge.merge.names import Names
+from lineage_merge.model import Count, Element, JobKey, Problem, Reference
+from lineage_merge.records import RECORD_DDL, Record, records, row
+from lineage_merge.sources.spline import arango, export, runs
+from lineage_merge.sources.spline.documents import Document, Plan, assemble, parse, plan_key, rejected
+from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
+
+EVENTS_A_SLICE = 5000
+PLANS_A_SLICE = 500
+MOST_SLICES = 1000
+
+_TEXT_DDL = "database string, plan string, application string, collection string, text string"
+# A record and the plan it came from; `dataset` and `created` only in the row of kind "plan".
+_OF_PLAN = ("database", "plan", "dataset", "created")
+_OF_PLAN_DDL = f"database string, plan string, dataset string, created bigint, {RECORD_DDL}"
+# A file of fewer bytes holds no document: it is "[]", or a packed file of nothing.
+_EMPTY_BYTES = 60
+# Stands before a plan's key where there is a problem instead of a document.
+_PROBLEM = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What executors need beside the documents."""
+
+    spline: Spline
+    names: Names
+    open_transactions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def opened(self, database: str) -> frozenset[str]:
+        """The uncommitted transactions of a database."""
+        return self.open_transactions.get(database, frozenset())
+
+    def dataset(self, uri: str, job: str) -> str:
+        """The identity behind a raw URI: the newest write is looked for by it."""
+        return self.names.identify(Reference("", uri, job))
+
+
+def read_spline(spark: SparkSession, config: Config, names: Names) -> DataFrame:
+    """Everything that Spline knows of the wanted applications, as records."""
+    spline = config.spline
+    if spline is None:
+        return spark.createDataFrame([], RECORD_DDL)
+    if spline.arango:
+        return _read_arango(spark, Context(spline, names), spline.arango)
+    return _read_export(spark, Context(spline, names))
+
+
+# Exported files
+
+
+def _read_export(spark: SparkSession, context: Context) -> DataFrame:
+    by_collection: dict[str, list[export.Part]] = defaultdict(list)
+    for part in export.find(context.spline.export):
+        by_collection[part.collection].append(part)
+    transactions: dict[str, set[str]] = defaultdict(set)
+    if by_collection["txInfo"]:
+        for database, uid in _parts(spark, by_collection["txInfo"]).flatMap(_open_transactions).collect():
+            transactions[database].add(uid)
+    context = Context(
+        context.spline, context.names, {name: frozenset(uids) for name, uids in transactions.items()}
+    )
+
+    def read_events(part: export.Part) -> Iterator[runs.EventRow]:
+        return runs.event_rows(
+            part.database,
+            _parsed(part),
+            context.spline.wants,
+            context.dataset,
+            context.opened(part.database),
+        )
+
+    progress = _parts(spark, by_collection["progress"]).flatMap(read_events)
+    events = runs.events_frame(spark, progress).persist()
+    recent = runs.recent(events, context.spline.lookback_days)
+    chosen = runs.counted(recent)
+
+    plan_parts = [
+        part for name, parts in by_collection.items() if name not in ("progress", "txInfo") for part in parts
+    ]
+    texts = _parts(spark, plan_parts).flatMap(_text_rows)
+    documents = spark.createDataFrame(texts, _TEXT_DDL, verifySchema=False).unionByName(
+        chosen.select("database", "plan", "application").distinct(), allowMissingColumns=True
+    )
+    recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
+    unrecorded = sorted({part.database for part in plan_parts} - recorded)
+    wanted = F.col("application").isNotNull() | F.col("plan").startswith(_PROBLEM)
+    bundles = (
+        documents.groupBy("database", "plan")
+        .agg(
+            F.max("application").alias("application"),
+            F.collect_list(F.when(F.col("text").isNotNull(), F.struct("collection", "text"))).alias("texts"),
+        )
+        .where(wanted | F.col("database").isin(unrecorded))
+    )
+    translated = spark.createDataFrame(
+        bundles.rdd.flatMap(lambda bundle: _translate_texts(context, bundle)),
+        _OF_PLAN_DDL,
+        verifySchema=False,
+    )
+    return _combined(spark, context, events, recent, chosen, translated, unrecorded)
+
+
+def _parsed(part: export.Part) -> Iterator[Document | Problem]:
+    for found in export.texts(part):
+        if isinstance(found, Problem):
+            yield found
+        else:
+            yield parse(part.collection, found.text, part.database)
+
+
+def _open_transactions(part: export.Part) -> Iterator[tuple[str, str]]:
+    for document in _parsed(part):
+        if not isinstance(document, Problem) and document.get("uid"):
+            yield part.database, str(document["uid"])
+
+
+def _text_rows(part: export.Part) -> Iterator[tuple[str, str, None, str, str]]:
+    for found in export.texts(part):
+        problem = found if isinstance(found, Problem) else None
+        if not isinstance(found, Problem):
+            key = plan_key(part.collection, found.text)
+            if key:
+                yield part.database, key, None, part.collection, found.text
+                continue
+            parsed = parse(part.collection, found.text, part.database)
+            problem = (
+                rejected(found.place, "", parsed.message, part.database)
+                if isinstance(parsed, Problem)
+                else rejected(found.place, "_belongsTo", "the document belongs to no plan", part.database)
+            )
+        if problem:
+            place = _PROBLEM + problem.document
+            yield part.database, place, None, _PROBLEM, json.dumps(astuple(problem))
+
+
+def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
+    if bundle.plan.startswith(_PROBLEM):
+        told = (Problem(*json.loads(text.text)) for text in bundle.texts)
+        yield from _of_plan(context, bundle.database, "", told)
+        return
+    documents: dict[str, list[Document]] = defaultdict(list)
+    problems: list[Problem] = []
+    for text in bundle.texts:
+        document = parse(text.collection, text.text, bundle.database)
+        if isinstance(document, Problem):
+            problems.append(document)
+        else:
+            documents[text.collection].append(document)
+    applied_by = bundle.application or ""
+    yield from _translate_plan(context, bundle.database, bundle.plan, documents, applied_by, problems)
+
+
+# A live database
+
+
+def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> DataFrame:
+    overview = arango.overview(settings)
+    context = Context(context.spline, context.names, {"": overview.open_transactions})
+    if not overview.events:
+        return _read_arango_plans(spark, context, settings, overview.collections)
+    since = max(overview.oldest, overview.newest - int(context.spline.lookback_days * runs.DAY_MS))
+    slices = _spans(since, overview.newest + 1, ceil(overview.events / EVENTS_A_SLICE))
+
+    def read_events(span: tuple[int, int] | None) -> Iterator[runs.EventRow]:
+        documents = arango.events(settings, *span) if span else arango.odd_events(settings)
+        return runs.event_rows(
+            "", documents, context.spline.wants, context.dataset, context.opened(""), wanted_only=True
+        )
+
+    progress = _parallelize(spark, [*slices, None]).flatMap(read_events)
+    events = runs.events_frame(spark, progress).persist()
+    chosen = runs.counted(events)
+    plans = chosen.groupBy("plan").agg(F.max("application").alias("application"))
+
+    def fetch(rows: Iterable[Any]) -> Iterator[Record]:
+        applications = {each.plan: each.application for each in rows}
+        for key, documents in arango.plans(settings, iter(applications), overview.collections):
+            yield from _translate_plan(context, "", key, documents, applications[key], [])
+
+    translated = spark.createDataFrame(plans.rdd.mapPartitions(fetch), _OF_PLAN_DDL, verifySchema=False)
+    return _combined(spark, context, events, events, chosen, translated, [])
+
+
+def _read_arango_plans(
+    spark: SparkSession, context: Context, settings: Arango, collections: frozenset[str]
+) -> DataFrame:
+    """All plans of a database without `progress`: the newest of each job and target counts."""
+    count = arango.plan_count(settings)
+    offsets = range(0, max(count, 1), max(PLANS_A_SLICE, ceil(count / MOST_SLICES)))
+
+    def fetch(offset: int) -> Iterator[Record]:
+        keys = arango.plan_keys(settings, offset, offsets.step)
+        for key, documents in arango.plans(settings, keys, collections):
+            yield from _translate_plan(context, "", key, documents, "", [])
+
+    translated = spark.createDataFrame(
+        _parallelize(spark, list(offsets)).flatMap(fetch), _OF_PLAN_DDL, verifySchema=False
+    )
+    events = runs.events_frame(spark, spark.sparkContext.emptyRDD())
+    return _combined(spark, context, events, events, events, translated, [""])
+
+
+def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
+    """`since` to `until` cut into about `count` spans."""
+    step = max(1, ceil((until - since) / min(max(count, 1), MOST_SLICES)))
+    return [(start, min(start + step, until)) for start in range(since, until, step)]
+
+
+# Both
+
+
+def _translate_plan(
+    context: Context,
+    database: str,
+    key: str,
+    documents: Mapping[str, list[Document]],
+    applied_by: str,
+    problems: list[Problem],
+) -> Iterator[Record]:
+    """One plan's records; first of them, of kind "plan", who wrote what and when it was made."""
+    plan, rejections = assemble(key, documents, context.opened(database), database)
+    name = application_name(plan) or applied_by
+    job = application(name).job
+    if name and not context.spline.wants(job, name):
+        return
+    if not (plan.header or plan.operations or problems or rejections):
+        if any(documents.values()):
+            return  # of a transaction that is still open
+        missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
+        yield from _of_plan(context, database, key, [missing])
+        return
+    yield (database, key, *_plan_row(context, plan, job))
+    read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
+    yield from _of_plan(context, database, key, chain(read, translate(plan, applied_by, database)))
+
+
+def _of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Iterator[Record]:
+    return ((database, key, None, None, *each) for each in records(elements, context.names))
+
+
+def _plan_row(context: Context, plan: Plan, job: str) -> Record:
+    uri = target(plan)
+    created = (plan.header or {}).get("_created") or 0
+    dataset = context.dataset(uri, job) if uri else None
+    return (dataset, created, *row("plan", job=JobKey(JOB_TYPE, job)))
+
+
+def _combined(
+    spark: SparkSession,
+    context: Context,
+    events: DataFrame,
+    recent: DataFrame,
+    chosen: DataFrame,
+    translated: DataFrame,
+    unrecorded: list[str],
+) -> DataFrame:
+    """The records of plans, jobs and problems together."""
+    if unrecorded:
+        translated = runs.newest_plans(translated.persist(), unrecorded)
+
+    def job_records(rows: Iterable[Any]) -> Iterator[Record]:
+        return records(map(runs.job, rows), context.names)
+
+    def problem_records(rows: Iterable[Any]) -> Iterator[Record]:
+        return records((Problem(*json.loads(each.problem)) for each in rows), context.names)
+
+    jobs = runs.job_rows(recent, chosen).rdd.mapPartitions(job_records)
+    problems = events.where("problem is not null").rdd.mapPartitions(problem_records)
+    notices = spark.sparkContext.parallelize(list(records(map(_unrecorded, unrecorded), context.names)), 1)
+    others = spark.createDataFrame(
+        spark.sparkContext.union([jobs, problems, notices]), RECORD_DDL, verifySchema=False
+    )
+    return translated.where("kind <> 'plan'").drop(*_OF_PLAN).unionByName(others)
+
+
+def _unrecorded(database: str) -> Problem:
+    place = f"Spline database {database}" if database else "Spline"
+    what = "no run is recorded: took the newest plan of each application and target"
+    return Problem("notice", place, "progress", what)
+
+
+def _parallelize(spark: SparkSession, items: list[Any], slices: int | None = None) -> RDD[Any]:
+    return spark.sparkContext.parallelize(items, max(1, min(len(items), slices or MOST_SLICES)))
+
+
+def _parts(spark: SparkSession, parts: list[export.Part]) -> RDD[export.Part]:
+    """Files as tasks of about the same size: many small ones share one."""
+    size = sum(part.slice.end - part.slice.start for part in parts)
+    slices = max(spark.sparkContext.defaultParallelism, ceil(size / export.SLICE_BYTES))
+    return _parallelize(spark, parts, slices)

@@ -1,0 +1,256 @@
+import datetime
+import http.server
+import json
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from lineage_merge.embedded.jars import (
+    GREMLIN_SERVER,
+    SLF4J_SIMPLE,
+    cached_jars,
+    gremlin_jars,
+    ivy_failure,
+    proxy_options,
+)
+from lineage_merge.embedded.java import find_java
+from lineage_merge.errors import EmbeddedError
+
+POM = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></project>"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A Maven repository that has just the two modules asked for."""
+    root = tmp_path / "repository"
+    for group, artifact, version in (
+        ("org.apache.tinkerpop", "gremlin-server", GREMLIN_SERVER),
+        ("org.slf4j", "slf4j-simple", SLF4J_SIMPLE),
+    ):
+        module = root / group.replace(".", "/") / artifact / version
+        module.mkdir(parents=True)
+        (module / f"{artifact}-{version}.pom").write_text(
+            POM.format(group=group, artifact=artifact, version=version)
+        )
+        (module / f"{artifact}-{version}.jar").write_bytes(b"a jar")
+    return root
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("LINEAGE_MERGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("LINEAGE_MERGE_IVY_SETTINGS", raising=False)
+    monkeypatch.delenv("LINEAGE_MERGE_MAVEN_REPOSITORY", raising=False)
+    return tmp_path / "cache"
+
+
+def test_a_fetch_says_what_it_does_jar_by_jar_and_leaves_only_the_jars(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    said: list[str] = []
+    jars = gremlin_jars(find_java(), said.append)
+    assert sorted(jar.name for jar in jars.glob("*.jar")) == [
+        f"gremlin-server-{GREMLIN_SERVER}.jar",
+        f"slf4j-simple-{SLF4J_SIMPLE}.jar",
+    ]
+    assert said[0].startswith(f"fetching Gremlin Server {GREMLIN_SERVER}")
+    assert {line for line in said if line.startswith("jar ")} == {
+        f"jar 1 of 2: gremlin-server {GREMLIN_SERVER}",
+        f"jar 2 of 2: slf4j-simple {SLF4J_SIMPLE}",
+    }
+    assert sorted(path.name for path in cache.iterdir()) == ["fetch.lock", jars.name]
+
+
+def test_a_second_call_fetches_nothing(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    gremlin_jars(find_java(), lambda _: None)
+    said: list[str] = []
+    gremlin_jars(Path("no-java-is-needed"), said.append)
+    assert said == []
+
+
+def test_a_fetch_of_which_a_jar_has_gone_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    jars = gremlin_jars(find_java(), lambda _: None)
+    (jars / f"slf4j-simple-{SLF4J_SIMPLE}.jar").write_bytes(b"a j")
+    assert cached_jars(cache) is None
+    assert (
+        gremlin_jars(find_java(), lambda _: None) / f"slf4j-simple-{SLF4J_SIMPLE}.jar"
+    ).read_bytes() == b"a jar"
+
+
+def test_two_processes_at_once_both_get_whole_jars(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    program = (
+        "from lineage_merge.embedded.jars import cached_jars, cache_home, gremlin_jars\n"
+        "from lineage_merge.embedded.java import find_java\n"
+        "gremlin_jars(find_java(), print)\n"
+        "assert cached_jars(cache_home())\n"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    said = [process.communicate(timeout=60)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sum(text.count("jar 1 of 2") for text in said) == 1
+
+
+def test_a_repository_that_does_not_answer_gives_one_line_with_the_cause_and_no_password(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", "http://reader:s3cret@127.0.0.1:1/maven2")
+    with pytest.raises(EmbeddedError, match=r"could not be fetched: .*Connection refused") as failed:
+        gremlin_jars(find_java(), lambda _: None)
+    assert "\n" not in failed.value.message
+    assert "s3cret" not in failed.value.message
+    assert cached_jars(cache) is None
+
+
+def test_a_host_that_is_not_known_is_named(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", "https://maven.invalid/maven2")
+    with pytest.raises(EmbeddedError, match=r"maven\.invalid"):
+        gremlin_jars(find_java(), lambda _: None)
+
+
+def test_the_users_own_ivy_settings_say_where_from(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    settings = tmp_path / "own.xml"
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="own"/><resolvers>'
+        f'<ibiblio name="own" m2compatible="true" root="{(tmp_path / "empty").as_uri()}"/>'
+        "</resolvers></ivysettings>"
+    )
+    monkeypatch.setenv("LINEAGE_MERGE_IVY_SETTINGS", str(settings))
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", "http://127.0.0.1:1/")
+    with pytest.raises(EmbeddedError, match=f"has no org.apache.tinkerpop:gremlin-server:{GREMLIN_SERVER}"):
+        gremlin_jars(find_java(), lambda _: None)
+
+
+def test_ivy_settings_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_IVY_SETTINGS", "nowhere.xml")
+    with pytest.raises(EmbeddedError, match=r"LINEAGE_MERGE_IVY_SETTINGS names no file: nowhere\.xml"):
+        gremlin_jars(find_java(), lambda _: None)
+
+
+def test_without_pyspark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    with pytest.raises(
+        EmbeddedError, match=r"PySpark is not installed.*pip install 'lineage-merge\[local\]'"
+    ):
+        gremlin_jars(Path("java"), lambda _: None)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing: the tests' output stays readable."""
+
+
+@pytest.fixture
+def private_repository(repository: Path, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The repository behind HTTPS whose authority only the returned file knows."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    authority, secret = tmp_path / "authority.pem", tmp_path / "key.pem"
+    authority.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority, secret)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=repository))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"https://localhost:{server.server_port}/", authority
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_an_authority_that_only_python_trusts_is_good_enough_for_java(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, private_repository: tuple[str, Path]
+) -> None:
+    url, authority = private_repository
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", url)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    assert (gremlin_jars(find_java(), lambda _: None) / f"gremlin-server-{GREMLIN_SERVER}.jar").exists()
+
+
+def test_an_authority_that_nobody_trusts_is_refused(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, private_repository: tuple[str, Path]
+) -> None:
+    url, _ = private_repository
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", url)
+    with pytest.raises(EmbeddedError, match="certification path"):
+        gremlin_jars(find_java(), lambda _: None)
+
+
+def test_the_environments_proxies_become_java_properties() -> None:
+    proxies = {
+        "https": "http://me:secret@proxy.example:3128",
+        "http": "proxy.example:8080",
+        "no": "localhost, .example",
+    }
+    assert proxy_options(proxies) == [
+        "-Dhttp.proxyHost=proxy.example",
+        "-Dhttp.proxyPort=8080",
+        "-Dhttps.proxyHost=proxy.example",
+        "-Dhttps.proxyPort=3128",
+        "-Dhttp.nonProxyHosts=localhost|*.example",
+    ]
+
+
+def test_no_proxies_are_no_properties() -> None:
+    assert proxy_options({"no": "localhost"}) == []
+
+
+def test_an_ivy_that_died_without_a_known_word_is_quoted_by_its_last_line() -> None:
+    assert ivy_failure("Error occurred during initialization of VM\nCould not reserve space\n\n") == (
+        "Could not reserve space"
+    )
+
+
+def test_a_manifest_that_is_not_one_is_no_cache(tmp_path: Path) -> None:
+    jars = tmp_path / f"gremlin-server-{GREMLIN_SERVER}"
+    jars.mkdir()
+    for text in ("", "[]", json.dumps({"gone.jar": 1})):
+        (jars / "complete.json").write_text(text)
+        assert cached_jars(tmp_path) is None, text

@@ -1,0 +1,118 @@
+"""The same input gives the same graph: in any order, twice, or in parts."""
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from pyspark.sql import SparkSession
+
+from lineage_merge import config, pipeline
+from lineage_merge.config import Config
+from tests import expected
+from tests.expected import WAREHOUSE
+from tests.graph_reading import edges_of, whole
+
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def settings(gremlin_url: str, data: Path) -> Callable[..., Config]:
+    def made(export: Path, dag_name: str = "tickit_daily", *, dbt: bool = True, **changes: object) -> Config:
+        manifest = {"manifest": str(data / "dbt/redshift_v12/manifest.json"), "namespace": WAREHOUSE}
+        return config.parse(
+            {
+                "dag_name": dag_name,
+                "environment": "dev",
+                "spline": {"export": str(export)},
+                "dbt": [manifest] if dbt else [],
+                "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+                "gremlin": {"endpoint": gremlin_url},
+                **changes,
+            }
+        )
+
+    return made
+
+
+@pytest.fixture
+def tickit(data: Path, tmp_path: Path) -> Path:
+    """Both applications of the TICKIT pipeline, as two exported databases."""
+    folder = tmp_path / "export"
+    for application in ("tickit_sales_ingest", "tickit_sales_load"):
+        shutil.copytree(data / "spline" / application, folder / application)
+    return folder
+
+
+def test_the_same_merge_again_changes_nothing(
+    spark: SparkSession, gremlin: GraphTraversalSource, settings: Callable[..., Config], tickit: Path
+) -> None:
+    pipeline.run(spark, settings(tickit))
+    first = whole(gremlin)
+
+    pipeline.run(spark, settings(tickit))
+
+    assert whole(gremlin) == first
+    truth = (
+        expected.tickit_sales_ingest("tickit_daily")
+        | expected.tickit_sales_load("tickit_daily")
+        | expected.dbt("tickit_daily")
+    )
+    assert edges_of(gremlin) == expected.ids(truth, "dev")
+
+
+def test_shuffled_and_doubled_documents_give_the_same_graph(
+    spark: SparkSession, gremlin: GraphTraversalSource, settings: Callable[..., Config], tickit: Path
+) -> None:
+    pipeline.run(spark, settings(tickit))
+    in_order = whole(gremlin)
+    gremlin.V().drop().iterate()
+    shuffle = random.Random(5)
+    for file in tickit.rglob("*.jsonl"):
+        lines = file.read_text().splitlines() * 2
+        shuffle.shuffle(lines)
+        file.write_text("\n".join(lines))
+
+    pipeline.run(spark, settings(tickit))
+
+    assert whole(gremlin) == in_order
+
+
+def test_one_merge_a_source_gives_the_graph_of_one_merge_of_all(
+    spark: SparkSession, gremlin: GraphTraversalSource, settings: Callable[..., Config], tickit: Path
+) -> None:
+    pipeline.run(spark, settings(tickit))
+    together = whole(gremlin)
+    gremlin.V().drop().iterate()
+
+    pipeline.run(spark, settings(tickit / "tickit_sales_load"))
+    pipeline.run(spark, settings(tickit / "tickit_sales_ingest", dbt=False))
+
+    assert whole(gremlin) == together
+
+
+def test_a_dataset_of_two_dags_carries_both_names(
+    spark: SparkSession, gremlin: GraphTraversalSource, settings: Callable[..., Config], tickit: Path
+) -> None:
+    pipeline.run(spark, settings(tickit, "tickit_daily", dbt=False))
+    pipeline.run(spark, settings(tickit, "tickit_backfill", dbt=False))
+
+    names = set(gremlin.V("dev|s3://tickit-lake|sales_dl").values("dag_name").to_list())
+    assert names == {"tickit_daily", "tickit_backfill"}
+    both = expected.tickit_sales_ingest("tickit_daily") | expected.tickit_sales_load("tickit_daily")
+    both |= expected.tickit_sales_ingest("tickit_backfill") | expected.tickit_sales_load("tickit_backfill")
+    assert edges_of(gremlin) == expected.ids(both, "dev")
+    of_one = gremlin.E().has("dag_name", "tickit_daily").count().next()
+    assert of_one * 2 == gremlin.E().count().next(), "edges belong to one DAG"
+
+
+def test_datasets_of_two_environments_never_meet(
+    spark: SparkSession, gremlin: GraphTraversalSource, settings: Callable[..., Config], tickit: Path
+) -> None:
+    pipeline.run(spark, settings(tickit, dbt=False))
+    pipeline.run(spark, settings(tickit, dbt=False, environment="prod"))
+
+    ends = {(start.split("|")[0], end.split("|")[0]) for start, _, end in edges_of(gremlin)}
+    assert ends == {("dev", "dev"), ("prod", "prod")}
