@@ -29,7 +29,7 @@ not run the file as a script: Python would then find it in place of the package 
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -68,6 +68,19 @@ def variable(name: str) -> str:
     return f"{{{{ var.value.get('{name}', '') }}}}"
 
 
+def without_repeats(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Pass a line of progress on only when it says something new: a log is not a screen."""
+    last = ""
+
+    def say_changes(line: str) -> None:
+        nonlocal last
+        if line != last:
+            last = line
+            say(line)
+
+    return say_changes
+
+
 def merge_lineage(config_file: str, dag_name: str) -> dict[str, Any]:
     """Merge what Spline and dbt recorded into the graph; returns the report, for XCom.
 
@@ -87,8 +100,9 @@ def merge_lineage(config_file: str, dag_name: str) -> dict[str, Any]:
     if not config_file:
         raise ConfigError("", "set the Airflow Variable lineage_merge_config to the configuration file")
     settings = config.load(Path(config_file), flags={"dag_name": dag_name})
-    with session(settings.spark, log.info) as spark:
-        outcome = pipeline.run(spark, settings, log.info)
+    say = without_repeats(log.info)
+    with session(settings.spark, say) as spark:
+        outcome = pipeline.run(spark, settings, say)
     summary = StringIO()
     print_report(Console(file=summary, width=120, highlight=False), outcome.report, outcome.loaded)
     log.info("\n%s", summary.getvalue())

@@ -10,18 +10,16 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-import yaml
-
-from lineage_merge import naming
-from lineage_merge.errors import ConfigError
-from lineage_merge.json_schema import Checker
+from lineage_merge import naming, yaml_text
+from lineage_merge.errors import ConfigError, NamingError
+from lineage_merge.json_schema import Checker, path_text
 from lineage_merge.model import DatasetName
 
 EMBEDDED = "embedded"
@@ -46,9 +44,9 @@ class Arango:
         try:
             return os.environ[self.password_env]
         except KeyError:
-            raise ConfigError(
-                "spline.arango.password_env", f"the environment variable {self.password_env} is not set"
-            ) from None
+            # Without its name: some write the password itself there.
+            problem = "the environment variable of this name is not set"
+            raise ConfigError("spline.arango.password_env", problem) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class Merge:
 class Gremlin:
     """The graph."""
 
-    endpoint: str = EMBEDDED
+    endpoint: str = field(default=EMBEDDED, repr=False)  # an address may hold a password
     timeout_seconds: float = 60.0
 
 
@@ -184,12 +182,13 @@ def load(
     """Read and check the configuration.
 
     `flags` maps dotted keys to texts. A relative path in the file is relative to the file's
-    folder, in a variable or flag to the working folder. Raises `ConfigError`.
+    folder, in a variable or flag to the working folder. An empty variable is none. Raises
+    `ConfigError`.
     """
     settings = _read_file(file) if file else {}
     environ = os.environ if environ is None else environ
     for key in settable():
-        text = (flags or {}).get(key.dotted, environ.get(key.variable))
+        text = (flags or {}).get(key.dotted, environ.get(key.variable) or None)
         if text is not None:
             _put(settings, key, text)
     return parse(settings)
@@ -207,18 +206,18 @@ def parse(settings: Mapping[str, Any]) -> Config:
         environment=settings["environment"],
         spline=_spline(spline) if spline is not None else None,
         dbt=tuple(
-            DbtProject(entry["manifest"], naming.canonical_namespace(entry["namespace"]))
-            for entry in settings.get("dbt", ())
+            DbtProject(entry["manifest"], _namespace(f"dbt[{index}].namespace", entry["namespace"]))
+            for index, entry in enumerate(settings.get("dbt", ()))
         ),
         merge=Merge(
             defaults={
-                naming.canonical_namespace(namespace): name
+                _namespace(path_text(["merge", "defaults", namespace]), namespace): name
                 for namespace, name in merge.get("defaults", {}).items()
             },
             rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
         ),
         gremlin=Gremlin(**settings.get("gremlin", {})),
-        spark=SparkOptions(**settings.get("spark", {})),
+        spark=_spark(settings.get("spark", {})),
         strict=settings.get("strict", False),
     )
     if config.spline is None and not config.dbt:
@@ -240,13 +239,37 @@ def split_dataset(text: str) -> DatasetName:
 def _spline(settings: Mapping[str, Any]) -> Spline:
     if "export" not in settings and "arango" not in settings:
         raise ConfigError("spline", "give either export or arango")
-    arango = settings.get("arango")
     return Spline(
         export=settings.get("export", ""),
-        arango=Arango(**arango) if arango else None,
+        arango=_arango(settings["arango"]) if "arango" in settings else None,
         applications=tuple(settings.get("applications", ())),
         lookback_days=float(settings.get("lookback_days", 30.0)),
     )
+
+
+def _arango(settings: Mapping[str, Any]) -> Arango:
+    hosts = [host.strip() for host in settings["hosts"].split(",")]
+    if any("@" in host for host in hosts):
+        raise ConfigError("spline.arango.hosts", "holds a user or password: use username and password_env")
+    arango = Arango(**settings)
+    return replace(arango, hosts=",".join(hosts), batch_size=int(arango.batch_size))
+
+
+def _spark(settings: Mapping[str, Any]) -> SparkOptions:
+    options = SparkOptions(**settings)
+    return replace(options, partitions=int(options.partitions))  # JSON Schema takes 2.0 for an integer
+
+
+def _namespace(key: str, text: str) -> str:
+    """A namespace in its one spelling; a mistyped one would join nothing and nobody would see why."""
+    if text.lower().startswith("jdbc:"):
+        raise ConfigError(key, "a namespace is no JDBC URL: write redshift://host:port without jdbc:")
+    if re.search(r"\s|\||://$", text.strip()):
+        raise ConfigError(key, "expected a namespace such as redshift://cluster.region:5439")
+    try:
+        return naming.canonical_namespace(text)
+    except NamingError as error:
+        raise ConfigError(key, error.message) from None
 
 
 def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
@@ -256,12 +279,15 @@ def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
     if rule.match:
         try:
             groups = tuple(re.compile(rule.match).groupindex)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ConfigError(f"{key}.match", f"not a regular expression: {error}") from None
     try:
-        wanted = {name for _, name, _, _ in Formatter().parse(rule.dataset) if name is not None}
+        fields = [field for field in Formatter().parse(rule.dataset) if field[1] is not None]
     except ValueError as error:
         raise ConfigError(f"{key}.dataset", str(error)) from None
+    if any(form or conversion for _, _, form, conversion in fields):
+        raise ConfigError(f"{key}.dataset", "a group is written {name}, with nothing behind the name")
+    wanted = {name for _, name, _, _ in fields if name is not None}
     missing = sorted(wanted.difference(groups))
     if missing:
         raise ConfigError(f"{key}.dataset", f"match has no group named {', '.join(missing)}")
@@ -274,12 +300,7 @@ def _read_file(file: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError("", f"cannot read {file}: {reason}") from None
-    try:
-        settings = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{file}, line {mark.line + 1}" if mark else str(file)
-        raise ConfigError("", f"{place}: {getattr(error, 'problem', None) or 'not YAML'}") from None
+    settings = yaml_text.parse(text, "", str(file))
     if not isinstance(settings, dict):
         raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
     for section, name in _PATHS:
@@ -291,27 +312,42 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _relative_to(folder: Path, location: str) -> str:
-    return location if "://" in location else str(folder / Path(location).expanduser())
+    if "://" in location:
+        return location
+    try:
+        return str(folder / Path(location).expanduser())
+    except RuntimeError:  # ~somebody who is not there
+        return str(folder / location)
 
 
 def _put(settings: dict[str, Any], key: Key, text: str) -> None:
     here = settings
     for name in key.path[:-1]:
-        inner = here.setdefault(name, {})
-        if not isinstance(inner, dict):
+        if here.get(name) is None:
+            here[name] = {}
+        here = here[name]
+        if not isinstance(here, dict):
             raise ConfigError(key.dotted, f"{name} is not a group of keys in the file")
-        here = inner
     here[key.path[-1]] = _value(key, text)
 
 
+_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True}
+_BOOLEANS |= {"false": False, "no": False, "off": False, "0": False}
+
+
 def _value(key: Key, text: str) -> Any:
-    kind = key.schema.get("type", "string")
-    if kind == "string":
-        return text
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ConfigError(key.dotted, f"{text!r} is not YAML") from None
-    if kind == "array" and isinstance(value, str):
-        return [item.strip() for item in text.split(",") if item.strip()]
-    return value
+    """A flag's or variable's text as the schema wants it; what does not fit stays text."""
+    match key.schema.get("type"):
+        case "boolean":
+            return _BOOLEANS.get(text.strip().lower(), text)
+        case "integer" | "number" as kind:
+            try:
+                return int(text) if kind == "integer" else float(text)
+            except ValueError:
+                return text
+        case "array" if key.schema["items"]["type"] == "string" and not text.lstrip().startswith(("[", "- ")):
+            # Not as YAML, to which the glob * is an alias.
+            return [item.strip() for item in text.split(",") if item.strip()]
+        case "array" | "object":
+            return yaml_text.parse(text, key.dotted, "the flag or variable")
+    return text

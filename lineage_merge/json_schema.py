@@ -6,6 +6,19 @@ from typing import Any, NamedTuple
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
+from lineage_merge.naming import redact
+
+# A keyword of our own beside `pattern`: what a person would call the form, "a URL".
+FORM = "x-form"
+
+_LONGEST_VALUE = 80
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+}
+
 
 class SchemaError(NamedTuple):
     """What is wrong with a document: the field's path and the problem."""
@@ -24,7 +37,8 @@ class Checker:
         """The most telling error of `document`, or None where it fits.
 
         A path reads like ``dbt[0].manifest``; a missing or unknown key is named in the path.
-        The problem repeats no more than the first characters of the document.
+        The problem repeats no more than the first characters of the value, without passwords;
+        nothing of it where the schema says ``writeOnly``.
         """
         if self._validator.is_valid(document):
             return None
@@ -34,31 +48,54 @@ class Checker:
 
 def _explain(error: ValidationError) -> SchemaError:
     path = list(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        return SchemaError(path_text([*path, error.instance]), "does not belong here")
     expected: Any = error.validator_value
-    if error.validator == "required":
-        found: Any = error.instance
-        missing = [key for key in expected if key not in found]
-        return SchemaError(path_text([*path, missing[0]]), "is missing")
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        schema: Any = error.schema
-        known = schema.get("properties", {})
-        unknown = sorted(key for key in error.instance if key not in known)
-        return SchemaError(path_text([*path, unknown[0]]), "is not a known key")
-    if error.validator == "type":
-        wanted = expected if isinstance(expected, str) else " or ".join(expected)
-        return SchemaError(path_text(path), f"expected {wanted}, found {_kind(error.instance)}")
-    if error.validator == "not":
-        keys = " and ".join(expected.get("required", ["these keys"]))
-        return SchemaError(path_text(path), f"{keys} exclude each other")
-    return SchemaError(path_text(path), _cut(error.message, 160))
+    found: Any = error.instance
+    schema: Any = error.schema
+    match error.validator:
+        case "required":
+            missing = [key for key in expected if key not in found]
+            return SchemaError(path_text([*path, missing[0]]), "is missing")
+        case "additionalProperties":
+            unknown = sorted(str(key) for key in found if key not in schema.get("properties", {}))
+            return SchemaError(path_text([*path, unknown[0]]), "is not a known key")
+    return SchemaError(path_text(path), _problem(error, expected, schema))
+
+
+def _problem(error: ValidationError, expected: Any, schema: Any) -> str:
+    # Not jsonschema's own messages: they repeat whole values, secrets included.
+    keyword = str(error.validator)
+    found = _shown(error.instance, schema)
+    match keyword:
+        case "type":
+            wanted = [expected] if isinstance(expected, str) else expected
+            return f"expected {' or '.join(wanted)}, found {found}"
+        case "enum":
+            return f"expected {' or '.join(map(str, expected))}, found {found}"
+        case "const":
+            return f"expected {expected}, found {found}"
+        case "pattern":
+            return f"expected {schema.get(FORM, f'text like {expected}')}, found {found}"
+        case "minLength" | "minItems":
+            return "is empty" if expected == 1 else f"is shorter than {expected}"
+        case "uniqueItems":
+            return "has the same value twice"
+        case "not":
+            return f"{' and '.join(expected.get('required', ['these keys']))} exclude each other"
+        case "anyOf" if all("required" in option for option in expected):
+            return f"give {' or '.join(' and '.join(option['required']) for option in expected)}"
+        case _ if keyword in _BOUNDS:
+            return f"expected {_BOUNDS[keyword]} {expected}, found {found}"
+    return f"does not fit ({keyword}), found {found}"
 
 
 def path_text(path: list[Any]) -> str:
-    """``["dbt", 0, "manifest"]`` as ``dbt[0].manifest``."""
+    """``["dbt", 0, "manifest"]`` as ``dbt[0].manifest``; addresses among the keys lose passwords."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
+    return redact(text)
 
 
 _KINDS: dict[type, str] = {
@@ -72,10 +109,15 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _kind(value: object) -> str:
+def _shown(value: object, schema: Mapping[str, Any]) -> str:
     kind = _KINDS.get(type(value), type(value).__name__)
-    return f"{kind} {_cut(repr(value), 60)}" if isinstance(value, str | int | float) else kind
+    # A lone text in place of a group of keys may be anything, a password too.
+    if schema.get("writeOnly") or schema.get("type") in ("object", "array"):
+        return kind
+    if isinstance(value, str):
+        return f"{kind} {_cut(repr(redact(value)))}"
+    return f"{kind} {_cut(repr(value))}" if isinstance(value, int | float) else kind
 
 
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"

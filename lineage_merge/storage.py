@@ -8,14 +8,30 @@ server of one's own, the address (``AWS_ENDPOINT_URL_S3``).
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.naming import redact
+
+_S3 = ("s3", "s3a", "s3n")
+_DENIED = frozenset(
+    {
+        "403",
+        "AccessDenied",
+        "AllAccessDisabled",
+        "ExpiredToken",
+        "Forbidden",
+        "InvalidAccessKeyId",
+        "InvalidToken",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+    }
+)
 
 
 class StoredFile(NamedTuple):
@@ -36,25 +52,28 @@ class Slice:
 
 def is_s3(location: str) -> bool:
     """Whether a location lies in S3."""
-    return urlsplit(location).scheme in ("s3", "s3a", "s3n")
+    return _scheme(location) in _S3
 
 
 def list_files(folder: str) -> list[StoredFile]:
     """All files below a folder, at any depth, sorted. Raises `SourceMissing` where there is none."""
-    found = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
+    with _reaching(folder):
+        found = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
     if not found:
-        raise SourceMissing(f"{folder}: no files there")
+        raise SourceMissing(f"{_shown(folder)}: no files there")
     return found
 
 
 def read_bytes(location: str) -> bytes:
     """A whole file, unpacked where its name ends in ``.gz``."""
-    with _reading(location), _open(location) as stream:
+    with _reaching(location), _open(location) as stream:
         data = stream.read()
     if not location.endswith(".gz"):
         return data
-    with _reading(location):
+    try:
         return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        raise SourceError(f"{_shown(location)}: not a whole gzip file") from None
 
 
 def read_text(location: str) -> str:
@@ -62,12 +81,12 @@ def read_text(location: str) -> str:
     try:
         return read_bytes(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SourceError(f"{location}: not UTF-8 text (byte {error.start})") from None
+        raise SourceError(f"{_shown(location)}: not UTF-8 text (byte {error.start})") from None
 
 
 def write_text(location: str, text: str) -> None:
     """Write a file as UTF-8, in place of what stands there."""
-    with _reading(location):
+    with _reaching(location, "write"):
         if is_s3(location):
             bucket, key = _bucket_and_key(location)
             _s3().put_object(Bucket=bucket, Key=key, Body=text.encode())
@@ -83,7 +102,7 @@ def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
             yield offset, line
             offset += len(line)
         return
-    with _reading(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
+    with _reaching(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
         offset = part.start
         if part.start:
             # The line that spans the cut belongs to the slice before, unless the byte
@@ -97,42 +116,72 @@ def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
+def _scheme(location: str) -> str:
+    scheme, separator, _ = location.partition("://")
+    return scheme.lower() if separator else ""
+
+
+def _shown(location: str) -> str:
+    """A location for messages."""
+    return redact(location) if "://" in location else location
+
+
 def _local(location: str) -> Path:
-    return Path(location.removeprefix("file://")).expanduser()
+    if _scheme(location) not in ("", "file"):
+        raise SourceError(f"{_shown(location)}: neither a local path nor s3://bucket/key")
+    path = location.partition("://")[2] if _scheme(location) else location
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # ~somebody who is not there
+        return Path(path)
 
 
 def _list_local(folder: str) -> Iterator[StoredFile]:
     root = _local(folder)
     if not root.is_dir():
-        raise SourceMissing(f"{folder}: no such folder")
-    for path, _, names in os.walk(root, followlinks=True):
+        raise SourceMissing(f"{folder}: {'a file, not a folder' if root.exists() else 'no such folder'}")
+    seen: set[tuple[int, int]] = set()
+    for path, folders, names in os.walk(root, followlinks=True, onerror=_raise):
+        status = Path(path).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()  # a link back to where we have been
+            continue
+        seen.add((status.st_dev, status.st_ino))
         for name in names:
             file = Path(path, name)
             yield StoredFile(str(file), file.stat().st_size)
 
 
+def _raise(error: OSError) -> None:
+    raise error
+
+
 def _bucket_and_key(location: str) -> tuple[str, str]:
-    parts = urlsplit(location, allow_fragments=False)
-    key = parts.path.lstrip("/")
-    return parts.netloc, f"{key}?{parts.query}" if parts.query else key
+    bucket, _, key = location.partition("://")[2].partition("/")
+    return bucket, key
 
 
 def _s3() -> Any:
     import boto3
     from botocore.config import Config
 
-    return boto3.client("s3", config=Config(connect_timeout=10, read_timeout=60, retries={"max_attempts": 3}))
+    # An address where nobody answers should be known soon; a slow answer may take its time.
+    return boto3.client(
+        "s3",
+        config=Config(
+            connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3}
+        ),
+    )
 
 
 def _list_s3(folder: str) -> Iterator[StoredFile]:
     bucket, prefix = _bucket_and_key(folder)
     prefix = prefix if not prefix or prefix.endswith("/") else prefix + "/"
-    with _reading(folder):
-        pages = _s3().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        for page in pages:
-            for entry in page.get("Contents", ()):
-                if not entry["Key"].endswith("/"):
-                    yield StoredFile(f"s3://{bucket}/{entry['Key']}", entry["Size"])
+    pages = _s3().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    for page in pages:
+        for entry in page.get("Contents", ()):
+            if not entry["Key"].endswith("/"):
+                yield StoredFile(f"s3://{bucket}/{entry['Key']}", entry["Size"])
 
 
 @contextmanager
@@ -165,37 +214,57 @@ class _Readable(io.RawIOBase):
 
 
 @contextmanager
-def _reading(location: str) -> Iterator[None]:
-    """Turn what goes wrong while reading into the project's own errors."""
+def _reaching(location: str, doing: str = "read") -> Iterator[None]:
+    """Turn what goes wrong on the way to a file into the project's own errors."""
+    place = _shown(location)
     try:
         yield
-    except FileNotFoundError:
-        raise SourceMissing(f"{location}: no such file") from None
-    except IsADirectoryError:
-        raise SourceMissing(f"{location}: a folder, not a file") from None
+    except FileNotFoundError as error:
+        # Of a folder it is a link in it that leads nowhere.
+        raise SourceMissing(f"{error.filename or place}: no such file") from None
+    except (IsADirectoryError, NotADirectoryError) as error:
+        problem = "a folder, not a file" if isinstance(error, IsADirectoryError) else "no such file"
+        raise SourceMissing(f"{place}: {problem}") from None
     except PermissionError:
-        raise SourceDenied(f"{location}: no permission to read it") from None
-    except (gzip.BadGzipFile, EOFError):
-        raise SourceError(f"{location}: not a whole gzip file") from None
+        raise SourceDenied(f"{place}: no permission to {doing} it") from None
     except OSError as error:
-        raise SourceError(f"{location}: {error.strerror or type(error).__name__}") from None
-    except Exception as error:  # noqa: BLE001 (botocore is imported only where S3 is read)
-        raise _s3_error(location, error) from None
+        raise SourceError(f"{place}: {error.strerror or type(error).__name__}") from None
+    except Exception as error:  # botocore is imported only where S3 is read
+        if not is_s3(location) or isinstance(error, SourceError):
+            raise
+        raise _s3_error(place, error) from None
 
 
-def _s3_error(location: str, error: Exception) -> Exception:
-    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+def _s3_error(place: str, error: Exception) -> SourceError:
+    from botocore import exceptions as boto
 
-    if isinstance(error, ClientError):
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        if code in ("NoSuchKey", "NoSuchBucket", "404"):
-            thing = "bucket" if code == "NoSuchBucket" else "object"
-            return SourceMissing(f"{location}: no such {thing}")
-        if code in ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"):
-            return SourceDenied(f"{location}: S3 answers {code}")
-        return SourceError(f"{location}: S3 answers {code}")
-    if isinstance(error, NoCredentialsError):
-        return SourceDenied(f"{location}: no AWS credentials found")
-    if isinstance(error, BotoCoreError):
-        return SourceUnreachable(f"{location}: {error.fmt.split('{')[0].strip() or type(error).__name__}")
-    return error
+    match error:
+        case boto.ClientError():
+            return _s3_answer(place, str(error.response.get("Error", {}).get("Code", "")))
+        case boto.NoCredentialsError() | boto.PartialCredentialsError():
+            return SourceDenied(f"{place}: no AWS credentials found")
+        case boto.CredentialRetrievalError() | boto.SSOError() | boto.TokenRetrievalError():
+            return SourceDenied(f"{place}: no AWS credentials: log in again")
+        case boto.ProfileNotFound():
+            return SourceDenied(f"{place}: the AWS profile that AWS_PROFILE names does not exist")
+        case boto.ParamValidationError():
+            return SourceMissing(f"{place}: not the name of a bucket and an object")
+        case boto.EndpointConnectionError() | boto.ConnectTimeoutError() | boto.ProxyConnectionError():
+            return SourceUnreachable(f"{place}: no connection to S3")
+        case boto.SSLError():
+            return SourceUnreachable(f"{place}: no connection to S3 (its certificate is not trusted)")
+        case boto.BotoCoreError():
+            return SourceUnreachable(f"{place}: no answer from S3 ({type(error).__name__})")
+        case ValueError():
+            return SourceUnreachable(f"{place}: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL")
+    return SourceError(f"{place}: {type(error).__name__}")
+
+
+def _s3_answer(place: str, code: str) -> SourceError:
+    if code in ("NoSuchBucket", "InvalidBucketName"):
+        return SourceMissing(f"{place}: no such bucket")
+    if code in ("NoSuchKey", "404"):
+        return SourceMissing(f"{place}: no such object")
+    if code in _DENIED:
+        return SourceDenied(f"{place}: S3 refuses these credentials ({code})")
+    return SourceError(f"{place}: S3 answers {code}")

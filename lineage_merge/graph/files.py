@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,8 @@ from lineage_merge.json_schema import Checker
 from lineage_merge.storage import list_files
 
 Format = Literal["parquet", "jsonl"]
+
+_BROKEN = "_broken"
 
 
 class Kind(NamedTuple):
@@ -42,45 +45,64 @@ class Flaw(NamedTuple):
 
 def write(folder: str, nodes: DataFrame, edges: DataFrame, file_format: Format = "parquet") -> None:
     """Write nodes and edges below `folder`, in place of what stands there."""
-    for kind, rows in ((NODES, nodes), (EDGES, edges)):
-        writer = rows.write.mode("overwrite")
-        save = writer.parquet if file_format == "parquet" else writer.json
-        with _telling(folder):
-            save(f"{folder}/{kind.name}")
+    with _telling(folder):
+        # A write that is cut short must not leave new nodes beside old edges.
+        _delete(nodes.sparkSession, _path(folder, EDGES))
+        for kind, rows in ((NODES, nodes), (EDGES, edges)):
+            writer = rows.write.mode("overwrite")
+            save = writer.parquet if file_format == "parquet" else writer.json
+            save(_path(folder, kind))
 
 
 def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
-    """The nodes and edges below `folder`, in whichever format they are."""
+    """The nodes and edges below `folder`, in whichever format they are.
+
+    Raises `IntermediateError` where they are missing, incomplete, or not JSON.
+    """
     return _read(spark, folder, NODES), _read(spark, folder, EDGES)
 
 
 def flaws(spark: SparkSession, folder: str, most: int = 100) -> tuple[int, list[Flaw]]:
     """Check every element against its JSON Schema, and that edges end at nodes of the folder.
 
-    Returns how many elements there are and the first flaws.
+    Returns how many elements there are and the first flaws. Raises `IntermediateError` where
+    the files cannot be read at all.
     """
     found: list[Flaw] = []
     elements = 0
-    for kind in (NODES, EDGES):
-        texts = _texts(spark, folder, kind).cache()
-        elements += texts.count()
-        found += texts.mapPartitions(lambda rows, kind=kind: _check(kind, rows)).take(most)
-    if not found:
-        nodes, edges = read(spark, folder)
-        found += [
-            Flaw(NODES.name, row.id, "id", f"{row['count']} nodes have this id")
-            for row in nodes.groupBy("id").count().where("count > 1").limit(most).collect()
-        ]
-        for end in ("from", "to"):
-            loose = edges.join(nodes.select(F.col("id").alias(end)), end, "leftanti").limit(most)
-            found += [
-                Flaw(EDGES.name, row.id, end, f"no node has the id {row[end]}") for row in loose.collect()
-            ]
+    with _telling(folder):
+        for kind in (NODES, EDGES):
+            texts = _texts(spark, folder, kind).cache()
+            elements += texts.count()
+            found += texts.mapPartitions(partial(_check, kind)).take(most)
+            texts.unpersist()
+        if not found:
+            found = [*_between_elements(*read(spark, folder), most)]
     return elements, found[:most]
 
 
+def _between_elements(nodes: DataFrame, edges: DataFrame, most: int) -> Iterator[Flaw]:
+    for kind, rows in ((NODES, nodes), (EDGES, edges)):
+        for row in rows.groupBy("id").count().where("count > 1").limit(most).collect():
+            yield Flaw(kind.name, row.id, "id", f"{row['count']} {kind.name} have this id")
+    for end in ("from", "to"):
+        loose = edges.join(nodes.select(F.col("id").alias(end)), end, "leftanti").limit(most)
+        for row in loose.collect():
+            yield Flaw(EDGES.name, row.id, end, f"no node has the id {row[end]}")
+
+
+def _path(folder: str, kind: Kind) -> str:
+    return f"{folder.rstrip('/')}/{kind.name}"
+
+
+def _delete(spark: SparkSession, path: str) -> None:
+    context: Any = spark.sparkContext
+    target = context._jvm.org.apache.hadoop.fs.Path(path)
+    target.getFileSystem(context._jsc.hadoopConfiguration()).delete(target, True)
+
+
 def _format(folder: str, kind: Kind) -> Format:
-    path = f"{folder.rstrip('/')}/{kind.name}"
+    path = _path(folder, kind)
     try:
         files = list_files(path)
     except SourceMissing:
@@ -88,6 +110,7 @@ def _format(folder: str, kind: Kind) -> Format:
     names = [PurePosixPath(file.location) for file in files]
     if any("_temporary" in name.parts for name in names):
         raise IntermediateError(f"{path}: a write of it did not end; build it again")
+    names = [name for name in names if not name.name.startswith(".")]
     if any(name.suffix == ".parquet" for name in names):
         return "parquet"
     if any({".json", ".jsonl"} & set(name.suffixes) for name in names):
@@ -96,22 +119,26 @@ def _format(folder: str, kind: Kind) -> Format:
 
 
 def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
-    path = f"{folder.rstrip('/')}/{kind.name}"
-    reader = spark.read.schema(kind.ddl)
+    path = _path(folder, kind)
+    if _format(folder, kind) == "parquet":
+        with _telling(path):
+            return spark.read.schema(kind.ddl).parquet(path)
     with _telling(path):
-        if _format(folder, kind) == "parquet":
-            return reader.parquet(path)
-        return reader.option("mode", "FAILFAST").json(path)
+        reader = spark.read.schema(f"{kind.ddl}, {_BROKEN} string")
+        rows = reader.option("columnNameOfCorruptRecord", _BROKEN).json(path)
+        broken = rows.where(F.col(_BROKEN).isNotNull()).select("id", _BROKEN).take(1)
+    if broken:
+        raise IntermediateError(f"{path}: a line that fits no {kind.name}; `validate` says which and why")
+    return rows.drop(_BROKEN)
 
 
 def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
     """Each element as the text of a JSON object."""
-    path = f"{folder.rstrip('/')}/{kind.name}"
-    with _telling(path):
-        if _format(folder, kind) == "parquet":
-            # Without a schema of ours: what the files hold is what is checked.
-            return spark.read.parquet(path).toJSON()
-        return spark.read.text(path).rdd.map(lambda row: row.value)
+    path = _path(folder, kind)
+    if _format(folder, kind) == "parquet":
+        # Without a schema of ours: what the files hold is what is checked.
+        return spark.read.parquet(path).toJSON()
+    return spark.read.text(path).rdd.map(lambda row: row.value).filter(str.strip)
 
 
 def _check(kind: Kind, texts: Iterable[str]) -> Iterator[Flaw]:
@@ -119,7 +146,7 @@ def _check(kind: Kind, texts: Iterable[str]) -> Iterator[Flaw]:
     for text in texts:
         try:
             element = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             yield Flaw(kind.name, text[:80], "", "not JSON")
             continue
         error = checker.error(element)

@@ -2,11 +2,14 @@
 
 From these declarations come the Spark schemas of the node and edge files, the JSON Schemas
 that `lineage-merge validate` uses, and the cardinality that the loader says for every
-property.
+property. ``python -m lineage_merge.graph.schema`` writes the JSON Schemas beside this file,
+for people and other programs.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -121,7 +124,7 @@ def _element_schema(
         "additionalProperties": False,
         "allOf": [
             {
-                "if": {"properties": {"label": {"const": label.name}}},
+                "if": {"properties": {"label": {"const": label.name}}, "required": ["label"]},
                 "then": {"propertyNames": {"enum": [*keys, *label.properties]}},
             }
             for label in labels
@@ -132,13 +135,17 @@ def _element_schema(
 def node_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of one line of a node file."""
     required = [*NODE_KEYS, "name"]
-    return _element_schema("lineage_merge node", NODE_KEYS, NODE_PROPERTIES, NODE_LABELS, required)
+    return _element_schema(
+        "A line of a node file of lineage_merge", NODE_KEYS, NODE_PROPERTIES, NODE_LABELS, required
+    )
 
 
 def edge_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of one line of an edge file."""
     required = [*EDGE_KEYS, "job_type", "job_name"]
-    return _element_schema("lineage_merge edge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, required)
+    return _element_schema(
+        "A line of an edge file of lineage_merge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, required
+    )
 
 
 def _spark_type(declared: Property) -> str:
@@ -160,3 +167,14 @@ def node_ddl() -> str:
 def edge_ddl() -> str:
     """The Spark schema of the edge files, as DDL text."""
     return _spark_ddl(EDGE_KEYS, EDGE_PROPERTIES)
+
+
+def schema_files() -> Mapping[str, str]:
+    """The JSON Schemas as files: their names and texts."""
+    schemas = {"node.schema.json": node_schema(), "edge.schema.json": edge_schema()}
+    return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
+
+
+if __name__ == "__main__":
+    for name, text in schema_files().items():
+        Path(__file__).with_name(name).write_text(text, encoding="utf-8")

@@ -20,14 +20,11 @@ from lineage_merge.load.connection import Endpoint, GraphConflict, check, open_c
 from lineage_merge.load.requests import Upsert
 
 if TYPE_CHECKING:
-    from pyspark import Accumulator
+    from pyspark import RDD, Accumulator
     from pyspark.sql import DataFrame, Row
 
 Progress = Callable[[str, int, int], None]
 
-# Measured: small requests pay the round trip, large ones are no faster and hold more of the
-# graph at once. The limits of `requests` still apply.
-_RECORDS_A_REQUEST = {"nodes": 40, "edges": 60}
 # One request is worked on by the server while the next is being written.
 _UNDER_WAY = 2
 _ATTEMPTS = 6
@@ -87,16 +84,27 @@ def _write(
     what: str, frame: "DataFrame", endpoint: Endpoint, partitions: int | None, on_progress: Progress | None
 ) -> tuple[int, int]:
     context = frame.sparkSession.sparkContext
-    count = partitions or context.defaultParallelism
+    rows = _spread(frame.rdd, partitions or context.defaultParallelism)
+    count = rows.getNumPartitions()
     done = context.accumulator(0)
-    # By id, so that no two connections write the same element.
-    rows = frame.repartition(count, "id").rdd
     with _reporting(on_progress, what, done, count):
         outcomes = rows.mapPartitions(partial(_write_partition, what, endpoint, done)).collect()
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
     return sum(outcome.records for outcome in outcomes), sum(outcome.requests for outcome in outcomes)
+
+
+def _spread(rows: "RDD[Row]", partitions: int) -> "RDD[Row]":
+    """The rows in that many partitions; each id stands once, so any split has disjoint ids.
+
+    Fewer partitions are made by reading several in turn. Only if there are too few are the
+    rows moved about, which costs as much as loading a small graph.
+    """
+    present = rows.getNumPartitions()
+    if present == partitions:
+        return rows
+    return rows.coalesce(partitions) if present > partitions else rows.repartition(partitions)
 
 
 @contextmanager
@@ -129,7 +137,7 @@ def _write_partition(
     counted = _Counted(rows)
     upserts = _node_upserts(counted) if what == "nodes" else _edge_upserts(counted)
     try:
-        sent = _send_all(endpoint, requests.batches(upserts, records=_RECORDS_A_REQUEST[what]))
+        sent = _send_all(endpoint, requests.batches(upserts))
         outcome = _Outcome(counted.count, sent)
     except LineageMergeError as error:
         outcome = _Outcome(0, 0, error)

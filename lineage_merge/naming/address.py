@@ -73,9 +73,8 @@ def split_authority(text: str, *, keeps_user: bool = False) -> tuple[str, str]:
         match = _AUTHORITY_END.search(text, start)
         end = match.start() if match else len(text)
     user, at, host = text[:end].rpartition("@")
-    if at and keeps_user:
-        return f"{user.partition(':')[0]}@{host}".strip(), text[end:]
-    return host.strip(), text[end:]
+    kept = f"{user.partition(':')[0]}@{host}" if at and keeps_user else host
+    return "".join(kept.split()), text[end:]  # no host and no bucket has a space
 
 
 def without_query(text: str) -> str:
@@ -107,13 +106,10 @@ def decoded(path: str) -> str:
 
 def canonical_hosts(authority: str, port: int | None) -> str:
     """Lower-case hosts, each with a port: ``DB1,db2:5433`` is ``db1:5432,db2:5433``."""
-    hosts = (host.strip().lower() for host in authority.split(","))
+    hosts = (host.strip().rstrip(":").lower() for host in authority.split(","))
     return ",".join(_with_port(host, port) for host in hosts if host)
 
 
 def _with_port(host: str, port: int | None) -> str:
-    bare = host.rstrip(":") if not host.endswith("::") else host
-    name_end = bare.rfind("]") + 1  # an IPv6 address has colons of its own
-    if port is None or ":" in bare[name_end:]:
-        return bare
-    return f"{bare}:{port}"
+    name_end = host.rfind("]") + 1  # an IPv6 address has colons of its own
+    return host if port is None or ":" in host[name_end:] else f"{host}:{port}"

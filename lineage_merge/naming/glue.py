@@ -2,7 +2,7 @@
 
 from lineage_merge.errors import NamingError
 from lineage_merge.model import DatasetName
-from lineage_merge.naming.address import Address
+from lineage_merge.naming.address import Address, trimmed
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
 from lineage_merge.naming.redaction import redact
@@ -17,7 +17,7 @@ class GlueCatalog:
         return address.scheme == "arn" and address.rest.lower().split(":")[1:2] == ["glue"]
 
     def canonical_namespace(self, address: Address) -> str:
-        return ":".join(["arn", *address.rest.lower().rstrip("/").split(":")[:4]])
+        return trimmed(":".join(["arn", *address.rest.lower().split(":")[:4]]))
 
     def locate(self, address: Address) -> Located:
         name = ":".join(address.rest.split(":")[4:])

@@ -31,7 +31,9 @@ class Other(FileSystem):
         if address.authority:
             return f"{address.scheme}://{address.authority}{rest}"
         if address.scheme and rest:
-            return f"{address.scheme}:{rest}"
+            # Two slashes would make what follows a host.
+            path = f"/{rest.lstrip('/')}" if rest.startswith("/") else rest
+            return f"{address.scheme}:{path}"
         return address.scheme if ":" in address.text and address.scheme else address.text
 
     def locate(self, address: Address) -> Located:

@@ -6,7 +6,7 @@ Its default collations compare without case. A named instance without a port is
 
 from dataclasses import dataclass
 
-from lineage_merge.naming.address import Address, canonical_hosts
+from lineage_merge.naming.address import Address, canonical_hosts, without_parameters
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.warehouse import Warehouse
 
@@ -15,12 +15,14 @@ from lineage_merge.naming.warehouse import Warehouse
 class SqlServer(Warehouse):
     def canonical_namespace(self, address: Address) -> str:
         host, _, instance = (address.authority or "").partition("\\")
-        return self._namespace(host, instance or address.rest.strip("/"))
+        path = without_parameters(address.rest).strip("/").partition("/")[0]
+        return self._namespace(host, instance or path.strip())
 
     def _namespace(self, host: str, instance: str) -> str:
-        if instance and host and not host.partition(":")[2]:
-            return f"{self.scheme}://{host.rstrip(':').lower()}/{instance.lower()}"
-        hosts = canonical_hosts(host, self.port)
+        bare = canonical_hosts(host, None)
+        if instance and bare and ":" not in bare:
+            return f"{self.scheme}://{bare}/{instance.lower()}"
+        hosts = canonical_hosts(bare, self.port)
         return f"{self.scheme}://{hosts}" if hosts else self.scheme
 
     def jdbc_namespace(self, connection: Connection) -> str:

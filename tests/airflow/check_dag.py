@@ -92,18 +92,18 @@ def checked(environment: Path, home: Path, parse_only: bool) -> dict[str, Any]:
     _run([str(binaries / "airflow"), "db", "migrate"], variables)
     # Airflow 3 runs only what its database knows.
     _run([str(binaries / "airflow"), "dags", "reserialize"], variables)
-    command = [str(binaries / "python"), str(HERE / "run_in_airflow.py")]
-    output = _run([*command, "--parse-only"] if parse_only else command, variables)
-    facts: dict[str, Any] = json.loads(output.splitlines()[-1])
+    told = home / "facts.json"
+    command = [str(binaries / "python"), str(HERE / "run_in_airflow.py"), str(told)]
+    _run([*command, "--parse-only"] if parse_only else command, variables)
+    facts: dict[str, Any] = json.loads(told.read_text())
     return facts
 
 
-def _run(command: list[str], variables: dict[str, str]) -> str:
-    """A command's output; raises CalledProcessError, which holds it too."""
-    done = subprocess.run(
+def _run(command: list[str], variables: dict[str, str]) -> None:
+    """Run a command; raises CalledProcessError, which holds its output."""
+    subprocess.run(
         command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
     )
-    return done.stdout
 
 
 if __name__ == "__main__":

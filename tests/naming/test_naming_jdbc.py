@@ -182,6 +182,7 @@ def test_a_table_that_password_masking_swallowed_is_said_to_be_lost(uri: str) ->
         "jdbc:postgresql://h/dev:",
         "jdbc:postgresql://h/dev:s.",
         "jdbc:postgresql:///dev:s.t",
+        "jdbc:oracle:thin:@#:S.T",
         "jdbc:oracle:thin:@ldap://h:389/x:S.T",
     ],
 )

@@ -64,6 +64,7 @@ def test_an_empty_namespace_is_refused(namespace: str) -> None:
         ("hive://m:9083", "TPCH.Part", "tpch.part"),
         ("arn:aws:glue:us-east-1:1", "table/TPCH/Part", "table/tpch/part"),
         ("arn:aws:glue:us-east-1:1", "tpch.part", "table/tpch/part"),
+        ("arn:aws:glue:us-east-1:1", "table/tpch.part", "table/tpch/part"),
         ("s3a://b", "/lake/sales/dt=1/part-00000", "lake/sales"),
         ("file", "/x/y/", "/x/y"),
         ("duckdb://shop.duckdb", "shop.main.Orders", "shop.main.Orders"),

@@ -4,13 +4,16 @@ import string
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage_merge.errors import NamingError
 from lineage_merge.naming import PLATFORMS, Named, canonical_namespace, name_dataset, name_uri, redact
 
 SECRET = "S3cr3t"
+
+# A busy machine must not fail a property; how long naming takes has a test of its own.
+patient = settings(deadline=None)
 DEFAULTS = {
     "redshift://h.example.com:5439": "dev.public",
     "postgres://h.example.com:5432": "dev",
@@ -135,6 +138,7 @@ def named_or_refused(uri: str) -> Named | None:
         return None
 
 
+@patient
 @given(ADDRESSES)
 def test_naming_a_name_again_changes_nothing(uri: str) -> None:
     named = named_or_refused(uri)
@@ -145,6 +149,7 @@ def test_naming_a_name_again_changes_nothing(uri: str) -> None:
         assert named.name.name
 
 
+@patient
 @given(NAMESPACES, TAILS)
 def test_a_pair_named_again_is_the_same_pair(namespace: str, name: str) -> None:
     try:
@@ -166,6 +171,7 @@ ORDINARY = st.one_of(
 ).map("/".join)
 
 
+@patient
 @given(ORDINARY, ORDINARY)
 def test_two_ordinary_paths_never_become_one(first: str, second: str) -> None:
     same = name_uri(f"s3://b/{first}").name == name_uri(f"s3a://b/{second}/").name
@@ -175,6 +181,7 @@ def test_two_ordinary_paths_never_become_one(first: str, second: str) -> None:
 IDENTIFIERS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
 
 
+@patient
 @given(*[st.tuples(IDENTIFIERS, IDENTIFIERS)] * 2)
 def test_two_quoted_tables_never_become_one(first: tuple[str, str], second: tuple[str, str]) -> None:
     def named(parts: tuple[str, str]) -> Named:
@@ -244,6 +251,7 @@ ADDRESSES_WITH_A_PASSWORD = st.one_of(
 )
 
 
+@patient
 @given(ADDRESSES_WITH_A_PASSWORD)
 def test_a_password_reaches_neither_a_name_nor_a_message(uri: str) -> None:
     assert SECRET not in redact(uri)

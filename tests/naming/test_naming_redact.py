@@ -18,6 +18,7 @@ from lineage_merge.naming import redact
         ),
         ("jdbc:sqlserver://h;user=u;PassWord=a&b;x=y:t", "jdbc:sqlserver://h;user=u;PassWord=*****;x=y:t"),
         ("jdbc:sqlserver://h;password={a;b};x=y:t", "jdbc:sqlserver://h;password=*****;x=y:t"),
+        ("jdbc:postgresql://h/d?password={a}b&x=y:t", "jdbc:postgresql://h/d?password=*****&x=y:t"),
         ("jdbc:oracle:thin:scott/ti@ger@//h:1521/x:t", "jdbc:oracle:thin:@//h:1521/x:t"),
         (
             "jdbc:mysql://address=(host=h)(password=p)/d:t",

@@ -8,9 +8,10 @@ edge collections). The driver reads numbers and the ids of open transactions.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import chain, islice, repeat
+from math import ceil, floor
 from typing import Any
 
 from arango.client import ArangoClient
@@ -29,6 +30,8 @@ _NO_DATABASE = 1228
 _NO_COLLECTION = 1203
 
 PLANS_A_REQUEST = 50
+# A plan of hundreds of columns has thousands of expressions: their ids go in several requests.
+IDS_A_REQUEST = 2000
 
 # What of a plan is reached by its `_belongsTo`, which Spline indexes in these two only.
 _BELONGS_TO = "FOR d IN @@collection FILTER d._belongsTo IN @plans RETURN d"
@@ -38,9 +41,25 @@ _EDGES = "FOR e IN @@collection FILTER e._from IN @ids RETURN e._to"
 
 # AQL orders null and booleans before numbers, strings after.
 _TIMES = (
-    'FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp < "" SORT p.timestamp {order}'
-    " LIMIT 1 RETURN p.timestamp"
+    'FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp < "" AND p._txInfo.uid NOT IN @open'
+    " SORT p.timestamp {order} LIMIT 1 RETURN p.timestamp"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Spline's ArangoDB and the password to it.
+
+    The driver reads the password: executors do not have its environment.
+    """
+
+    settings: Arango
+    password: str = field(repr=False)
+
+
+def log_in(settings: Arango) -> Server:
+    """The server with the password that the environment holds. Raises `ConfigError`."""
+    return Server(settings, settings.password())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +74,26 @@ class Overview:
 
 
 @contextmanager
-def database(settings: Arango, *, patient: bool = True) -> Iterator[StandardDatabase]:
+def database(server: Server, *, patient: bool = True) -> Iterator[StandardDatabase]:
     """A connection to Spline's database; what goes wrong becomes a `SourceError`.
 
     `patient` False: no retries, so that an unreachable server is known at once.
     """
+    settings = server.settings
+    hosts = [host.strip() for host in settings.hosts.split(",") if host.strip()]
     http = DefaultHTTPClient(
         request_timeout=settings.timeout_seconds if patient else min(settings.timeout_seconds, 10),
         retry_attempts=3 if patient else 0,
         backoff_factor=0.5 if patient else 0,
     )
-    client = ArangoClient(hosts=settings.hosts.split(","), http_client=http)
+    client = ArangoClient(
+        hosts=hosts, http_client=http, resolver_max_tries=None if patient else max(len(hosts), 1)
+    )
     try:
         yield client.db(
             settings.database,
             username=settings.username,
-            password=settings.password(),
+            password=server.password,
             auth_method=settings.auth_method,
         )
     except ArangoServerError as error:
@@ -83,70 +106,69 @@ def database(settings: Arango, *, patient: bool = True) -> Iterator[StandardData
         client.close()
 
 
-def overview(settings: Arango) -> Overview:
+def overview(server: Server) -> Overview:
     """Check connection, rights and required collections, and find the span of time there is."""
-    with database(settings, patient=False) as db:
-        version = db.version()
-        del version  # a cheap request that needs the right password and an existing database
-        names = frozenset(str(each["name"]) for each in _collections(db))
+    settings = server.settings
+    with database(server, patient=False) as db:
+        names = _collections(db, settings)
         for collection in REQUIRED:
             if collection not in names:
                 raise SourceMissing(
                     f"ArangoDB database {settings.database}: the required collection {collection} is missing"
                 )
-        span: dict[str, Any] = {"events": 0, "oldest": 0, "newest": 0}
-        if "progress" in names:
-            oldest, newest = (_TIMES.format(order=order) for order in ("ASC", "DESC"))
-            query = f"RETURN {{events: LENGTH(progress), oldest: FIRST({oldest}), newest: FIRST({newest})}}"
-            span = next(_query(db, settings, query))
         opened: frozenset[str] = frozenset()
         if "txInfo" in names:
             opened = frozenset(
                 str(uid) for uid in _query(db, settings, "FOR t IN txInfo RETURN t.uid") if uid
             )
+        span: dict[str, Any] = {"events": 0, "oldest": None, "newest": None}
+        if "progress" in names:
+            oldest, newest = (_TIMES.format(order=order) for order in ("ASC", "DESC"))
+            query = f"RETURN {{events: LENGTH(progress), oldest: FIRST({oldest}), newest: FIRST({newest})}}"
+            span = _single(db, settings, query, open=sorted(opened))
         return Overview(
             collections=names.intersection((*COLLECTIONS, "uses", "takes")),
             events=span["events"],
-            oldest=span["oldest"] or 0,
-            newest=span["newest"] or 0,
+            oldest=floor(span["oldest"] or 0),
+            newest=ceil(span["newest"] or 0),
             open_transactions=opened,
         )
 
 
-def events(settings: Arango, since: int, until: int) -> Iterator[Document]:
+def events(server: Server, since: int, until: int) -> Iterator[Document]:
     """The `progress` documents from `since` up to (not including) `until`, in ms."""
     query = "FOR p IN progress FILTER p.timestamp >= @since AND p.timestamp < @until RETURN p"
-    with database(settings) as db:
-        yield from _query(db, settings, query, since=since, until=until)
+    with database(server) as db:
+        yield from _query(db, server.settings, query, since=since, until=until)
 
 
-def odd_events(settings: Arango) -> Iterator[Document]:
+def odd_events(server: Server) -> Iterator[Document]:
     """The `progress` documents whose time is no number: broken, and never lost in silence."""
     query = 'FOR p IN progress FILTER p.timestamp < 0 OR p.timestamp >= "" RETURN p'
-    with database(settings) as db:
-        yield from _query(db, settings, query)
+    with database(server) as db:
+        yield from _query(db, server.settings, query)
 
 
-def plan_keys(settings: Arango, offset: int, count: int) -> Iterator[str]:
+def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:
     """A slice of all plans, for a database that has no `progress`."""
     query = "FOR p IN executionPlan SORT p._key LIMIT @offset, @count RETURN p._key"
-    with database(settings) as db:
-        yield from _query(db, settings, query, offset=offset, count=count)
+    with database(server) as db:
+        yield from _query(db, server.settings, query, offset=offset, count=count)
 
 
-def plan_count(settings: Arango) -> int:
+def plan_count(server: Server) -> int:
     """How many plans there are."""
-    with database(settings) as db:
-        return next(_query(db, settings, "RETURN LENGTH(executionPlan)"))  # type: ignore[no-any-return]
+    with database(server) as db:
+        return int(_single(db, server.settings, "RETURN LENGTH(executionPlan)"))
 
 
 def plans(
-    settings: Arango, keys: Iterator[str], collections: frozenset[str]
+    server: Server, keys: Iterator[str], collections: frozenset[str]
 ) -> Iterator[tuple[str, dict[str, list[Document]]]]:
     """The documents of each plan, by collection, a few plans a request."""
-    with database(settings) as db:
+    with database(server) as db:
         while batch := list(islice(keys, PLANS_A_REQUEST)):
-            yield from _plan_batch(db, settings, batch, collections).items()
+            yield from _plan_batch(db, server.settings, batch, collections).items()
 
 
 def _plan_batch(
@@ -169,45 +191,83 @@ def _plan_batch(
         if collection in collections:
             bind = {"@collection": collection, "plans": owners}
             take(collection, _query(db, settings, _BELONGS_TO, **bind))
-    if {"uses", "takes", "expression"} <= collections:
+    if {"uses", "expression"} <= collections:
         operations = [
             document["_id"] if "_id" in document else f"operation/{document['_key']}"
             for documents in found.values()
             for document in documents["operation"]
         ]
-        take("expression", _expressions(db, settings, operations))
+        edges = ["uses", *(["takes"] if "takes" in collections else [])]
+        take("expression", _expressions(db, settings, operations, edges))
     return found
 
 
-def _expressions(db: StandardDatabase, settings: Arango, operations: list[str]) -> Iterator[Document]:
-    """The expressions that operations use, and those inside them: no index tells them by plan."""
+def _expressions(
+    db: StandardDatabase, settings: Arango, operations: list[str], edges: Sequence[str]
+) -> Iterator[Document]:
+    """The expressions that operations use, and those inside them: no index tells them by plan.
+
+    `edges`: the collection that leads from operations, then the one from expression to expression.
+    """
     seen: set[str] = set()
-    collection, ids = "uses", operations
-    while ids:
-        bind = {"@collection": collection, "ids": ids}
+    ids = operations
+    for collection in chain(edges, repeat(edges[-1])):
         reached = {
-            str(each) for each in _query(db, settings, _EDGES, **bind) if str(each).startswith("expression/")
+            str(each)
+            for some in _in_parts(ids)
+            for each in _query(db, settings, _EDGES, **{"@collection": collection, "ids": some})
         }
-        ids = sorted(reached - seen)
+        ids = sorted(each for each in reached - seen if each.startswith("expression/"))
+        if not ids:
+            return
         seen.update(ids)
-        collection = "takes"
-        if ids:
-            keys = [each.partition("/")[2] for each in ids]
-            yield from _query(db, settings, _BY_KEY, **{"@collection": "expression", "keys": keys})
+        for some in _in_parts([each.partition("/")[2] for each in ids]):
+            yield from _query(db, settings, _BY_KEY, **{"@collection": "expression", "keys": some})
+
+
+def _in_parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (items[start : start + IDS_A_REQUEST] for start in range(0, len(items), IDS_A_REQUEST))
 
 
 def _query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Iterator[Any]:
     execute: Any = db.aql.execute
-    # allow_retry: when an answer is lost and the request sent again, the same batch comes again.
-    cursor = execute(query, bind_vars=bind, batch_size=settings.batch_size, ttl=300, allow_retry=True)
+    cursor = execute(
+        query,
+        bind_vars=bind,
+        batch_size=settings.batch_size,
+        ttl=300,
+        # When an answer is lost and the request sent again, the same batch comes again. Servers
+        # before 3.11 send the next one instead: the count tells.
+        allow_retry=True,
+        count=True,
+    )
+    received = 0
     try:
-        yield from cursor
+        # Not `yield from`, which closes the cursor too when its reader stops early.
+        for result in cursor:
+            received += 1
+            yield result
+        if received != cursor.count():
+            raise SourceError(
+                f"ArangoDB at {_shown(settings)}: {cursor.count()} documents promised, {received} received"
+            )
     finally:
-        cursor.close(ignore_missing=True)
+        # One that cannot be closed ends by its time to live, and hides no other error.
+        with suppress(ArangoServerError, RequestException, ConnectionError):
+            cursor.close(ignore_missing=True)
 
 
-def _collections(db: StandardDatabase) -> list[dict[str, Any]]:
-    return db.collections()  # type: ignore[return-value]
+def _single(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Any:
+    (result,) = _query(db, settings, query, **bind)
+    return result
+
+
+def _collections(db: StandardDatabase, settings: Arango) -> frozenset[str]:
+    try:
+        found: Any = db.collections()
+        return frozenset(str(each["name"]) for each in found)
+    except (KeyError, TypeError):
+        raise SourceError(f"{_shown(settings)} does not answer as ArangoDB does") from None
 
 
 def _shown(settings: Arango) -> str:
@@ -224,4 +284,6 @@ def _explain(settings: Arango, error: ArangoServerError) -> SourceError:
         return SourceMissing(f"{place}: no database named {settings.database!r}")
     if error.error_code == _NO_COLLECTION:
         return SourceMissing(f"{place}, database {settings.database}: {error.error_message}")
-    return SourceError(f"{place}: {error.error_message} (error {error.error_code})")
+    reason = error.error_message or f"HTTP {error.http_code}"
+    code = f" (error {error.error_code})" if error.error_code else ""
+    return SourceError(f"{place}: {reason}{code}")

@@ -20,11 +20,9 @@ REQUIRED = ("executionPlan", "operation")
 PLAN_PARTS = ("executionPlan", "operation", "follows", "expression")
 COLLECTIONS = (*PLAN_PARTS, "progress", "txInfo")
 
-_BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
-
 Document = dict[str, Any]
 
-
+_BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
 _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 
 
@@ -32,7 +30,7 @@ _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 class Plan:
     """All documents of one execution plan, checked. `header` None: its own document is missing.
 
-    `broken` says that a part was rejected, so what the plan says may be incomplete.
+    `is_open` says that a transaction of it is not committed: then it counts as not there at all.
     """
 
     key: str
@@ -40,7 +38,7 @@ class Plan:
     operations: tuple[Document, ...]
     follows: tuple[Document, ...]
     expressions: tuple[Document, ...]
-    broken: bool = False
+    is_open: bool = False
 
 
 @cache
@@ -58,8 +56,8 @@ def parse(collection: str, text: str, database: str = "") -> Document | Problem:
         name = f"{collection}/{key[1] if key else '(no key)'}"
         reason = str(error.args[0]) if isinstance(error, ValueError) else "nested too deeply"
         return rejected(name, "", f"not JSON: {reason}", database)
-    if isinstance(document, dict) and document.keys() == {"type", "data"}:
-        document = document["data"]  # a line of arangodump
+    if isinstance(document, dict) and "_key" not in document and "_from" not in document:
+        document = document.get("data", document)  # a line of arangodump
     if not isinstance(document, dict):
         return rejected(f"{collection}/(no key)", "", "not a JSON object", database)
     return document
@@ -81,15 +79,25 @@ def plan_key(collection: str, text: str) -> str:
 def plan_key_of(collection: str, document: Document) -> str:
     """The key of the plan that a document belongs to, "" where it tells none."""
     if collection == "executionPlan":
-        return str(document.get("_key") or "")
-    owner = document.get("_belongsTo") or document.get("_from") or document.get("_key")
-    return str(owner or "").rpartition("/")[2].partition(":")[0]
+        return _text(document.get("_key"))
+    owner = document.get("_belongsTo")
+    if owner:
+        return _text(owner).rpartition("/")[2]
+    key, colon, _ = _text(document.get("_from") or document.get("_key")).rpartition("/")[2].partition(":")
+    return key if colon else ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def name_of(collection: str, document: object) -> str:
     """``operation/0f7d:op-1``: what a person calls the document."""
-    key = document.get("_key") if isinstance(document, dict) else None
-    return f"{collection}/{key}" if key else f"{collection}/(no key)"
+    fields = document if isinstance(document, dict) else {}
+    if fields.get("_key"):
+        return f"{collection}/{fields['_key']}"
+    owner = fields.get("_belongsTo")
+    return f"{collection}/(no key) of {owner}" if owner else f"{collection}/(no key)"
 
 
 def check(collection: str, document: object, database: str = "") -> Problem | None:
@@ -117,7 +125,7 @@ def assemble(
     open_transactions: frozenset[str],
     database: str = "",
 ) -> tuple[Plan, list[Problem]]:
-    """Put one plan together from its documents by collection, leaving out broken and open ones."""
+    """Put one plan together from its documents by collection, leaving out broken ones."""
     problems: list[Problem] = []
     good: dict[str, tuple[Document, ...]] = {}
     for collection in PLAN_PARTS:
@@ -126,10 +134,16 @@ def assemble(
             problem = check(collection, document, database)
             if problem:
                 problems.append(problem)
-            elif not is_open(document, open_transactions):
-                # By key: a document that arrives twice counts once.
-                fit[document.get("_key") or f"{document['_from']}>{document['_to']}"] = document
+                continue
+            # By key: a document that arrives twice counts once, whichever version comes first.
+            name = document.get("_key") or f"{document['_from']}>{document['_to']}"
+            fit[name] = max(document, fit[name], key=_in_order) if name in fit else document
         good[collection] = tuple(fit[each] for each in sorted(fit))
     header = good["executionPlan"][0] if good["executionPlan"] else None
-    plan = Plan(key, header, good["operation"], good["follows"], good["expression"], broken=bool(problems))
+    is_pending = any(is_open(document, open_transactions) for found in good.values() for document in found)
+    plan = Plan(key, header, good["operation"], good["follows"], good["expression"], is_pending)
     return plan, problems
+
+
+def _in_order(document: Document) -> str:
+    return json.dumps(document, sort_keys=True)

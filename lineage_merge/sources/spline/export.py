@@ -9,13 +9,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from lineage_merge.errors import SourceMissing
 from lineage_merge.model import Problem
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, rejected
-from lineage_merge.storage import Slice, StoredFile, list_files, read_lines, read_text
+from lineage_merge.storage import Slice, StoredFile, is_s3, list_files, read_lines, read_text
 
 SLICE_BYTES = 32 << 20
 
@@ -49,7 +49,7 @@ def find(folder: str) -> list[Part]:
     Raises `SourceMissing` where there is no database, or one without a required collection.
     """
     databases: dict[str, list[tuple[str, StoredFile, bool]]] = defaultdict(list)
-    prefix = PurePosixPath(folder.removeprefix("file://"))
+    prefix = _root(folder)
     for file in list_files(folder):
         path = PurePosixPath(file.location)
         match = _FILE.match(path.name)
@@ -74,6 +74,13 @@ def find(folder: str) -> list[Part]:
     ]
 
 
+def _root(folder: str) -> PurePosixPath:
+    """The folder as its files' locations begin."""
+    if is_s3(folder):
+        return PurePosixPath(re.sub(r"^\w+:", "s3:", folder))
+    return PurePosixPath(Path(folder.removeprefix("file://")).expanduser())
+
+
 def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
     if whole or file.location.endswith(".gz"):
         yield Slice(file.location, 0, file.size)
@@ -90,17 +97,24 @@ def texts(part: Part) -> Iterator[Text | Problem]:
         yield from _json_lines(_numbered(part), part.database)
 
 
-def _numbered(part: Part) -> Iterator[Text]:
+def _numbered(part: Part) -> Iterator[Text | Problem]:
     location, start = part.slice.location, part.slice.start
     for number, (offset, line) in enumerate(read_lines(part.slice), 1):
         # A line's number is known only where the file was read from its beginning.
         place = f"{location}, byte {offset}" if start else f"{location}, line {number}"
-        yield Text(place, line.decode("utf-8", "replace"))
+        try:
+            yield Text(place, line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            yield rejected(place, "", f"not UTF-8 text (byte {error.start} of the line)", part.database)
 
 
-def _json_lines(lines: Iterable[Text], database: str) -> Iterator[Text | Problem]:
-    for place, line in lines:
-        text = line.strip().removeprefix("\ufeff")
+def _json_lines(lines: Iterable[Text | Problem], database: str) -> Iterator[Text | Problem]:
+    for found in lines:
+        if isinstance(found, Problem):
+            yield found
+            continue
+        place, line = found
+        text = line.removeprefix("\ufeff").strip()
         if not text:
             continue
         if text[0] == "{" and text[-1] == "}":
@@ -114,12 +128,15 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
     location = part.slice.location
     text = read_text(location)
     if not text.lstrip().startswith("["):
-        lines = (Text(f"{location}, line {n}", line) for n, line in enumerate(text.splitlines(), 1))
+        # Not splitlines: a text inside a document may hold other line ends than JSON's.
+        lines = (Text(f"{location}, line {n}", line) for n, line in enumerate(text.split("\n"), 1))
         yield from _json_lines(lines, part.database)
         return
     try:
         documents = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        documents = None
+    if not isinstance(documents, list):
         yield from _broken_array(text, part)
         return
     for number, document in enumerate(documents, 1):
@@ -130,35 +147,46 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
             yield rejected(place, "", "not a JSON object", part.database)
 
 
+_BETWEEN = re.compile(r"[\s,]*")
+# Arrays on one line: Arango's own fields come first in a document, and in no object inside it.
+_NEXT_ON_LINE = r",\s*(?=\{\s*\"_(?:key|id|rev|from|to)\")"
+
+
 def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
     """What can be saved of an array that does not parse: element by element.
 
-    After a broken element, reading goes on at the next line that begins one.
+    After a broken element, reading goes on where the next one seems to begin: at a line with the
+    indentation of the first element, or at a document's first field.
     """
     decoder = json.JSONDecoder()
     location = part.slice.location
-    place = text.index("[") + 1
-    between = re.compile(r"[\s,]*")
-    next_element = re.compile(r"\n[ \t]*,?[ \t]*(?=\{)")
+    start = text.index("[") + 1
+    opening = re.compile(r"\s*\n([ \t]*)\{").match(text, start)
+    at_line = rf"\n(?:{opening[1]}|[ \t]*,[ \t]*)(?=\{{)|" if opening else ""
+    next_element = re.compile(at_line + _NEXT_ON_LINE)
+    line, counted = 1, 0
     while True:
-        gap = between.match(text, place)
-        place = gap.end() if gap else place
-        if place >= len(text):
-            yield rejected(location, "", "the array does not end: the file is cut short", part.database)
+        gap = _BETWEEN.match(text, start)
+        start = gap.end() if gap else start
+        line, counted = line + text.count("\n", counted, start), start
+        place = f"{location}, line {line}"
+        if start >= len(text):
+            yield rejected(place, "", "the array does not end: the file is cut short", part.database)
             return
-        if text[place] == "]":
+        if text[start] == "]":
             return
-        line = text.count("\n", 0, place) + 1
         try:
-            document, place = decoder.raw_decode(text, place)
-        except ValueError as error:
-            yield rejected(f"{location}, line {line}", "", f"not JSON: {error.args[0]}", part.database)
-            following = next_element.search(text, place + 1)
+            document, start = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            reason = f"not JSON: {error.args[0]}" if isinstance(error, ValueError) else "nested too deeply"
+            following = next_element.search(text, start + 1)
             if not following:
+                yield rejected(place, "", f"{reason}; nothing after it can be read", part.database)
                 return
-            place = following.end()
+            yield rejected(place, "", reason, part.database)
+            start = following.end()
             continue
         if isinstance(document, dict):
-            yield Text(f"{location}, line {line}", json.dumps(document))
+            yield Text(place, json.dumps(document))
         else:
-            yield rejected(f"{location}, line {line}", "", "not a JSON object", part.database)
+            yield rejected(place, "", "not a JSON object", part.database)

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 _GLUE = re.compile(r"^nativespark-(?P<job>.+)-(?P<run>jr_[0-9a-f]{8,}(?:_attempt_\d+)?)$")
 
 # `params.table` as text: Spark's CatalogTable.toString.
-_TEXT_FIELD = re.compile(r"^(Catalog|Database|Table|Type):\s*(.+?)\s*$", re.MULTILINE)
+_TEXT_FIELD = re.compile(r"^[ \t]*(Catalog|Database|Table|Type):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_QUOTED_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 SESSION_CATALOG = "spark_catalog"
+# Where Spark keeps temporary views that all sessions of an application share.
+_TEMPORARY = "global_temp"
 
 
 class Application(NamedTuple):
@@ -48,12 +51,15 @@ def catalog_table(params: Mapping[str, Any] | None) -> CatalogTable | None:
         catalog, database, name = (fields.get(part) for part in ("catalog", "database", "table"))
         kind = table.get("tableType")
     elif isinstance(table, str) and table.startswith("CatalogTable("):
-        texts = dict(_TEXT_FIELD.findall(table))
+        # The first of each name: further down stand comments and a view's own text.
+        texts = dict(reversed(_TEXT_FIELD.findall(table)))
         catalog, database, name = texts.get("Catalog"), texts.get("Database"), texts.get("Table")
         kind = texts.get("Type")
     else:
         return None
     if not (isinstance(database, str) and database and isinstance(name, str) and name):
+        return None
+    if database == _TEMPORARY:
         return None
     is_view = "VIEW" in str(kind or "").upper()
     return CatalogTable(str(catalog or SESSION_CATALOG), f"{database}.{name}", is_view)
@@ -61,7 +67,9 @@ def catalog_table(params: Mapping[str, Any] | None) -> CatalogTable | None:
 
 def table_from_text(name: str) -> CatalogTable | None:
     """A table as a plan's text names it: ``spark_catalog.tpch.part``, ``tpch.part``."""
-    parts = [part.strip("`") for part in name.split(".")]
+    parts = [quoted.replace("``", "`") or plain for quoted, plain in _QUOTED_PART.findall(name)]
+    if parts[-2:-1] == [_TEMPORARY]:
+        return None
     if len(parts) == 2:
         return CatalogTable(SESSION_CATALOG, ".".join(parts))
     if len(parts) >= 3:

@@ -21,7 +21,15 @@ from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, JobKey, Problem, Reference
 from lineage_merge.records import RECORD_DDL, Record, records, row
 from lineage_merge.sources.spline import arango, export, runs
-from lineage_merge.sources.spline.documents import Document, Plan, assemble, parse, plan_key, rejected
+from lineage_merge.sources.spline.documents import (
+    Document,
+    Plan,
+    assemble,
+    check,
+    parse,
+    plan_key,
+    rejected,
+)
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
 
@@ -143,15 +151,21 @@ def _text_rows(part: export.Part) -> Iterator[tuple[str, str, None, str, str]]:
             if key:
                 yield part.database, key, None, part.collection, found.text
                 continue
-            parsed = parse(part.collection, found.text, part.database)
-            problem = (
-                rejected(found.place, "", parsed.message, part.database)
-                if isinstance(parsed, Problem)
-                else rejected(found.place, "_belongsTo", "the document belongs to no plan", part.database)
-            )
+            problem = _of_no_plan(part, found)
         if problem:
             place = _PROBLEM + problem.document
             yield part.database, place, None, _PROBLEM, json.dumps(astuple(problem))
+
+
+def _of_no_plan(part: export.Part, found: export.Text) -> Problem:
+    """Why a document's text does not tell whose it is."""
+    parsed = parse(part.collection, found.text, part.database)
+    if isinstance(parsed, Problem):
+        return rejected(found.place, "", parsed.message, part.database)
+    wrong = check(part.collection, parsed)
+    if wrong:
+        return rejected(found.place, wrong.field, wrong.message, part.database)
+    return rejected(found.place, "_belongsTo", "the document belongs to no plan", part.database)
 
 
 def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
@@ -175,15 +189,16 @@ def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
 
 
 def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> DataFrame:
-    overview = arango.overview(settings)
+    server = arango.log_in(settings)
+    overview = arango.overview(server)
     context = Context(context.spline, context.names, {"": overview.open_transactions})
     if not overview.events:
-        return _read_arango_plans(spark, context, settings, overview.collections)
+        return _read_arango_plans(spark, context, server, overview.collections)
     since = max(overview.oldest, overview.newest - int(context.spline.lookback_days * runs.DAY_MS))
     slices = _spans(since, overview.newest + 1, ceil(overview.events / EVENTS_A_SLICE))
 
     def read_events(span: tuple[int, int] | None) -> Iterator[runs.EventRow]:
-        documents = arango.events(settings, *span) if span else arango.odd_events(settings)
+        documents = arango.events(server, *span) if span else arango.odd_events(server)
         return runs.event_rows(
             "", documents, context.spline.wants, context.dataset, context.opened(""), wanted_only=True
         )
@@ -191,11 +206,14 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
     progress = _parallelize(spark, [*slices, None]).flatMap(read_events)
     events = runs.events_frame(spark, progress).persist()
     chosen = runs.counted(events)
-    plans = chosen.groupBy("plan").agg(F.max("application").alias("application"))
+    # Said in numbers: keys are small, so adaptive execution would fetch all plans in one task.
+    tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    by_plan = chosen.repartition(tasks, "plan").groupBy("plan")
+    plans = by_plan.agg(F.max("application").alias("application"))
 
     def fetch(rows: Iterable[Any]) -> Iterator[Record]:
         applications = {each.plan: each.application for each in rows}
-        for key, documents in arango.plans(settings, iter(applications), overview.collections):
+        for key, documents in arango.plans(server, iter(applications), overview.collections):
             yield from _translate_plan(context, "", key, documents, applications[key], [])
 
     translated = spark.createDataFrame(plans.rdd.mapPartitions(fetch), _OF_PLAN_DDL, verifySchema=False)
@@ -203,15 +221,15 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
 
 
 def _read_arango_plans(
-    spark: SparkSession, context: Context, settings: Arango, collections: frozenset[str]
+    spark: SparkSession, context: Context, server: arango.Server, collections: frozenset[str]
 ) -> DataFrame:
     """All plans of a database without `progress`: the newest of each job and target counts."""
-    count = arango.plan_count(settings)
+    count = arango.plan_count(server)
     offsets = range(0, max(count, 1), max(PLANS_A_SLICE, ceil(count / MOST_SLICES)))
 
     def fetch(offset: int) -> Iterator[Record]:
-        keys = arango.plan_keys(settings, offset, offsets.step)
-        for key, documents in arango.plans(settings, keys, collections):
+        keys = arango.plan_keys(server, offset, offsets.step)
+        for key, documents in arango.plans(server, keys, collections):
             yield from _translate_plan(context, "", key, documents, "", [])
 
     translated = spark.createDataFrame(
@@ -244,9 +262,9 @@ def _translate_plan(
     job = application(name).job
     if name and not context.spline.wants(job, name):
         return
+    if plan.is_open:
+        return
     if not (plan.header or plan.operations or problems or rejections):
-        if any(documents.values()):
-            return  # of a transaction that is still open
         missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
         yield from _of_plan(context, database, key, [missing])
         return

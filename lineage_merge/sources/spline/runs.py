@@ -91,6 +91,7 @@ def _event(database: str, document: Document, wants: Wants, dataset_of: DatasetO
     # Agents before 1.0 name no run: then each write is one of its own.
     run_id = extra.get("appId") or document["_key"]
     target = details["dataSourceUri"]
+    rows = (extra.get("writeMetrics") or {}).get("numOutputRows")
     return EventRow(
         database=database,
         wanted=wanted,
@@ -100,13 +101,14 @@ def _event(database: str, document: Document, wants: Wants, dataset_of: DatasetO
         job=app.job,
         target=target,
         dataset=dataset_of(target, app.job) if wanted else None,
-        at=document["timestamp"],
-        duration_ms=(document.get("durationNs") or 0) // 1_000_000,
+        # JSON may write a whole number as 1.0; Spark takes no such thing for a bigint.
+        at=int(document["timestamp"]),
+        duration_ms=int(document.get("durationNs") or 0) // 1_000_000,
         run_id=run_id,
         shown_run_id=app.run_id or run_id,
-        failed=bool(document.get("error")),
+        failed=document.get("error") is not None,
         append=bool(details.get("append")),
-        rows=(extra.get("writeMetrics") or {}).get("numOutputRows"),
+        rows=None if rows is None else int(rows),
         framework=str(details.get("frameworkName") or ""),
     )
 
@@ -162,8 +164,11 @@ def job_rows(events: DataFrame, counted_events: DataFrame) -> DataFrame:
 
     Columns: job, last_run_id, last_run_at, duration_ms, rows_written, framework, failed.
     """
+    # An export can hold a document twice: its rows count once.
     by_run = (
         events.where("plan is not null")
+        .drop("dataset", "target")
+        .distinct()
         .groupBy("job", "run_id")
         .agg(
             F.max("at").alias("last_run_at"),

@@ -11,19 +11,21 @@ from typing import Any
 
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
-_PART = r"(?:`[^`]+`|[\w$-]+)"
+_PART = r"(?:`(?:[^`]|``)+`|[\w$-]+)"
 _DOTTED = rf"{_PART}(?:\.{_PART})+"
-_NODE = r"^[\s:|+-]*"
-_LEAVES = (
+_NODE = r"[ :|+-]*"
+_TABLES = (
     # Relation spark_catalog.tpch.part[p_partkey#126L,...] parquet
-    re.compile(rf"{_NODE}Relation ({_DOTTED})\[", re.MULTILINE),
-    # HiveTableRelation [`spark_catalog`.`tpch`.`part`, org.apache...
-    re.compile(rf"{_NODE}HiveTableRelation \[({_DOTTED})[,\]]", re.MULTILINE),
+    re.compile(rf"{_NODE}Relation ({_DOTTED})\["),
+    # HiveTableRelation [`spark_catalog`.`tpch`.`part`, org.apache...; without the bracket in Spark 2
+    re.compile(rf"{_NODE}HiveTableRelation \[?({_DOTTED})[,\]]"),
     # RelationV2[id#1] glue_catalog.db.sales glue_catalog.db.sales
-    re.compile(rf"{_NODE}(?:RelationV2|DataSourceV2Relation) ?\[[^\]\n]*\] ({_DOTTED})", re.MULTILINE),
+    re.compile(rf"{_NODE}(?:RelationV2|DataSourceV2Relation) ?\[[^\]]*\] ({_DOTTED})"),
 )
-# Relation [a#1,b#2] csv: files read by path, and the path is not in the text.
-_UNNAMED = re.compile(rf"{_NODE}Relation ?\[", re.MULTILINE)
+# Relation [a#1,b#2] csv: files read by path, or a database's table: the text does not say which.
+_UNNAMED = re.compile(rf"{_NODE}Relation ?\[[^\]]*\] ?(\w*)")
+# Spark 3.0 and older name a table in the line above its relation: SubqueryAlias `tpch`.`part`
+_ALIAS = re.compile(rf"{_NODE}SubqueryAlias ({_DOTTED})$")
 
 
 def plan_texts(expressions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -34,8 +36,17 @@ def plan_texts(expressions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
             yield str(expression.get("_key", "")), text
 
 
-def relations(text: str) -> tuple[set[CatalogTable], bool]:
-    """The tables that a plan's text reads, and whether it also reads files it does not name."""
-    names = {match for leaf in _LEAVES for match in leaf.findall(text)}
-    tables = {table for name in names if (table := table_from_text(name))}
-    return tables, bool(_UNNAMED.search(text))
+def relations(text: str) -> tuple[set[CatalogTable], set[str]]:
+    """The tables that a plan's text reads, and the kinds (``csv``, ``JDBCRelation``) of what has no name."""
+    names: set[str] = set()
+    unnamed: set[str] = set()
+    above = ""
+    for line in text.split("\n"):
+        names.update(found[1] for leaf in _TABLES if (found := leaf.match(line)))
+        if relation := _UNNAMED.match(line):
+            if alias := _ALIAS.match(above):
+                names.add(alias[1])
+            else:
+                unnamed.add(relation[1])
+        above = line.rstrip()
+    return {table for name in names if (table := table_from_text(name))}, unnamed

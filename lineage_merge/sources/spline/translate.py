@@ -3,7 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lineage_merge.model import Alias, Authority, Dataset, Element, Feeds, JobKey, Problem, Reference, Writes
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Dataset,
+    Element,
+    Feeds,
+    Job,
+    JobKey,
+    Problem,
+    Reference,
+    Writes,
+)
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
 from lineage_merge.sources.spline.subqueries import plan_texts, relations
@@ -43,6 +54,8 @@ def translate(plan: Plan, applied_by: str = "", database: str = "") -> Iterator[
     job = JobKey(JOB_TYPE, application(name).job)
     output = Reference("", write["outputSource"], job.name)
     yield from _written(write, output, _table_of_write(plan, write))
+    # What its runs did, `progress` tells; without it, this is all there is of the job.
+    yield Job(job, properties=_framework(plan))
     yield Writes(job, output)
 
     mode = {"write_mode": "append" if write.get("append") else "overwrite"}
@@ -54,17 +67,24 @@ def translate(plan: Plan, applied_by: str = "", database: str = "") -> Iterator[
         yield from _read(operation, inputs)
         seen.update(inputs)
     for key, text in plan_texts(plan.expressions):
-        tables, reads_unnamed_files = relations(text)
+        tables, unnamed = relations(text)
         seen.update(Reference(table.catalog, table.name) for table in tables)
-        if reads_unnamed_files:
+        for kind in sorted(unnamed):
             yield Problem(
                 "not-joined",
                 document,
                 key,
-                "a subquery reads files by path, and Spline does not keep the path",
+                f"a subquery reads {kind or 'a relation'} that is no table, and Spline keeps no path",
             )
     for source in sorted(seen):
         yield Feeds(job, source, output, mode)
+
+
+def _framework(plan: Plan) -> dict[str, str]:
+    """``spark 3.5.9``, just as `progress` names it."""
+    system = (plan.header or {}).get("systemInfo") or {}
+    name = f"{system.get('name') or ''} {system.get('version') or ''}".strip()
+    return {"framework": name} if name else {}
 
 
 def _written(write: Document, output: Reference, table: CatalogTable | None) -> Iterator[Element]:

@@ -1,0 +1,142 @@
+"""Records into nodes and edges: aliases, authority, grouping."""
+
+from collections.abc import Iterable
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge.graph.schema import edge_ddl, node_ddl
+from lineage_merge.merge import names, rules
+from lineage_merge.merge.join import Merged, merge
+from lineage_merge.merge.report import report
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Dataset,
+    Element,
+    Feeds,
+    Job,
+    JobKey,
+    Reference,
+    Writes,
+    edge_id,
+)
+from lineage_merge.records import RECORD_DDL, records
+
+KNOWN = names.Names("dev", rules.Rules())
+JOB = JobKey("spark", "job|one")
+RAW, LAKE = Reference("", "s3://raw/a"), Reference("", "s3://lake/b")
+PATH, OTHER_PATH = Reference("", "s3://lake/db/t"), Reference("", "s3://lake/db/u")
+TABLE = Reference("spark_catalog", "db.t")
+
+
+def rows(spark: SparkSession, *elements: Element) -> DataFrame:
+    return spark.createDataFrame(list(records(elements, KNOWN)), RECORD_DDL)
+
+
+def merged(spark: SparkSession, *elements: Element) -> Merged:
+    return merge(rows(spark, *elements), "dev", "dag")
+
+
+def edges(found: Merged) -> set[tuple[str, str, str]]:
+    return {(row["from"], row["label"], row["to"]) for row in found.edges.collect()}
+
+
+def node(found: Merged, identifier: str) -> dict[str, object]:
+    by_id = {row.id: row.asDict() for row in found.nodes.collect()}
+    return {name: value for name, value in by_id[identifier].items() if value is not None}
+
+
+def test_rows_have_the_declared_schema(spark: SparkSession) -> None:
+    found = merged(spark, Writes(JOB, LAKE), Job(JOB), Feeds(JOB, RAW, LAKE))
+    for frame, ddl in ((found.nodes, node_ddl()), (found.edges, edge_ddl())):
+        declared = spark.createDataFrame([], ddl).schema
+        assert [(f.name, f.dataType) for f in frame.schema] == [(f.name, f.dataType) for f in declared]
+
+
+def test_an_edges_id_in_spark_is_the_models_id(spark: SparkSession) -> None:
+    found = merged(spark, Feeds(JOB, RAW, LAKE), Writes(JOB, LAKE), Job(JOB))
+    for row in found.edges.collect():
+        assert row.id == edge_id("dev", "dag", JOB, row["from"], row["label"], row["to"])
+    assert ("dev|dag|spark|job%7Cone", "writes", "dev|s3://lake|b") in edges(found)
+
+
+def test_a_table_known_only_by_name_is_the_path_that_the_catalog_gives(spark: SparkSession) -> None:
+    found = merged(
+        spark,
+        Alias(TABLE, PATH, "catalog-table"),
+        Feeds(JOB, TABLE, LAKE),
+        Dataset(TABLE, Authority.READER, properties={"description": "said of the name"}),
+    )
+
+    assert edges(found) == {("dev|s3://lake|db/t", "feeds", "dev|s3://lake|b")}
+    table = node(found, "dev|s3://lake|db/t")
+    assert table["aliases"] == ["spark_catalog|db.t (catalog-table)"]
+    assert table["description"] == "said of the name"
+    assert (table["name"], table["namespace"], table["label"]) == ("t", "s3://lake", "file")
+    assert "dev|spark_catalog|db.t" not in {row.id for row in found.nodes.collect()}
+
+
+def test_a_name_that_two_paths_answer_to_is_joined_with_neither(spark: SparkSession) -> None:
+    elements: Iterable[Element] = (
+        Alias(TABLE, PATH, "catalog-table"),
+        Alias(TABLE, OTHER_PATH, "catalog-table"),
+        Feeds(JOB, TABLE, LAKE),
+    )
+    told = rows(spark, *elements).persist()
+    found = merge(told, "dev", "dag")
+
+    assert edges(found) == {("dev|spark_catalog|db.t", "feeds", "dev|s3://lake|b")}
+    [problem] = report(told, found).of_kind("not-joined")
+    assert problem.document == "dev|spark_catalog|db.t"
+    assert "dev|s3://lake|db/t, dev|s3://lake|db/u" in problem.message
+
+
+def test_who_builds_a_dataset_says_what_it_is(spark: SparkSession) -> None:
+    ref = Reference("redshift://c.us-east-1:5439", "dev.public.v")
+    read = Dataset(ref, Authority.READER, "table", {"description": "as its reader sees it"})
+    built = Dataset(ref, Authority.BUILDER, "view", {"description": "as its builder says"})
+
+    for order in ((read, built), (built, read)):
+        view = node(merged(spark, *order), "dev|redshift://c.us-east-1:5439|dev.public.v")
+        assert (view["label"], view["description"]) == ("view", "as its builder says")
+
+
+def test_one_write_that_is_told_twice_is_one_edge(spark: SparkSession) -> None:
+    twice = [Feeds(JOB, RAW, LAKE, {"write_mode": "overwrite"})] * 2
+    parts = [Feeds(JOB, Reference("", f"s3://raw/a/part-0000{n}-x.c000.csv"), LAKE) for n in range(3)]
+
+    found = merged(spark, *twice, *parts)
+
+    assert edges(found) == {("dev|s3://raw|a", "feeds", "dev|s3://lake|b")}
+    [edge] = found.edges.collect()
+    assert edge.write_mode == "overwrite"
+
+
+def test_what_was_folded_away_is_the_union_of_all_tellings(spark: SparkSession) -> None:
+    found = merged(
+        spark,
+        Feeds(JOB, RAW, LAKE, sets={"via": ("b", "a")}),
+        Feeds(JOB, RAW, LAKE, sets={"via": ("c", "a")}),
+    )
+    [edge] = found.edges.collect()
+    assert edge.via == "a | b | c"
+
+
+def test_a_jobs_newest_facts_count(spark: SparkSession) -> None:
+    older = Job(JOB, 1, {"last_run_id": "z", "last_run_at": 1, "rows_written": 9})
+    newer = Job(JOB, 2, {"last_run_id": "a", "last_run_at": 2})
+
+    job = node(merged(spark, newer, older), "dev|dag|spark|job%7Cone")
+
+    assert (job["last_run_id"], job["last_run_at"], job["name"]) == ("a", 2, "job|one")
+
+
+def test_what_cannot_be_named_is_reported_with_no_secret(spark: SparkSession) -> None:
+    uri = "jdbc:postgresql://db:5432/dev?user=me&password=hunter2:(select * from t) q"
+    told = rows(spark, Feeds(JOB, Reference("", uri), LAKE), Writes(JOB, LAKE)).persist()
+    found = merge(told, "dev", "dag")
+
+    assert edges(found) == {("dev|dag|spark|job%7Cone", "writes", "dev|s3://lake|b")}
+    [problem] = report(told, found).of_kind("not-joined")
+    assert "query" in problem.message
+    assert "hunter2" not in repr(problem)
