@@ -161,7 +161,7 @@ class _Book:
             "namespace": identity.name.namespace,
             "qualified_name": identity.name.name,
         }
-        if identity.stored_as_files:
+        if identity.label == "file":  # a table of a catalog is kept in files too, but who knows where
             properties["location"] = path_of(identity.name)
         sets = {"aliases": [f"{identity.alias} ({identity.rule})"]} if identity.rule else {}
         yield row(

@@ -76,6 +76,7 @@ class SplineDatabase:
 
     name: str = "spline"
     contents: dict[str, list[Document]] = field(default_factory=lambda: defaultdict(list))
+    _plans: int = 0
     _transactions: int = 500
     _edges: int = 10_000
 
@@ -110,7 +111,8 @@ class SplineDatabase:
         `created_table` is the text of the table in the command below a CREATE TABLE, `subqueries`
         are the texts of subqueries' plans, `views` names of temporary views between write and reads.
         """
-        key = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{len(self.contents['executionPlan'])}"))
+        key = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{self._plans}"))
+        self._plans += 1
         uid = transaction or self._transaction()
         made = time((created if created is not None else at) or 0)
         common = {"_created": made, "_txInfo": {"num": int(uid), "uid": uid, "params": {}}}

@@ -20,13 +20,13 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 from gremlin_python.process.traversal import T
-from moto.server import ThreadedMotoServer
 
 from lineage_merge import config, storage
 from lineage_merge.embedded.jars import GREMLIN_SERVER, gremlin_jars
 from lineage_merge.embedded.java import find_java
 from lineage_merge.embedded.process import free_port
 from lineage_merge.load.connection import Endpoint, connect
+from tests.s3_fixtures import S3
 
 REPOSITORY = Path(__file__).parents[1]
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
@@ -106,7 +106,9 @@ def gremlin_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gremlin
 
 def test_a_value_added_without_a_cardinality_stands_beside_the_first(gremlin_server: Gremlin) -> None:
     with connect(Endpoint(gremlin_server.url)) as g:
-        g.add_v("file").property(T.id, "dev|a").property("tag", "one").property("tag", "two").iterate()
+        g.add_v("file").property(T.id, "dev|a").property("tag", "one").iterate()
+        # A request of its own: within `addV` both values stay whatever the default is.
+        g.V("dev|a").property("tag", "two").iterate()
         assert sorted(g.V("dev|a").values("tag").to_list()) == ["one", "two"]
 
 
@@ -120,7 +122,8 @@ def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None
 def test_the_graph_is_there_again_after_a_stop(tmp_path: Path) -> None:
     server = Gremlin(tmp_path / "server")
     with server.running(), connect(Endpoint(server.url)) as g:
-        g.add_v("file").property(T.id, "dev|kept").property("tag", "one").property("tag", "two").iterate()
+        g.add_v("file").property(T.id, "dev|kept").property("tag", "one").iterate()
+        g.V("dev|kept").property("tag", "two").iterate()
     with server.running(), connect(Endpoint(server.url)) as g:
         assert sorted(g.V("dev|kept").values("tag").to_list()) == ["one", "two"]
 
@@ -194,22 +197,15 @@ def test_spline_is_ready_when_its_database_is(
     assert (done.returncode == 0) == healthy
 
 
-def test_the_bucket_is_made_and_holds_the_sample_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bucket_is_made_and_holds_the_sample_manifest(s3: S3) -> None:
     service = SERVICES["s3-init"]
     places = {target: str(REPOSITORY / source) for source, target, _ in mounts("s3-init")}
-    arguments = [places.get(part, part) for part in [*service["entrypoint"], *service["command"]]]
-    port = free_port("127.0.0.1")
-    server = ThreadedMotoServer("127.0.0.1", port)
-    server.start()
-    try:
-        for name, value in service["environment"].items():
-            monkeypatch.setenv(name, value.replace("//s3:5000", f"//127.0.0.1:{port}"))
-        for _ in ("first start", "second start"):
-            subprocess.run([sys.executable, *arguments[1:]], check=True, timeout=60)
-        manifest = config.load(CONFIG_FILE, environ={}).dbt[0].manifest
-        assert storage.read_text(manifest) == (REPOSITORY / "sample_data/dbt/manifest.json").read_text()
-    finally:
-        server.stop()
+    _, *arguments = [places.get(part, part) for part in [*service["entrypoint"], *service["command"]]]
+    for _ in ("first start", "second start"):
+        environment = {**os.environ, **service["environment"], "AWS_ENDPOINT_URL_S3": s3.url}
+        subprocess.run([sys.executable, *arguments], check=True, timeout=60, env=environment)
+    manifest = config.load(CONFIG_FILE, environ={}).dbt[0].manifest
+    assert storage.read_text(manifest) == (REPOSITORY / "sample_data/dbt/manifest.json").read_text()
 
 
 def published_ports() -> dict[str, str]:
@@ -281,5 +277,5 @@ def compose_plugin() -> bool:
 @pytest.mark.skipif(not compose_plugin(), reason="Docker Compose is not installed")
 def test_docker_compose_takes_the_file() -> None:
     command = ["docker", "compose", "--file", str(COMPOSE_FILE), "config", "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """The intermediate format as files: a folder with `nodes/` and `edges/`, Parquet or JSON lines."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -70,13 +71,14 @@ def flaws(spark: SparkSession, folder: str, most: int = 100) -> tuple[int, list[
     """
     found: list[Flaw] = []
     elements = 0
-    with _telling(folder):
-        for kind in (NODES, EDGES):
+    for kind in (NODES, EDGES):
+        with _telling(_path(folder, kind)):
             texts = _texts(spark, folder, kind).cache()
             elements += texts.count()
             found += texts.mapPartitions(partial(_check, kind)).take(most)
             texts.unpersist()
-        if not found:
+    if not found:
+        with _telling(folder):
             found = [*_between_elements(*read(spark, folder), most)]
     return elements, found[:most]
 
@@ -138,7 +140,7 @@ def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
     if _format(folder, kind) == "parquet":
         # Without a schema of ours: what the files hold is what is checked.
         return spark.read.parquet(path).toJSON()
-    return spark.read.text(path).rdd.map(lambda row: row.value).filter(str.strip)
+    return spark.read.text(path).rdd.map(lambda row: row.value).filter(lambda text: bool(text.strip()))
 
 
 def _check(kind: Kind, texts: Iterable[str]) -> Iterator[Flaw]:
@@ -161,6 +163,18 @@ def _telling(place: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        cause = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0])
-        raise IntermediateError(f"{place}: {cause.removeprefix('Caused by:').strip()[:300]}") from None
+        raise IntermediateError(f"{place}: {_cause(str(error))}") from None
+
+
+_JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
+
+
+def _cause(text: str) -> str:
+    """The innermost cause in what Spark says, without the names of Java's classes."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by:") for line in lines if line.startswith("Caused by:")]
+    outer = [line.removeprefix(":") for line in lines if line.startswith(":")]
+    cause = _JAVA_CLASS.sub("", [*lines[:1], *outer[:1], *causes][-1].strip())
+    if "No FileSystem for scheme" in cause:
+        return f"this Spark has no connector for it ({cause}): use a local folder"
+    return cause[:300]

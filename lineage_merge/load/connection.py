@@ -22,6 +22,7 @@ from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.errors import GraphError, GraphRejected, GraphUnreachable
+from lineage_merge.load.serializer import serializer
 
 _CONNECT_SECONDS = 10.0
 _CHECK_SECONDS = 5.0
@@ -83,9 +84,13 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
     the limit that takes aiohttp's five minutes to notice.
     """
 
+    def __init__(self, connect_seconds: float, **options: Any) -> None:
+        super().__init__(**options)
+        self._connect_seconds = connect_seconds
+
     def connect(self, url: str, headers: Any = None) -> None:
         async def handshake() -> None:
-            async with asyncio.timeout(_CONNECT_SECONDS):
+            async with asyncio.timeout(self._connect_seconds):
                 self._client_session = aiohttp.ClientSession()
                 self._websocket = await self._client_session.ws_connect(
                     url, headers=headers, **self._aiohttp_kwargs
@@ -117,6 +122,7 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
 
     def transport() -> AiohttpTransport:
         return _Transport(
+            min(_CONNECT_SECONDS, endpoint.timeout_seconds),
             call_from_event_loop=_inside_event_loop(),
             read_timeout=endpoint.timeout_seconds,
             write_timeout=endpoint.timeout_seconds,
@@ -127,6 +133,7 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
         "url": endpoint.url,
         "traversal_source": "g",
         "transport_factory": transport,
+        "message_serializer": serializer(),
         "pool_size": connections,
     }
 

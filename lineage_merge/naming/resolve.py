@@ -28,7 +28,8 @@ def name_uri(uri: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
         connection = parse_connection(url)
         jdbc = next(platform for platform in _JDBC_PLATFORMS if platform.claims_jdbc(connection))
         located = jdbc.locate_jdbc(connection, table)
-        return jdbc.identify(located.namespace, located.name, defaults)
+        # An unknown driver's word may be another platform's scheme: whoever owns it settles the name.
+        return name_dataset(located.namespace, located.name, defaults)
     address = parse(text)
     platform = _platform(address)
     located = platform.locate(address)

@@ -83,7 +83,8 @@ def database(server: Server, *, patient: bool = True) -> Iterator[StandardDataba
     hosts = [host.strip() for host in settings.hosts.split(",") if host.strip()]
     http = DefaultHTTPClient(
         request_timeout=settings.timeout_seconds if patient else min(settings.timeout_seconds, 10),
-        retry_attempts=3 if patient else 0,
+        # Of several hosts the client tries the next one, without waiting for one that is down.
+        retry_attempts=3 if patient and len(hosts) == 1 else 0,
         backoff_factor=0.5 if patient else 0,
     )
     client = ArangoClient(
@@ -99,9 +100,9 @@ def database(server: Server, *, patient: bool = True) -> Iterator[StandardDataba
     except ArangoServerError as error:
         raise _explain(settings, error) from None
     except (RequestException, ConnectionError) as error:
-        raise SourceUnreachable(
-            f"no connection to ArangoDB at {_shown(settings)} ({type(error).__name__})"
-        ) from None
+        # The client tells all failures to connect alike; others have a name of their own.
+        reason = f" ({type(error).__name__})" if isinstance(error, RequestException) else ""
+        raise SourceUnreachable(f"no connection to ArangoDB at {_shown(settings)}{reason}") from None
     finally:
         client.close()
 
@@ -144,9 +145,9 @@ def events(server: Server, since: int, until: int) -> Iterator[Document]:
 
 def odd_events(server: Server) -> Iterator[Document]:
     """The `progress` documents whose time is no number: broken, and never lost in silence."""
-    query = 'FOR p IN progress FILTER p.timestamp < 0 OR p.timestamp >= "" RETURN p'
     with database(server) as db:
-        yield from _query(db, server.settings, query)
+        for odd in ("p.timestamp < 0", 'p.timestamp >= ""'):
+            yield from _query(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
 
 
 def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:
@@ -195,7 +196,7 @@ def _plan_batch(
         operations = [
             document["_id"] if "_id" in document else f"operation/{document['_key']}"
             for documents in found.values()
-            for document in documents["operation"]
+            for document in documents.get("operation", ())
         ]
         edges = ["uses", *(["takes"] if "takes" in collections else [])]
         take("expression", _expressions(db, settings, operations, edges))
@@ -241,7 +242,7 @@ def _query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> I
         allow_retry=True,
         count=True,
     )
-    received = 0
+    received, is_there = 0, True
     try:
         # Not `yield from`, which closes the cursor too when its reader stops early.
         for result in cursor:
@@ -251,10 +252,14 @@ def _query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> I
             raise SourceError(
                 f"ArangoDB at {_shown(settings)}: {cursor.count()} documents promised, {received} received"
             )
+    except (RequestException, ConnectionError):
+        is_there = False
+        raise
     finally:
-        # One that cannot be closed ends by its time to live, and hides no other error.
-        with suppress(ArangoServerError, RequestException, ConnectionError):
-            cursor.close(ignore_missing=True)
+        if is_there:
+            # One that cannot be closed ends by its time to live, and hides no other error.
+            with suppress(ArangoServerError, RequestException, ConnectionError):
+                cursor.close(ignore_missing=True)
 
 
 def _single(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Any:

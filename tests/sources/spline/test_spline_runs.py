@@ -115,7 +115,7 @@ def test_nothing_else_is_written(
 
 
 def test_a_progress_of_a_plan_that_is_not_there_is_reported_and_the_rest_goes_on(rows: list[Row]) -> None:
-    assert problems_of(rows) == {
+    assert {problem for problem in problems_of(rows) if problem[0] != "not-joined"} == {
         ("rejected", f"main: executionPlan/{LOST}", "", "progress names it, but it is not there"),
         (
             "notice",
@@ -171,10 +171,8 @@ def test_without_progress_the_newest_plan_of_each_application_and_target_counts(
 
 
 def test_every_job_that_writes_is_there_and_no_other(rows: list[Row]) -> None:
-    """`names_a_lost_plan` ran, but what it wrote is unknown."""
-    assert set(jobs_of(rows)) == {job for job, _ in writes_of(rows)} | {"names_a_lost_plan"} | {
-        "a_plan_that_is_not_committed_is_invisible"
-    }
+    """`names_a_lost_plan` ran, though what it wrote is unknown."""
+    assert set(jobs_of(rows)) == {job for job, _ in writes_of(rows)} | {"names_a_lost_plan"}
 
 
 def test_the_plans_that_were_read_are_counted(rows: list[Row]) -> None:

@@ -1,0 +1,271 @@
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge.errors import IntermediateError
+from lineage_merge.graph.files import Flaw, Format, flaws, read, write
+from lineage_merge.graph.schema import edge_ddl, node_ddl
+
+Elements = Sequence[dict[str, Any]]
+
+COMMON = {"environment": "dev", "dag_name": "tickit_daily"}
+RAW: dict[str, Any] = {
+    "id": "dev|s3://tickit-raw|sales",
+    "label": "file",
+    "name": "sales",
+    "namespace": "s3://tickit-raw",
+    "description": 'Verkäufe 売上 🎫 "quoted"\nsecond line\u2028third',
+    "tags": ["daily", "ümlaut"],
+    **COMMON,
+}
+LAKE: dict[str, Any] = {"id": "dev|s3://tickit-lake|sales", "label": "table", "name": "sales", **COMMON}
+JOB: dict[str, Any] = {
+    "id": "dev|tickit_daily|spark|ingest",
+    "label": "job",
+    "name": "ingest",
+    "rows_written": 5_000_000_000,
+    **COMMON,
+}
+FEEDS: dict[str, Any] = {
+    "id": "0123456789abcdef0123",
+    "label": "feeds",
+    "from": RAW["id"],
+    "to": LAKE["id"],
+    "job_type": "spark",
+    "job_name": "ingest",
+    **COMMON,
+}
+WRITES: dict[str, Any] = FEEDS | {"id": "3210fedcba9876543210", "label": "writes", "from": JOB["id"]}
+
+
+def frames(spark: SparkSession, nodes: Elements, edges: Elements) -> tuple[DataFrame, DataFrame]:
+    def frame(elements: Elements, ddl: str) -> DataFrame:
+        texts = spark.sparkContext.parallelize([json.dumps(element) for element in elements], 2)
+        return spark.read.schema(ddl).json(texts)
+
+    return frame(nodes, node_ddl()), frame(edges, edge_ddl())
+
+
+def lines(folder: Path, kind: str) -> list[dict[str, Any]]:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((folder / kind).glob("*.json"))]
+    return [json.loads(line) for text in texts for line in text.split("\n") if line]
+
+
+def by_id(elements: Elements) -> Elements:
+    return sorted(elements, key=lambda element: str(element["id"]))
+
+
+def known(rows: DataFrame) -> Elements:
+    """The rows without what is unknown."""
+    found = (row.asDict() for row in rows.collect())
+    return by_id([{key: value for key, value in row.items() if value is not None} for row in found])
+
+
+@pytest.fixture(scope="module")
+def built(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One small graph in both formats."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("parquet", "jsonl")}
+    write(str(folders["parquet"]), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]), "parquet")
+    write(str(folders["jsonl"]), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]), "jsonl")
+    return folders
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path) -> Path:
+    """The same graph as a person may have written it."""
+    for kind, elements in (("nodes", [RAW, LAKE, JOB]), ("edges", [FEEDS, WRITES])):
+        (tmp_path / kind).mkdir()
+        text = "\n".join(json.dumps(element) for element in elements)
+        (tmp_path / kind / f"{kind}.jsonl").write_text(f"{text}\n\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
+def test_what_was_written_is_read_back(
+    spark: SparkSession, built: dict[str, Path], file_format: Format
+) -> None:
+    nodes, edges = read(spark, str(built[file_format]))
+
+    assert known(nodes) == by_id([RAW, LAKE, JOB])
+    assert known(edges) == by_id([FEEDS, WRITES])
+
+
+def test_json_lines_hold_only_what_is_known(built: dict[str, Path]) -> None:
+    assert by_id(lines(built["jsonl"], "nodes")) == by_id([RAW, LAKE, JOB])
+    assert by_id(lines(built["jsonl"], "edges")) == by_id([FEEDS, WRITES])
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
+def test_what_was_written_has_no_flaws(
+    spark: SparkSession, built: dict[str, Path], file_format: Format
+) -> None:
+    assert flaws(spark, str(built[file_format])) == (5, [])
+
+
+def test_a_graph_written_by_hand_is_read_too(spark: SparkSession, by_hand: Path) -> None:
+    assert flaws(spark, str(by_hand)) == (5, [])
+    assert known(read(spark, f"{by_hand}/")[0]) == by_id([RAW, LAKE, JOB])
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
+def test_a_graph_without_edges_is_a_graph(spark: SparkSession, tmp_path: Path, file_format: Format) -> None:
+    write(str(tmp_path), *frames(spark, [RAW], []), file_format)
+
+    nodes, edges = read(spark, str(tmp_path))
+
+    assert (nodes.count(), edges.count()) == (1, 0)
+    assert flaws(spark, str(tmp_path)) == (1, [])
+
+
+def test_a_second_write_leaves_nothing_of_the_first(spark: SparkSession, tmp_path: Path) -> None:
+    write(str(tmp_path), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]), "parquet")
+
+    write(str(tmp_path), *frames(spark, [RAW, LAKE], [FEEDS]), "jsonl")
+
+    assert known(read(spark, str(tmp_path))[0]) == by_id([RAW, LAKE])
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def add(folder: Path, kind: str, *lines: str) -> None:
+    (folder / kind / "more.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_elements_that_fit_no_schema_are_named(spark: SparkSession, by_hand: Path) -> None:
+    add(
+        by_hand,
+        "nodes",
+        "{broken",
+        "[1, 2]",
+        json.dumps(JOB | {"id": "a", "label": "task"}),
+        json.dumps({"id": "b", "label": "file", **COMMON}),
+        json.dumps(LAKE | {"id": "c", "status": "succeeded"}),
+    )
+    add(by_hand, "edges", json.dumps(FEEDS | {"id": "d", "to": None}))
+
+    elements, found = flaws(spark, str(by_hand))
+
+    labels = "file or table or view or topic or seed or snapshot or exposure or job"
+    assert set(found) == {
+        Flaw("nodes", "{broken", "", "not JSON"),
+        Flaw("nodes", "[1, 2]", "", "expected object, found array"),
+        Flaw("nodes", "a", "label", f"expected {labels}, found string 'task'"),
+        Flaw("nodes", "b", "name", "is missing"),
+        Flaw("nodes", "c", "status", "does not belong here"),
+        Flaw("edges", "d", "to", "expected string, found null"),
+    }
+    assert elements == 11
+
+
+def test_elements_that_do_not_go_together_are_named(spark: SparkSession, by_hand: Path) -> None:
+    add(by_hand, "nodes", json.dumps(LAKE))
+    add(
+        by_hand,
+        "edges",
+        json.dumps(FEEDS),
+        json.dumps(FEEDS | {"id": "a", "to": "dev|gone"}),
+        json.dumps(FEEDS | {"id": "b", "from": "dev|gone"}),
+    )
+
+    _, found = flaws(spark, str(by_hand))
+
+    assert set(found) == {
+        Flaw("nodes", LAKE["id"], "id", "2 nodes have this id"),
+        Flaw("edges", FEEDS["id"], "id", "2 edges have this id"),
+        Flaw("edges", "a", "to", "no node has the id dev|gone"),
+        Flaw("edges", "b", "from", "no node has the id dev|gone"),
+    }
+
+
+def test_flaws_of_parquet_files_are_found_too(spark: SparkSession, tmp_path: Path) -> None:
+    nodes, edges = frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES])
+    write(str(tmp_path), nodes.drop("name"), edges, "parquet")
+
+    _, found = flaws(spark, str(tmp_path))
+
+    assert {(flaw.kind, flaw.field, flaw.problem) for flaw in found} == {("nodes", "name", "is missing")}
+
+
+def test_no_more_flaws_are_listed_than_asked_for(spark: SparkSession, by_hand: Path) -> None:
+    add(by_hand, "nodes", *["{}"] * 50)
+
+    elements, found = flaws(spark, str(by_hand), most=7)
+
+    assert elements == 55
+    assert len(found) == 7
+
+
+@pytest.fixture
+def refused(spark: SparkSession, by_hand: Path) -> Iterator[Path]:
+    """A graph that the test breaks: neither reading nor checking may take it for whole."""
+    yield by_hand
+    for use in (read, flaws):
+        with pytest.raises(IntermediateError) as raised:
+            use(spark, str(by_hand))
+        assert str(by_hand) in raised.value.message
+        assert "\n" not in raised.value.message
+
+
+def test_a_missing_folder_is_refused(refused: Path) -> None:
+    (refused / "edges" / "edges.jsonl").unlink()
+    (refused / "edges").rmdir()
+
+
+def test_a_folder_of_other_files_is_refused(refused: Path) -> None:
+    (refused / "nodes" / "nodes.jsonl").rename(refused / "nodes" / "nodes.csv")
+
+
+def test_a_write_that_did_not_end_is_refused(refused: Path) -> None:
+    attempt = refused / "nodes" / "_temporary" / "0" / "task_1"
+    attempt.mkdir(parents=True)
+    (attempt / "part-00000.json").write_text("{}")
+
+
+def test_a_broken_parquet_file_is_named(spark: SparkSession, by_hand: Path) -> None:
+    (by_hand / "nodes" / "nodes.jsonl").unlink()
+    (by_hand / "nodes" / "part-0.parquet").write_bytes(b"PAR1 no more than this PAR1")
+
+    with pytest.raises(IntermediateError) as raised:
+        flaws(spark, str(by_hand))
+
+    assert raised.value.message.startswith(f"{by_hand}/nodes: ")
+    assert "\n" not in raised.value.message
+
+
+def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_hand: Path) -> None:
+    add(by_hand, "nodes", '{"id": "x", "label"')
+
+    with pytest.raises(IntermediateError, match="nodes: a line that fits no nodes"):
+        read(spark, str(by_hand))
+
+
+def test_a_write_that_is_cut_short_leaves_no_old_edges_beside_new_nodes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(str(tmp_path), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]))
+    nodes, _ = frames(spark, [RAW], [])
+    edges = spark.range(1).selectExpr("cast(raise_error('the machine stopped') as string) as id")
+
+    with pytest.raises(IntermediateError, match="the machine stopped"):
+        write(str(tmp_path), nodes, edges)
+
+    with pytest.raises(IntermediateError, match="edges: no node or edge files there"):
+        read(spark, str(tmp_path))
+
+
+def test_a_folder_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(IntermediateError) as raised:
+        write(str(tmp_path / "file"), *frames(spark, [RAW], []))
+
+    assert str(tmp_path / "file") in raised.value.message
+    assert "\n" not in raised.value.message
+
+
+def test_a_place_that_this_spark_cannot_reach_is_named(spark: SparkSession) -> None:
+    with pytest.raises(IntermediateError, match=r"^s3://bucket/lineage: this Spark has no connector"):
+        write("s3://bucket/lineage", *frames(spark, [RAW], []))

@@ -1,0 +1,389 @@
+"""Spline's live database: what is asked for, and what goes wrong, without Spark."""
+
+import socket
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
+from threading import Thread
+from typing import Any
+
+import pytest
+from arango.cursor import Cursor
+
+from lineage_merge.config import Arango
+from lineage_merge.errors import ConfigError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.sources.spline import arango as spline_arango
+from lineage_merge.sources.spline.arango import (
+    Server,
+    events,
+    odd_events,
+    overview,
+    plan_count,
+    plan_keys,
+    plans,
+)
+from lineage_merge.sources.spline.documents import COLLECTIONS, Document
+from tests.arango_fixtures import ArangoServer
+from tests.spline_documents import DAY, SplineDatabase, time
+
+LEAVES = [f"Relation d.t{number}[a#1] csv" for number in range(3)]
+EVERYTHING = frozenset((*COLLECTIONS, "uses", "takes"))
+
+Loaded = Callable[..., Server]
+
+
+@pytest.fixture
+def loaded(arango: ArangoServer) -> Loaded:
+    """Loads a database, and says how to reach it."""
+
+    def load(spline: SplineDatabase, **settings: Any) -> Server:
+        name = arango.database("spline", spline.collections)
+        return Server(Arango(arango.url, name, arango.username, **settings), arango.password)
+
+    return load
+
+
+def some_plans(number: int = 7) -> SplineDatabase:
+    spline = SplineDatabase()
+    for each in range(number):
+        spline.plan(
+            "load",
+            reads=[f"s3://in/{each}"],
+            writes="s3://out/x",
+            at=each * DAY,
+            run=f"r{each}",
+            subqueries=LEAVES,
+        )
+    return spline
+
+
+def keys_of(documents: Iterator[Document]) -> list[str]:
+    return sorted(document["_key"] for document in documents)
+
+
+def documents_of(spline: SplineDatabase) -> dict[str, dict[str, list[str]]]:
+    """The keys of all documents of each plan."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for collection in ("executionPlan", "operation", "follows", "expression"):
+        for document in spline.contents[collection]:
+            owner = document.get("_belongsTo", document["_id"]).partition("/")[2]
+            found.setdefault(owner, {}).setdefault(collection, []).append(document["_key"])
+    return {key: {name: sorted(keys) for name, keys in parts.items()} for key, parts in found.items()}
+
+
+def fetched(server: Server, keys: list[str]) -> dict[str, dict[str, list[str]]]:
+    return {
+        key: {name: keys_of(iter(documents)) for name, documents in parts.items()}
+        for key, parts in plans(server, iter(keys), EVERYTHING)
+    }
+
+
+def queries(arango: ArangoServer) -> list[Any]:
+    return [
+        each.body for each in arango.standin.requests if each.method == "POST" and each.path == "/_api/cursor"
+    ]
+
+
+# The overview
+
+
+def test_the_overview_tells_collections_times_and_open_transactions(loaded: Loaded) -> None:
+    spline = some_plans()
+    uid = spline.begin()
+    spline.ended(spline.contents["executionPlan"][0]["_key"], 90 * DAY, transaction=uid)
+    for odd in (None, "2030-01-01", -5, True, [9e15]):
+        spline.ended("lost", 0, timestamp=odd)
+    spline.contents["progress"][3]["timestamp"] += 0.5
+
+    found = overview(loaded(spline))
+
+    assert (found.oldest, found.newest) == (time(0), time(6 * DAY))
+    assert found.events == len(spline.contents["progress"])
+    assert found.open_transactions == {uid}
+    assert found.collections == {*COLLECTIONS, "uses", "takes"}
+
+
+def test_a_database_without_progress_has_no_times(loaded: Loaded) -> None:
+    spline = some_plans()
+    for missing in ("progress", "uses", "takes", "expression", "follows"):
+        del spline.contents[missing]
+
+    found = overview(loaded(spline))
+
+    assert (found.events, found.oldest, found.newest) == (0, 0, 0)
+    assert found.collections == {"executionPlan", "operation"}
+    assert found.open_transactions == frozenset()
+
+
+@pytest.mark.parametrize("missing", ["executionPlan", "operation"])
+def test_a_required_collection_that_is_missing_is_named(loaded: Loaded, missing: str) -> None:
+    spline = some_plans()
+    del spline.contents[missing]
+
+    with pytest.raises(SourceMissing, match=f"the required collection {missing} is missing"):
+        overview(loaded(spline))
+
+
+def test_an_unknown_database_is_named(loaded: Loaded) -> None:
+    server = loaded(some_plans())
+
+    with pytest.raises(SourceMissing, match="no database named 'splin'"):
+        overview(replace(server, settings=replace(server.settings, database="splin")))
+
+
+@pytest.mark.parametrize("method", ["basic", "jwt"])
+def test_a_wrong_password_is_told_without_showing_it(loaded: Loaded, method: str) -> None:
+    server = replace(loaded(some_plans(), auth_method=method), password="hunter2")
+
+    with pytest.raises(SourceDenied, match="refuses user 'root'") as caught:
+        overview(server)
+
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(server)
+
+
+def test_a_token_lets_in_like_a_password(loaded: Loaded, arango: ArangoServer) -> None:
+    server = loaded(some_plans(), auth_method="jwt")
+
+    assert overview(server).events == 7
+    assert any(request.path == "/_open/auth" for request in arango.standin.requests)
+
+
+def test_the_password_comes_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Arango("http://host:8529", "spline", password_env="SPLINE_TEST_PASSWORD")
+    with pytest.raises(ConfigError, match="password_env: the environment variable"):
+        spline_arango.log_in(settings)
+    monkeypatch.setenv("SPLINE_TEST_PASSWORD", "hunter2")
+
+    assert spline_arango.log_in(settings).password == "hunter2"
+    assert spline_arango.log_in(replace(settings, password_env="")).password == ""
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+def test_an_unreachable_server_is_known_at_once(closed_port: int) -> None:
+    hosts = f"http://reader:hunter2@127.0.0.1:{closed_port}, http://127.0.0.1:{closed_port}"
+    started = clock.monotonic()
+
+    with pytest.raises(SourceUnreachable, match=f"127.0.0.1:{closed_port}") as caught:
+        overview(Server(Arango(hosts, "spline"), ""))
+
+    assert clock.monotonic() - started < 3
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_server_that_does_not_answer_in_time_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
+    server = loaded(some_plans(), timeout_seconds=0.3)
+    arango.standin.delay_next(1.0)
+
+    with pytest.raises(SourceUnreachable, match="no connection to ArangoDB at http"):
+        overview(server)
+
+
+def test_of_several_hosts_one_that_is_up_is_enough(loaded: Loaded, closed_port: int) -> None:
+    server = loaded(some_plans())
+    hosts = f"http://127.0.0.1:{closed_port} , {server.settings.hosts}"
+    server = replace(server, settings=replace(server.settings, hosts=hosts))
+
+    assert overview(server).events == 7
+    assert len(keys_of(events(server, 0, time(100 * DAY)))) == 7
+
+
+@contextmanager
+def another_service(body: bytes) -> Iterator[str]:
+    """Something that answers everything with 200, such as a web page."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("body", [b"<html>version</html>", b"{}", b"[]", b'{"result": [1]}', b"null"])
+def test_another_service_is_not_taken_for_arangodb(body: bytes) -> None:
+    with (
+        another_service(body) as url,
+        pytest.raises(SourceError, match="does not answer as ArangoDB does"),
+    ):
+        overview(Server(Arango(url, "spline"), ""))
+
+
+# Slices
+
+
+def test_spans_of_time_together_are_all_events_and_odd_ones_are_apart(
+    loaded: Loaded, arango: ArangoServer
+) -> None:
+    spline = some_plans()
+    numbered = {each["_key"] for each in spline.contents["progress"]}
+    odd = {
+        spline.ended("lost", 0, timestamp=value)["_key"] for value in (None, "1795252896204", -5, False, {})
+    }
+    server = loaded(spline, batch_size=2)
+    cuts = [time(0), time(0) + 1, time(2 * DAY), time(6 * DAY), time(6 * DAY) + 1]
+
+    slices = [keys_of(events(server, *span)) for span in pairwise(cuts)]
+
+    assert [len(each) for each in slices] == [1, 1, 4, 1]
+    assert {key for each in slices for key in each} == numbered
+    assert set(keys_of(odd_events(server))) == odd
+    assert {each.scanned_full for each in arango.standin.requests} == {0}
+
+
+def test_plans_come_with_all_their_parts_in_batches_and_bounded_requests(
+    loaded: Loaded, arango: ArangoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spline = some_plans()
+    expected = documents_of(spline)
+    monkeypatch.setattr(spline_arango, "PLANS_A_REQUEST", 2)
+    monkeypatch.setattr(spline_arango, "IDS_A_REQUEST", 3)
+    server = loaded(spline, batch_size=2)
+    wanted = sorted(expected)[:5]
+
+    assert fetched(server, wanted) == {key: expected[key] for key in wanted}
+
+    asked = queries(arango)
+    assert {each["bindVars"]["@collection"] for each in asked} == {
+        "executionPlan",
+        "operation",
+        "follows",
+        "uses",
+        "takes",
+        "expression",
+    }
+    for query in asked:
+        (given,) = (value for name, value in query["bindVars"].items() if name != "@collection")
+        assert 1 <= len(given) <= 3
+    assert {each.scanned_full for each in arango.standin.requests} == {0}
+    assert max(each.returned for each in arango.standin.requests) == 2
+    assert arango.standin.open_cursors == 0
+
+
+def test_plans_that_are_not_there_have_no_documents(loaded: Loaded) -> None:
+    assert fetched(loaded(some_plans()), ["lost"]) == {"lost": {}}
+
+
+def test_collections_that_are_not_there_are_not_asked_for(loaded: Loaded) -> None:
+    spline = some_plans()
+    expected = documents_of(spline)
+    for missing in ("takes", "follows"):
+        del spline.contents[missing]
+    server = loaded(spline)
+    key = min(expected)
+
+    found = dict(plans(server, iter([key]), overview(server).collections))
+
+    # Only what operations use themselves: the subqueries are one step further.
+    assert {name: keys_of(iter(documents)) for name, documents in found[key].items()} == {
+        "executionPlan": [key],
+        "operation": expected[key]["operation"],
+        "expression": [f"{key}:expr-0"],
+    }
+
+
+def test_slices_of_plan_keys_are_all_plans(loaded: Loaded) -> None:
+    spline = some_plans()
+    server = loaded(spline, batch_size=2)
+
+    slices = [list(plan_keys(server, offset, 3)) for offset in range(0, plan_count(server), 3)]
+
+    assert [len(each) for each in slices] == [3, 3, 1]
+    assert sorted(key for each in slices for key in each) == sorted(documents_of(spline))
+
+
+# Faults
+
+
+def test_a_lost_answer_loses_no_document(loaded: Loaded, arango: ArangoServer) -> None:
+    spline = some_plans()
+    server = loaded(spline, batch_size=2)
+    reading = events(server, 0, time(100 * DAY))
+    first = next(reading)
+    arango.standin.drop_next(method="POST", path="/_api/cursor/")
+    arango.standin.refuse_next(503, 503, method="POST", path="/_api/cursor/")
+
+    assert keys_of(iter([first, *reading])) == keys_of(iter(spline.contents["progress"]))
+
+
+def test_a_batch_that_an_old_server_lost_is_noticed(
+    loaded: Loaded, arango: ArangoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Servers before 3.11 number no batches: a request sent again gets the batch after the lost one."""
+    server = loaded(some_plans(), batch_size=2)
+    reading = events(server, 0, time(100 * DAY))
+    update = Cursor._update
+    monkeypatch.setattr(
+        Cursor,
+        "_update",
+        lambda cursor, data: update(cursor, {name: data[name] for name in data if name != "nextBatchId"}),
+    )
+    next(reading)
+    arango.standin.drop_next(method="POST", path="/_api/cursor/")
+
+    with pytest.raises(SourceError, match="7 documents promised, 5 received"):
+        list(reading)
+
+
+@pytest.mark.parametrize(
+    ("status", "number", "message"),
+    [
+        (404, 1600, r"refused on purpose \(error 1600\)"),
+        (500, 4, r"\(error 4\)"),
+        (404, 1203, "database spline"),
+        (403, 11, "refuses user"),
+    ],
+)
+def test_what_the_server_refuses_in_the_middle_is_one_clear_line(
+    loaded: Loaded, arango: ArangoServer, status: int, number: int, message: str
+) -> None:
+    reading = events(loaded(some_plans(), batch_size=2), 0, time(100 * DAY))
+    next(reading)
+    arango.standin.refuse_next(status, number, method="POST", path="/_api/cursor/")
+
+    with pytest.raises(SourceError, match=message) as caught:
+        list(reading)
+
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_goes_away_in_the_middle_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
+    reading = events(loaded(some_plans(), batch_size=2), 0, time(100 * DAY))
+    next(reading)
+    arango.standin.stop()
+
+    with pytest.raises(SourceUnreachable):
+        list(reading)
+
+
+def test_a_reader_that_stops_early_leaves_no_cursor_behind(loaded: Loaded, arango: ArangoServer) -> None:
+    reading = events(loaded(some_plans(), batch_size=2), 0, time(100 * DAY))
+    next(reading)
+    assert arango.standin.open_cursors == 1
+
+    reading.close()  # type: ignore[attr-defined]
+
+    assert arango.standin.open_cursors == 0
+    closing = [each.status for each in arango.standin.requests if each.method == "DELETE"]
+    assert closing == [202]

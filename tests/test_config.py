@@ -1,0 +1,508 @@
+import json
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lineage_merge import config
+from lineage_merge.config import Arango, Config, DbtProject, Key, Rule
+from lineage_merge.errors import ConfigError
+
+WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
+SECRET = "hunter2"
+
+# A whole configuration, and for every key that a flag or variable can set: the text that sets
+# it, and what the configuration then holds.
+SETTINGS: dict[str, Any] = {
+    "dag_name": "from_file",
+    "environment": "dev",
+    "spline": {"arango": {"hosts": "http://from-file:8529", "database": "spline"}},
+    "dbt": [{"manifest": "target/manifest.json", "namespace": WAREHOUSE}],
+}
+TEXTS: dict[str, tuple[str, Any]] = {
+    "dag_name": ("tickit_daily", "tickit_daily"),
+    "environment": ("prod", "prod"),
+    "spline.export": ("exports/spline", "exports/spline"),
+    "spline.arango.hosts": ("http://a:8529, https://b:8529", "http://a:8529,https://b:8529"),
+    "spline.arango.database": ("lineage", "lineage"),
+    "spline.arango.username": ("reader", "reader"),
+    "spline.arango.password_env": ("ARANGO_PASSWORD", "ARANGO_PASSWORD"),
+    "spline.arango.auth_method": ("jwt", "jwt"),
+    "spline.arango.batch_size": ("50", 50),
+    "spline.arango.timeout_seconds": ("1.5", 1.5),
+    "spline.applications": ("*_load, tickit_*", ("*_load", "tickit_*")),
+    "spline.lookback_days": ("7", 7.0),
+    "dbt": (
+        f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}}}]",
+        (DbtProject("s3://b/manifest.json", WAREHOUSE),),
+    ),
+    "merge.defaults": (f'{{"{WAREHOUSE}": dev.public}}', {WAREHOUSE: "dev.public"}),
+    "merge.rules": (
+        "[{name: temp, match: '/(?P<table>[a-z]+)/', dataset: 'redshift://wh:1|dev.public.{table}'}]",
+        (Rule("temp", "redshift://wh:1|dev.public.{table}", match="/(?P<table>[a-z]+)/"),),
+    ),
+    "gremlin.endpoint": ("wss://graph:8182/gremlin", "wss://graph:8182/gremlin"),
+    "gremlin.timeout_seconds": ("30", 30.0),
+    "spark.master": ("local[4]", "local[4]"),
+    "spark.partitions": ("8", 8),
+    "strict": ("true", True),
+}
+
+
+def written(folder: Path, settings: Mapping[str, Any] | str) -> Path:
+    file = folder / "lineage_merge.yml"
+    text = settings if isinstance(settings, str) else yaml.safe_dump(settings)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def with_key(dotted: str) -> dict[str, Any]:
+    """Settings to which the key may be added: an export excludes a database."""
+    return SETTINGS | {"spline": {}} if dotted == "spline.export" else SETTINGS
+
+
+def held(found: Config, dotted: str) -> Any:
+    value: Any = found
+    for name in dotted.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def changed(**settings: Any) -> dict[str, Any]:
+    return {**SETTINGS, **settings}
+
+
+def complaint(settings: Mapping[str, Any]) -> ConfigError:
+    with pytest.raises(ConfigError) as raised:
+        config.parse(settings)
+    assert "\n" not in raised.value.message
+    return raised.value
+
+
+every_key = pytest.mark.parametrize("key", config.settable(), ids=lambda key: key.dotted)
+
+
+@every_key
+def test_every_key_has_a_variable_that_works(tmp_path: Path, key: Key) -> None:
+    text, value = TEXTS[key.dotted]
+
+    found = config.load(written(tmp_path, with_key(key.dotted)), environ={key.variable: text})
+
+    assert held(found, key.dotted) == value
+
+
+@every_key
+def test_every_key_can_be_set_as_a_flag_sets_it(tmp_path: Path, key: Key) -> None:
+    text, value = TEXTS[key.dotted]
+
+    found = config.load(written(tmp_path, with_key(key.dotted)), environ={}, flags={key.dotted: text})
+
+    assert held(found, key.dotted) == value
+
+
+def test_no_two_keys_share_a_variable_or_a_flag() -> None:
+    keys = config.settable()
+
+    assert len({key.variable for key in keys}) == len({key.flag for key in keys}) == len(keys)
+
+
+def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
+    file = written(tmp_path, SETTINGS)
+    environ = {"LINEAGE_MERGE_DAG_NAME": "from_variable", "LINEAGE_MERGE_ENVIRONMENT": "staging"}
+
+    found = config.load(file, environ, {"dag_name": "from_flag"})
+
+    assert found.dag_name == "from_flag"
+    assert found.environment == "staging"
+    assert found.spline is not None
+    assert found.spline.arango is not None
+    assert found.spline.arango.hosts == "http://from-file:8529"
+
+
+def test_the_environment_of_the_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_DAG_NAME", "from_process")
+
+    assert config.load(written(tmp_path, SETTINGS)).dag_name == "from_process"
+
+
+def test_an_empty_variable_is_no_variable(tmp_path: Path) -> None:
+    """Compose files pass on variables that nobody has set as empty ones."""
+    found = config.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_DAG_NAME": ""})
+
+    assert found.dag_name == "from_file"
+
+
+def test_variables_alone_are_enough() -> None:
+    environ = {
+        "LINEAGE_MERGE_DAG_NAME": "tickit_daily",
+        "LINEAGE_MERGE_ENVIRONMENT": "dev",
+        "LINEAGE_MERGE_SPLINE_EXPORT": "exports",
+    }
+
+    assert config.load(environ=environ).spline == config.Spline(export="exports")
+
+
+def test_a_variable_fills_a_group_that_the_file_leaves_empty(tmp_path: Path) -> None:
+    file = written(tmp_path, "dag_name: d\nenvironment: dev\nspline:\n")
+
+    found = config.load(file, {"LINEAGE_MERGE_SPLINE_EXPORT": "exports"})
+
+    assert found.spline == config.Spline(export="exports")
+
+
+def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    file = written(
+        folder,
+        {
+            "dag_name": "d",
+            "environment": "dev",
+            "spline": {"export": "../exports"},
+            "dbt": [
+                {"manifest": "manifest.json", "namespace": WAREHOUSE},
+                {"manifest": "/srv/manifest.json", "namespace": WAREHOUSE},
+                {"manifest": "s3://b/manifest.json", "namespace": WAREHOUSE},
+            ],
+        },
+    )
+
+    found = config.load(file, environ={})
+
+    assert found.spline is not None
+    assert Path(found.spline.export).resolve() == tmp_path / "exports"
+    assert [project.manifest for project in found.dbt] == [
+        str(folder / "manifest.json"),
+        "/srv/manifest.json",
+        "s3://b/manifest.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("tickit_*", ("tickit_*",)),
+        ("*", ("*",)),
+        ("a, b,,c ", ("a", "b", "c")),
+        ('["a,b", "*"]', ("a,b", "*")),
+        ("- a\n- b", ("a", "b")),
+        ("2024", ("2024",)),
+        ("a: b", ("a: b",)),
+    ],
+)
+def test_lists_of_names_are_written_with_commas_or_as_yaml(
+    tmp_path: Path, text: str, names: tuple[str, ...]
+) -> None:
+    found = config.load(written(tmp_path, SETTINGS), environ={}, flags={"spline.applications": text})
+
+    assert found.spline is not None
+    assert found.spline.applications == names
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", True), ("0", False), ("True", True), ("FALSE", False), ("yes", True), ("off", False)],
+)
+def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: str, value: bool) -> None:
+    assert config.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_STRICT": text}).strict is value
+
+
+@pytest.mark.parametrize(
+    ("dotted", "text", "problem"),
+    [
+        ("strict", "perhaps", "expected boolean, found string 'perhaps'"),
+        ("spark.partitions", "two", "expected integer, found string 'two'"),
+        ("spark.partitions", "2.5", "expected integer, found string '2.5'"),
+        ("spark.partitions", "0", "expected at least 1, found integer 0"),
+        ("gremlin.timeout_seconds", "soon", "expected number, found string 'soon'"),
+        ("gremlin.timeout_seconds", "inf", "expected at most 86400, found number inf"),
+        ("spline.lookback_days", "0", "expected more than 0, found number 0.0"),
+        ("spline.arango.auth_method", "oauth", "expected basic or jwt, found string 'oauth'"),
+        ("dbt", "manifest.json", "expected array, found string"),
+        ("dbt", "[{manifest: x", "the flag or variable, line 1: expected ',' or '}', but got '<stream end>'"),
+        ("merge.defaults", "a", "expected object, found string"),
+        ("dag_name", "", "expected letters, digits and _ . ~ + - only, found string ''"),
+    ],
+)
+def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        config.load(written(tmp_path, SETTINGS), environ={}, flags={dotted: text})
+
+    assert raised.value.message == f"configuration: {dotted}: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "problem"),
+    [
+        ({"environment": "dev"}, "dag_name", "is missing"),
+        (changed(spline={"arango": {"hosts": "http://h:1"}}), "spline.arango.database", "is missing"),
+        (changed(dbt=[{"manifest": "m"}]), "dbt[0].namespace", "is missing"),
+        (changed(dbts=[]), "dbts", "is not a known key"),
+        (changed(spline={"arango": {"host": "h"}}), "spline.arango.host", "is not a known key"),
+        (changed(environment=1.0), "environment", "expected string, found number 1.0"),
+        (changed(environment=False), "environment", "expected string, found boolean False"),
+        (changed(dbt={"manifest": "m"}), "dbt", "expected array, found object"),
+        (changed(spline=None), "spline", "expected object, found null"),
+        (changed(dag_name="a b"), "dag_name", "expected letters, digits and _ . ~ + - only"),
+        (changed(dag_name="a|b"), "dag_name", "expected letters, digits and _ . ~ + - only"),
+        (changed(dbt=[{"manifest": "", "namespace": WAREHOUSE}]), "dbt[0].manifest", "is empty"),
+        (
+            changed(spline={"export": "x", "arango": {"hosts": "http://h:1", "database": "d"}}),
+            "spline",
+            "export and arango exclude each other",
+        ),
+        (changed(spline={"applications": ["x"]}), "spline", "give either export or arango"),
+        (changed(spline={"export": "x", "applications": [1]}), "spline.applications[0]", "expected string"),
+        (
+            changed(spline={"arango": {"hosts": "arangodb:8529", "database": "d"}}),
+            "spline.arango.hosts",
+            "expected http://host:port or https://...",
+        ),
+        (changed(gremlin={"endpoint": "http://h:8182"}), "gremlin.endpoint", "expected embedded, ws://"),
+        (
+            changed(merge={"defaults": {WAREHOUSE: "a.b.c"}}),
+            f"merge.defaults.{WAREHOUSE}",
+            "expected database",
+        ),
+        (
+            changed(merge={"defaults": {"jdbc:redshift://h:1": "a"}}),
+            "merge.defaults.jdbc:redshift",
+            "no JDBC",
+        ),
+        (
+            changed(dbt=[{"manifest": "m", "namespace": "redshift://"}]),
+            "dbt[0].namespace",
+            "expected a namesp",
+        ),
+        (
+            changed(dbt=[{"manifest": "m", "namespace": "jdbc:redshift://h:1/d"}]),
+            "dbt[0].namespace",
+            "no JDBC",
+        ),
+        (changed(dbt=[{"manifest": "m", "namespace": "a|b"}]), "dbt[0].namespace", "expected a namespace"),
+        (changed(dbt=[{"manifest": "m", "namespace": " "}]), "dbt[0].namespace", "namespace"),
+    ],
+)
+def test_a_wrong_key_is_named(settings: dict[str, Any], key: str, problem: str) -> None:
+    error = complaint(settings)
+
+    assert error.key.startswith(key)
+    assert error.message.startswith(f"configuration: {key}")
+    assert problem in error.message
+
+
+def test_a_configuration_without_a_source_says_what_to_give() -> None:
+    error = complaint({"dag_name": "d", "environment": "dev"})
+
+    assert "spline.export, spline.arango or dbt" in error.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "field", "problem"),
+    [
+        ({"match": "("}, ".match", "not a regular expression: missing )"),
+        ({"match": "a{99999999999999999999}"}, ".match", "not a regular expression"),
+        ({"match": "x", "dataset": "s3://b|{table}"}, ".dataset", "match has no group named table"),
+        ({"match": "(?P<t>x)", "dataset": "s3://b|{t!r}"}, ".dataset", "a group is written {name}"),
+        ({"match": "(?P<t>x)", "dataset": "s3://b|{t.x}"}, ".dataset", "match has no group named t.x"),
+        ({"match": "(?P<t>x)", "dataset": "s3://b|{t"}, ".dataset", "expected '}' before end of string"),
+        ({"match": "x", "dataset": "sales"}, ".dataset", "expected namespace|name, found string 'sales'"),
+        ({"application": "a*", "dataset": "s3://b|{t}"}, ".dataset", "match has no group named t"),
+        ({}, "", "give match or application"),
+        ({"match": "x", "name": ""}, ".name", "is empty"),
+    ],
+)
+def test_a_wrong_rule_is_named(rule: dict[str, str], field: str, problem: str) -> None:
+    good = {"name": "good", "match": "x", "dataset": "s3://b|x"}
+    bad = {"name": "bad", "dataset": "s3://b|x", **rule}
+
+    error = complaint(changed(merge={"rules": [good, bad]}))
+
+    assert error.key == f"merge.rules[1]{field}"
+    assert problem in error.message
+
+
+def test_namespaces_get_their_one_spelling() -> None:
+    found = config.parse(
+        changed(
+            dbt=[{"manifest": "m", "namespace": "redshift://TICKIT-WH.us-east-1"}],
+            merge={"defaults": {"redshift://tickit-wh.us-east-1": "dev.public"}},
+        )
+    )
+
+    assert found.dbt[0].namespace == WAREHOUSE
+    assert found.merge.defaults == {WAREHOUSE: "dev.public"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("dag_name: d\nenvironment: [dev", "line 2: expected ',' or ']'"),
+        ("dag_name: d\ndbt:\n\t- manifest: m", "line 3: found character '\\t'"),
+        ("dag_name: d\nenvironment: dev\ndag_name: e", "line 3: the key dag_name stands twice"),
+        ("dag_name: *_load", "line 1: an alias or a tag"),
+        ("dag_name: !!python/name:os.system", "line 1: an alias or a tag"),
+        ("dag_name: &a [*a]", "line 1: an anchor is used inside itself"),
+        ("dag_name: \x00", "not YAML"),
+        ("dag_name: 2024-13-45", "not YAML"),
+        ("- dag_name: d", "expected keys such as dag_name and environment"),
+        ("# nothing yet", "expected keys such as dag_name and environment"),
+        ("[" * 3000, "nested too deeply"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_line(tmp_path: Path, text: str, problem: str) -> None:
+    file = written(tmp_path, text)
+
+    with pytest.raises(ConfigError) as raised:
+        config.load(file, environ={})
+
+    assert raised.value.message.startswith(f"configuration: {file}")
+    assert problem in raised.value.message
+    assert "\n" not in raised.value.message
+
+
+def test_a_missing_file_and_one_that_is_no_text_are_named(tmp_path: Path) -> None:
+    binary = tmp_path / "binary.yml"
+    binary.write_bytes(b"\xff\xfe\x00")
+
+    for file, problem in (
+        (tmp_path / "gone.yml", "No such file or directory"),
+        (tmp_path, "Is a directory"),
+        (binary, "not UTF-8 text"),
+    ):
+        with pytest.raises(ConfigError, match=f"cannot read {re.escape(str(file))}: {problem}"):
+            config.load(file, environ={})
+
+
+@pytest.mark.parametrize("place", ["dag_name", "dbt", "bogus", "merge"])
+@pytest.mark.parametrize("how", ["lists", "merge keys"])
+def test_a_few_lines_cannot_stand_for_billions_of_values(tmp_path: Path, place: str, how: str) -> None:
+    aliases = {"lists": "[{}]", "merge keys": "{{<<: [{}]}}"}[how]
+    lines = ["x0: &x0 {a: b}"]
+    lines += [
+        f"x{level}: &x{level} {aliases.format(', '.join([f'*x{level - 1}'] * 9))}" for level in range(1, 12)
+    ]
+    file = written(tmp_path, "\n".join([*lines, f"{place}: *x11"]))
+    started = time.monotonic()
+
+    with pytest.raises(ConfigError, match="stands for more than"):
+        config.load(file, environ={})
+
+    assert time.monotonic() - started < 5
+
+
+def test_an_anchor_for_what_repeats_is_welcome(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        f"""
+dag_name: d
+environment: dev
+dbt:
+  - &first {{manifest: /a.json, namespace: "{WAREHOUSE}"}}
+  - <<: *first
+    manifest: /b.json
+""",
+    )
+
+    found = config.load(file, environ={})
+
+    assert found.dbt == (DbtProject("/a.json", WAREHOUSE), DbtProject("/b.json", WAREHOUSE))
+
+
+def arango(**settings: Any) -> dict[str, Any]:
+    return changed(spline={"arango": {"hosts": "http://h:8529", "database": "d", **settings}})
+
+
+def test_the_password_comes_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARANGO_PASSWORD", SECRET)
+    found = config.parse(arango(password_env="ARANGO_PASSWORD")).spline
+
+    assert found is not None
+    assert found.arango is not None
+    assert found.arango.password() == SECRET
+    assert SECRET not in repr(found)
+
+
+def test_no_variable_named_is_no_password() -> None:
+    assert Arango("http://h:8529", "d").password() == ""
+
+
+def test_a_variable_that_is_not_set_is_told_by_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SECRET, raising=False)
+
+    with pytest.raises(ConfigError, match="environment variable of this name is not set") as raised:
+        Arango("http://h:8529", "d", password_env=SECRET).password()
+
+    assert raised.value.key == "spline.arango.password_env"
+    assert SECRET not in raised.value.message, "some write the password itself there"
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        (arango(password=SECRET), "spline.arango.password"),
+        (arango(password_env=f"{SECRET}!"), "spline.arango.password_env"),
+        (arango(password_env=[SECRET]), "spline.arango.password_env"),
+        (arango(hosts=f"http://root:{SECRET}@h:8529"), "spline.arango.hosts"),
+        (arango(hosts=f"root:{SECRET}@h:8529"), "spline.arango.hosts"),
+        (changed(spline={"arango": SECRET}), "spline.arango"),
+        (changed(spline={"arango": f"http://root:{SECRET}@h"}), "spline.arango"),
+        (changed(gremlin={"endpoint": f"https://u:{SECRET}@h/gremlin"}), "gremlin.endpoint"),
+        (changed(gremlin=f"wss://u:{SECRET}@h/gremlin"), "gremlin"),
+        (
+            changed(merge={"defaults": {f"redshift://u:{SECRET}@h:1": "a.b.c"}}),
+            "merge.defaults.redshift://h:1",
+        ),
+        (changed(merge={"defaults": {f"jdbc:redshift://u:{SECRET}@h:1": "a"}}), "merge.defaults."),
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_not_repeated(settings: dict[str, Any], key: str) -> None:
+    error = complaint(settings)
+
+    assert error.key.startswith(key)
+    assert SECRET not in error.message
+
+
+@pytest.mark.parametrize("value", [f"*{SECRET}*", f"!{SECRET}", f"[{SECRET}", f"'{SECRET}", f'"{SECRET}\\q"'])
+def test_a_secret_that_breaks_the_file_is_not_repeated(tmp_path: Path, value: str) -> None:
+    file = written(tmp_path, f"dag_name: d\nspline:\n  arango:\n    password: {value}\n")
+
+    with pytest.raises(ConfigError) as raised:
+        config.load(file, environ={})
+
+    assert SECRET not in raised.value.message
+
+
+def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
+    found = config.load(
+        written(tmp_path, SETTINGS), environ={}, flags={"gremlin.endpoint": f"wss://u:{SECRET}@h/gremlin"}
+    )
+
+    assert found.gremlin.endpoint == f"wss://u:{SECRET}@h/gremlin"
+    assert SECRET not in repr(found)
+    assert SECRET not in str(found)
+
+
+def test_applications_are_chosen_by_glob_on_either_name() -> None:
+    chosen = config.Spline(export="x", applications=("tickit_*", "other"))
+
+    assert chosen.wants("tickit_load", "nativespark-tickit_load-jr_1")
+    assert chosen.wants("job", "tickit_x")
+    assert not chosen.wants("Tickit_load", "another")
+    assert config.Spline(export="x").wants("any", "any")
+
+
+def test_the_schema_describes_every_key() -> None:
+    def nodes(schema: Any) -> list[dict[str, Any]]:
+        if not isinstance(schema, dict):
+            return []
+        here = [schema] if "type" in schema or "enum" in schema else []
+        return here + [node for child in schema.get("properties", {}).values() for node in nodes(child)]
+
+    undescribed = [json.dumps(node) for node in nodes(config.schema())[1:] if "description" not in node]
+
+    assert undescribed == []
