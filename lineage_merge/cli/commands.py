@@ -1,6 +1,7 @@
-"""The commands. Heavy imports (Spark, Gremlin) stand inside them, so that `--help` is quick."""
+"""The commands. Heavy imports (Spark, Gremlin) stand inside them: `--help` and a wrong key are quick."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,20 +13,28 @@ import click
 from lineage_merge import __version__
 from lineage_merge.cli.options import Settings, configured
 from lineage_merge.errors import ConfigError, IntermediateError, LineageMergeError
+from lineage_merge.naming import redact
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 # Besides `LineageMergeError.exit_code`: everything was done, but broken documents were left out.
 EXIT_REJECTED = 7
+_MOST_FLAWS = 100
+_LONGEST_LINE = 600
+_TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
 
-_EXIT_CODES = """
-\b
+_EXIT_CODES = """\
 Exit codes: 0 done; 2 wrong configuration or usage; 3 a source cannot be read;
 4 node or edge files are wrong; 5 the graph cannot be reached or refuses;
 6 the embedded server does not start; 7 done, but broken documents were left
-out; 1 anything else.
-"""
+out; 130 stopped by Ctrl-C; 1 anything else."""
+
+
+def _epilog(*examples: str) -> str:
+    lines = "\n".join(f"  {example}" for example in examples)
+    return f"\b\nExamples:\n{lines}\n\n\b\n{_EXIT_CODES}"
+
 
 _json = click.option("--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="show no progress")
@@ -33,13 +42,11 @@ _quiet = click.option("--quiet", "-q", is_flag=True, help="show no progress")
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=f"""
-\b
-Examples:
-  lineage-merge demo
-  lineage-merge run --config lineage_merge.yml
-  lineage-merge build --config lineage_merge.yml --out lineage --format jsonl
-{_EXIT_CODES}""",
+    epilog=_epilog(
+        "lineage-merge demo",
+        "lineage-merge run --config lineage_merge.yml",
+        "lineage-merge build --config lineage_merge.yml --out lineage --format jsonl",
+    ),
 )
 @click.version_option(__version__, prog_name="lineage-merge")
 def main() -> None:
@@ -47,12 +54,10 @@ def main() -> None:
 
 
 @main.command(
-    epilog="""
-\b
-Examples:
-  lineage-merge demo
-  lineage-merge demo --json
-"""
+    epilog=_epilog(
+        "lineage-merge demo",
+        "lineage-merge demo --json",
+    )
 )
 @_json
 @_quiet
@@ -62,13 +67,14 @@ def demo(as_json: bool, quiet: bool) -> None:
     Two Spark applications and a dbt project (TICKIT), from sample_data/. Needs no server:
     the first start fetches the Gremlin Server's jars and keeps them.
     """
-    from lineage_merge import config, pipeline, sample
-    from lineage_merge.cli.printing import print_way
-    from lineage_merge.load.connection import connect
-    from lineage_merge.query.way import way
-    from lineage_merge.spark import session
+    from lineage_merge.cli.printing import print_report, print_way
 
-    with _reported(), _progress(quiet or as_json) as say:
+    with _reported(), _progress(quiet) as say:
+        from lineage_merge import config, pipeline, sample
+        from lineage_merge.cli.interrupt import session
+        from lineage_merge.load.connection import connect
+        from lineage_merge.query.way import way
+
         settings = config.load(sample.config_file(), environ={})
         with pipeline.endpoint(settings, say) as target, session(settings.spark, say) as spark:
             built = pipeline.build(spark, settings, say)
@@ -81,47 +87,45 @@ def demo(as_json: bool, quiet: bool) -> None:
         _print_json({"report": built.report.as_json(), "written": _written(loaded), "way": hops})
         return
     console = _console()
-    _print_outcome(console, built.report, loaded)
+    print_report(console, built.report, _loaded_text(loaded))
     console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
     print_way(console, found)
     console.print("\nThe graph is kept: `lineage-merge serve` opens it for a notebook or console.")
 
 
 @main.command(
-    epilog="""
-\b
-Examples:
-  lineage-merge run --config lineage_merge.yml
-  lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin
-  LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json
-"""
+    epilog=_epilog(
+        "lineage-merge run --config lineage_merge.yml",
+        "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
+        "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
+    )
 )
 @configured
 @_json
 @_quiet
 def run(settings: Settings, as_json: bool, quiet: bool) -> None:
     """Read the sources, merge them, and write the result into the graph."""
-    from lineage_merge import pipeline
-    from lineage_merge.spark import session
+    from lineage_merge.cli.printing import print_report
 
-    with _reported(), _progress(quiet or as_json) as say:
+    with _reported(), _progress(quiet) as say:
         config = settings.load()
+        from lineage_merge import pipeline
+        from lineage_merge.cli.interrupt import session
+
         with session(config.spark, say) as spark:
             outcome = pipeline.run(spark, config, say)
     if as_json:
         _print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
-        _print_outcome(_console(), outcome.report, outcome.loaded)
+        print_report(_console(), outcome.report, _loaded_text(outcome.loaded))
     _exit_for(outcome.report)
 
 
 @main.command(
-    epilog="""
-\b
-Examples:
-  lineage-merge build --config lineage_merge.yml --out lineage
-  lineage-merge build -c lineage_merge.yml --out lineage --format jsonl
-"""
+    epilog=_epilog(
+        "lineage-merge build --config lineage_merge.yml --out lineage",
+        "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
+    )
 )
 @configured
 @click.option(
@@ -138,11 +142,13 @@ Examples:
 @_quiet
 def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
     """Read the sources and merge them into node and edge files only."""
-    from lineage_merge import pipeline
-    from lineage_merge.spark import session
+    from lineage_merge.cli.printing import print_report
 
-    with _reported(), _progress(quiet or as_json) as say:
+    with _reported(), _progress(quiet) as say:
         config = settings.load()
+        from lineage_merge import pipeline
+        from lineage_merge.cli.interrupt import session
+
         with session(config.spark, say) as spark:
             built = pipeline.build(spark, config, say)
             say(f"writing {folder}")
@@ -150,18 +156,14 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     if as_json:
         _print_json({"report": built.report.as_json(), "out": folder})
     else:
-        console = _console()
-        _print_outcome(console, built.report)
-        console.print(f"\n{folder}: nodes/, edges/ and report.json", soft_wrap=True)
+        print_report(_console(), built.report, f"{folder}: nodes/, edges/ and report.json")
     _exit_for(built.report)
 
 
 @main.command(
-    epilog="""
-\b
-Examples:
-  lineage-merge load lineage --config lineage_merge.yml
-"""
+    epilog=_epilog(
+        "lineage-merge load lineage --config lineage_merge.yml",
+    )
 )
 @click.argument("folder", metavar="DIR")
 @configured
@@ -169,41 +171,38 @@ Examples:
 @_quiet
 def load(settings: Settings, folder: str, as_json: bool, quiet: bool) -> None:
     """Write the node and edge files of DIR into the graph."""
-    from lineage_merge import pipeline
-    from lineage_merge.spark import session
-
-    with _reported(), _progress(quiet or as_json) as say:
+    with _reported(), _progress(quiet) as say:
         config = settings.load()
+        from lineage_merge import pipeline
+        from lineage_merge.cli.interrupt import session
+
         with session(config.spark, say) as spark:
             loaded = pipeline.load_folder(spark, config, folder, say)
     if as_json:
         _print_json({"written": _written(loaded)})
     else:
-        _console().print(
-            f"written: {loaded.nodes} vertices and {loaded.edges} edges"
-            f" in {loaded.requests} requests, {loaded.seconds:.1f} s"
-        )
+        click.echo(f"written: {_loaded_text(loaded)}")
 
 
 @main.command(
-    epilog="""
-\b
-Examples:
-  lineage-merge validate lineage
-"""
+    epilog=_epilog(
+        "lineage-merge validate lineage",
+    )
 )
 @click.argument("folder", metavar="DIR")
 @_json
 @_quiet
 def validate(folder: str, as_json: bool, quiet: bool) -> None:
     """Check the node and edge files of DIR against the JSON Schemas."""
-    from lineage_merge.config import SparkOptions
-    from lineage_merge.graph import files
-    from lineage_merge.spark import own_errors, session
+    with _reported(), _progress(quiet) as say:
+        from lineage_merge.cli.interrupt import session
+        from lineage_merge.config import SparkOptions
+        from lineage_merge.graph import files
+        from lineage_merge.spark import own_errors
 
-    with _reported(), _progress(quiet or as_json) as say, session(SparkOptions(), say) as spark, own_errors():
-        say(f"checking {folder}")
-        elements, flaws = files.flaws(spark, folder)
+        with session(SparkOptions(), say) as spark, own_errors():
+            say(f"checking {folder}")
+            elements, flaws = files.flaws(spark, folder, _MOST_FLAWS)
     if as_json:
         _print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})
     else:
@@ -212,18 +211,17 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
                 f"{flaw.kind}: {flaw.element}: {flaw.field}" if flaw.field else f"{flaw.kind}: {flaw.element}"
             )
             click.echo(f"{place}: {flaw.problem}")
-        click.echo(f"{elements} elements, {'no flaws' if not flaws else f'{len(flaws)} flaws'}")
+        more = " or more" if len(flaws) == _MOST_FLAWS else ""
+        click.echo(f"{elements} elements, {len(flaws) or 'no'} flaw{'s' * (len(flaws) != 1)}{more}")
     if flaws:
         sys.exit(IntermediateError.exit_code)
 
 
 @main.command(
-    epilog="""
-\b
-Examples:
-  lineage-merge serve
-  lineage-merge serve --port 8182 --graph-file lineage.json
-"""
+    epilog=_epilog(
+        "lineage-merge serve",
+        "lineage-merge serve --port 8182 --graph-file lineage.json",
+    )
 )
 @click.option(
     "--port", type=click.IntRange(1, 65535), default=8182, show_default=True, help="port to listen on"
@@ -238,26 +236,42 @@ def serve(port: int, graph_file: Path | None) -> None:
 
     The graph is that of `demo`, `run` and `load` with the endpoint `embedded`.
     """
-    from lineage_merge.embedded.serving import serve as keep_serving
-    from lineage_merge.embedded.store import default_graph_file
-
     with _reported():
+        from lineage_merge.embedded.serving import serve as keep_serving
+        from lineage_merge.embedded.store import default_graph_file
+
         keep_serving(graph_file or default_graph_file(), port, lambda line: click.echo(line))
 
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Our own errors as one line and an exit code, never a traceback."""
+    """What goes wrong as one line and an exit code, never a traceback."""
     try:
         yield
     except LineageMergeError as error:
-        kind = "configuration" if isinstance(error, ConfigError) else "error"
-        message = error.message if isinstance(error, ConfigError) else f"{kind}: {error.message}"
-        click.echo(message, err=True)
+        kind = "" if isinstance(error, ConfigError) else "error: "
+        click.echo(f"{kind}{_one_line(error.message)}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        if error.name not in ("pyspark", "py4j"):
+            raise
+        click.echo("error: PySpark is not installed: pip install 'lineage-merge[local]'", err=True)
+        sys.exit(1)
+    except Exception as error:
+        # A fault of ours: whoever reports it can have the traceback, nobody else has to read it.
+        if os.environ.get(_TRACEBACK):
+            raise
+        told = _one_line(redact(f"{type(error).__name__}: {error}"))
+        click.echo(f"error: unexpected: {told} (set {_TRACEBACK}=1 to see where)", err=True)
+        sys.exit(1)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..."
 
 
 def _progress(quiet: bool) -> Any:
@@ -274,12 +288,6 @@ def _console() -> "Console":
     return console if console.is_terminal else Console(highlight=False, width=200)
 
 
-def _print_outcome(console: "Console", report: Any, loaded: Any = None) -> None:
-    from lineage_merge.cli.printing import print_report
-
-    print_report(console, report, loaded)
-
-
 def _print_json(outcome: dict[str, Any]) -> None:
     click.echo(json.dumps(outcome, indent=2, ensure_ascii=False))
 
@@ -293,6 +301,20 @@ def _written(loaded: Any) -> dict[str, Any]:
     }
 
 
+def _loaded_text(loaded: Any) -> str:
+    from lineage_merge.cli.printing import counted
+
+    elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
+    return f"{elements} ({counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
+
+
 def _exit_for(report: Any) -> None:
-    if report.totals.get("rejected"):
+    """End with the code, and a line, that says that documents were left out, if some were."""
+    rejected = report.totals.get("rejected")
+    if rejected:
+        from lineage_merge.cli.printing import counted, problem_text
+
+        left_out = counted(rejected, "broken document was", "broken documents were")
+        first = _one_line(problem_text(report.of_kind("rejected")[0]))
+        click.echo(f"error: {left_out} left out, first {first}", err=True)
         sys.exit(EXIT_REJECTED)

@@ -8,11 +8,12 @@ import click
 
 from lineage_merge import config
 from lineage_merge.config import Config
+from lineage_merge.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Long values are easier in the file; the flag takes them as YAML.
-_METAVARS = {"array": "YAML", "object": "YAML", "integer": "N", "number": "N", "boolean": "true|false"}
+_METAVARS = {"array": "YAML", "object": "YAML", "integer": "N", "number": "N"}
 
 
 class Settings:
@@ -24,7 +25,14 @@ class Settings:
 
     def load(self, default: Path | None = None) -> Config:
         """The configuration; `default` is the file where none was named. Raises `ConfigError`."""
-        return config.load(self.file or default, flags=self.flags)
+        try:
+            return config.load(self.file or default, flags=self.flags)
+        except ConfigError as error:
+            if self.file or default:
+                raise
+            raise ConfigError(
+                "", f"{error.message.partition(': ')[2]} (no file: --config names one)"
+            ) from None
 
 
 def configured(command: Command) -> Command:
@@ -33,21 +41,16 @@ def configured(command: Command) -> Command:
     def gather(**given: Any) -> Any:
         flags = {}
         for key in config.settable():
-            text = given.pop(_parameter(key))
-            if text is not None:
-                flags[key.dotted] = text
+            value = given.pop(_parameter(key))
+            if value is not None:
+                flags[key.dotted] = str(value)
         return command(settings=Settings(given.pop("config_file"), flags), **given)
 
     gather.__name__ = command.__name__
     gather.__doc__ = command.__doc__
     wrapped: Any = gather
     for key in reversed(config.settable()):
-        wrapped = click.option(
-            key.flag,
-            _parameter(key),
-            metavar=_metavar(key),
-            help=f"{key.schema['description']}  [env: {key.variable}]",
-        )(wrapped)
+        wrapped = _option(key)(wrapped)
     file = click.option(
         "--config",
         "-c",
@@ -66,7 +69,16 @@ def _parameter(key: config.Key) -> str:
     return "key_" + "_".join(key.path)
 
 
+def _option(key: config.Key) -> Callable[[Any], Any]:
+    text = f"{key.schema['description']}  [env: {key.variable}]"
+    if key.schema.get("type") == "boolean":
+        return click.option(f"{key.flag}/--no-{key.flag[2:]}", _parameter(key), default=None, help=text)
+    return click.option(key.flag, _parameter(key), metavar=_metavar(key), help=text)
+
+
 def _metavar(key: config.Key) -> str:
     if "enum" in key.schema:
         return "|".join(key.schema["enum"])
+    if key.schema.get("items", {}).get("type") == "string":
+        return "NAME,..."
     return _METAVARS.get(key.schema.get("type", "string"), "TEXT")

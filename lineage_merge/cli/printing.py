@@ -1,6 +1,5 @@
 """What commands print: summaries as tables, ways as trees."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -9,35 +8,35 @@ from rich.text import Text
 from rich.tree import Tree
 
 if TYPE_CHECKING:
-    from lineage_merge.load.loader import Loaded
     from lineage_merge.merge.report import Report
+    from lineage_merge.model import Problem
     from lineage_merge.query.way import Way
 
 _COULD_NOT = {
+    "rejected": "broken documents, left out",
     "not-joined": "could not join",
     "unfed": "tables that dbt reads and nothing writes",
     "unread": "outputs of Spark that nothing reads",
-    "skipped": "skipped documents",
-    "rejected": "rejected documents",
+    "skipped": "documents that say nothing usable",
     "notice": "notices",
 }
 # The rest stands in report.json and `--json`.
 _SHOWN = 20
 
 
-def print_report(console: Console, report: "Report", loaded: "Loaded | None" = None) -> None:
+def print_report(console: Console, report: "Report", written: str) -> None:
     """The summary at the end of a build or a run: read, translated, joined, written, not joined."""
     table = Table(title="lineage_merge", title_justify="left", show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    table.add_row("read", _counts(report.read))
-    translated = f"{_counts(report.nodes)}\n{_counts(report.edges)}"
-    table.add_row("translated", translated)
-    joined = "\n".join(f"{joined.datasets} by {joined.rule}" for joined in report.joined)
-    table.add_row("joined", joined or "nothing")
-    if loaded:
-        written = f"{loaded.nodes} vertices and {loaded.edges} edges"
-        table.add_row("written", f"{written} in {loaded.requests} requests, {loaded.seconds:.1f} s")
+    table.add_row("read", ", ".join(_read(what, number) for what, number in report.read.items()) or "nothing")
+    nodes = ", ".join(counted(number, label, f"{label}s") for label, number in report.nodes.items())
+    edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
+    table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
+    table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
+    joined = [f"{counted(each.datasets, 'dataset', 'datasets')} by {each.rule}" for each in report.joined]
+    table.add_row("joined", Text("\n".join(joined) or "nothing"))
+    table.add_row("written", Text(written))
     for kind, title in _COULD_NOT.items():
         # That everything could be joined is news too.
         if kind in report.totals or kind == "not-joined":
@@ -54,10 +53,23 @@ def print_problems(console: Console, report: "Report") -> None:
             continue
         console.print(Text(f"\n{title}:", style="bold"))
         for problem in problems[:_SHOWN]:
-            place = f"{problem.document}: {problem.field}" if problem.field else problem.document
-            console.print(Text(f"  {place}: {problem.message}"), soft_wrap=True)
+            console.print(Text(f"  {problem_text(problem)}"), soft_wrap=True)
         if len(problems) > _SHOWN:
             console.print(f"  ... and {len(problems) - _SHOWN} more")
+
+
+def problem_text(problem: "Problem") -> str:
+    """``operation/17: outputSource: is missing``."""
+    return ": ".join(part for part in (problem.document, problem.field, problem.message) if part)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """``1 vertex``, ``2 vertices``."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _read(what: str, number: int) -> str:
+    return counted(number, what.removesuffix("s"), what)
 
 
 def print_way(console: Console, way: "Way") -> None:
@@ -85,11 +97,3 @@ def _dataset(way: "Way", identifier: str) -> Text:
     if dataset is None:
         return Text(identifier)
     return Text(dataset.title, style="bold").append(f"  {dataset.label}", style="not bold dim")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {_plural(name, number)}" for name, number in counts.items()) or "nothing"
-
-
-def _plural(name: str, number: int) -> str:
-    return name if number != 1 or not name.endswith("s") else name.removesuffix("s")

@@ -1,5 +1,11 @@
-"""Progress on standard error: a spinner at a terminal, plain lines elsewhere."""
+"""Progress on standard error: a spinner at a terminal, plain lines elsewhere.
 
+Lines that differ only in what they count are of one kind (``jar 3 of 72: ...``): a terminal
+keeps the first of a row of them and shows the others in passing; a log gets one every few
+seconds, and the last.
+"""
+
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -8,38 +14,83 @@ from contextlib import contextmanager
 from rich.console import Console
 
 Say = Callable[[str], None]
+Clock = Callable[[], float]
+
+EVERY_SECONDS = 5.0
+
+_NUMBER = re.compile(r"\d")
 
 
 @contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Say]:
+def progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[Say]:
     """A function that shows what is being done now, with the seconds since the start."""
     if quiet:
         yield lambda _line: None
         return
     console = Console(stderr=True, highlight=False)
-    started = time.monotonic()
-    if not console.is_terminal:
-        yield _plain(started)
+    started = clock()
+    if not console.is_terminal or console.is_dumb_terminal:
+        plain = _Plain(lambda: clock() - started)
+        try:
+            yield plain.say
+        finally:
+            plain.end()
         return
     with console.status("starting") as status:
+        kind = None
 
         def say(line: str) -> None:
-            console.print(f"[dim]{time.monotonic() - started:5.1f} s[/dim]  {_escaped(line)}")
+            nonlocal kind
+            if kind != (kind := _kind(line)):
+                console.print(f"[dim]{_seconds(clock() - started)}[/dim]  {_escaped(line)}")
             status.update(_escaped(line))
 
         yield say
 
 
-def _plain(started: float) -> Say:
-    last = ""
+class _Plain:
+    """Lines for a log. `now` tells the seconds since the start."""
 
-    def say(line: str) -> None:
-        nonlocal last
-        if line != last:
-            print(f"{time.monotonic() - started:5.1f} s  {line}", file=sys.stderr, flush=True)  # noqa: T201
-            last = line
+    def __init__(self, now: Clock) -> None:
+        self._now = now
+        self._last = ""
+        self._written_at = 0.0
+        self._held = ""
 
-    return say
+    def say(self, line: str) -> None:
+        if line == self._last:
+            return
+        now = self._now()
+        told = f"{_seconds(now)}  {line}"
+        repeats = _kind(line) == _kind(self._last)
+        self._last = line
+        if repeats and now - self._written_at < EVERY_SECONDS:
+            self._held = told
+            return
+        if not repeats:
+            self.end()
+        self._held = ""
+        self._written_at = now
+        _write(told)
+
+    def end(self) -> None:
+        """Write the last line of a row, if it was held back."""
+        if self._held:
+            _write(self._held)
+            self._held = ""
+
+
+def _kind(line: str) -> str:
+    # What comes after the count often differs too: the name of a jar.
+    return _NUMBER.split(line, maxsplit=1)[0] or line
+
+
+def _seconds(passed: float) -> str:
+    return f"{passed:5.1f} s"
+
+
+def _write(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _escaped(line: str) -> str:

@@ -44,8 +44,11 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of one partition. An error travels as data: raised in a worker, it would
-    reach the driver as text inside a Spark error, after Spark's own retries."""
+    """What became of one partition.
+
+    An error travels as data: raised in a worker, it would reach the driver as text inside a
+    Spark error, after Spark's own retries.
+    """
 
     records: int
     requests: int
@@ -117,18 +120,22 @@ def _reporting(
     finished = Event()
 
     def report() -> None:
-        while not finished.wait(_POLL_SECONDS):
-            on_progress(what, done.value, total)
+        told = -1
+        while True:
+            last = finished.wait(_POLL_SECONDS if told >= 0 else 0)
+            if done.value != told:
+                told = done.value
+                on_progress(what, told, total)
+            if last:
+                return
 
     reporter = Thread(target=report, name=f"progress of {what}", daemon=True)
-    on_progress(what, 0, total)
     reporter.start()
     try:
         yield
     finally:
         finished.set()
         reporter.join()
-        on_progress(what, done.value, total)
 
 
 def _write_partition(
@@ -210,7 +217,7 @@ def _settle(client: Client, endpoint: Endpoint, batch: list[Upsert], answer: "Fu
                 answer.result().all().result()
         except GraphConflict as error:
             if attempt == _ATTEMPTS:
-                raise GraphRejected(f"{_named(batch)}: {_ATTEMPTS} times {error.message}") from None
+                raise GraphRejected(f"{_named(batch)}: tried {_ATTEMPTS} times: {error.message}") from None
             time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS * attempt / _ATTEMPTS))  # noqa: S311 # jitter
             answer = _submit(client, batch)
         except GraphRejected as error:

@@ -25,7 +25,9 @@ def test_a_way_through_the_graph_names_jobs_and_datasets(gremlin: GraphTraversal
             "qualified_name", name
         ).iterate()
     for start, end in ("ab", "bc", "ac", "cd", "xc", "ax"):
-        gremlin.add_e("feeds").from_(__.V(start)).to(__.V(end)).property("job_name", f"{start}{end}").iterate()
+        gremlin.add_e("feeds").from_(__.V(start)).to(__.V(end)).property(
+            "job_name", f"{start}{end}"
+        ).iterate()
 
     found = way(gremlin, "a", "c")
 

@@ -1,5 +1,7 @@
 """What Spline's names mean: applications, tables of catalogs, tables inside subqueries' texts."""
 
+from typing import Any
+
 import pytest
 
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table, table_from_text
@@ -158,7 +160,7 @@ def test_a_relation_without_a_name_is_told_by_its_kind(text: str, kinds: set[str
 
 
 def test_only_a_subquerys_expression_has_a_plan() -> None:
-    expressions = [
+    expressions: list[dict[str, Any]] = [
         {"_key": "p:expr-0", "params": {"name": "plan"}},
         {"_key": "p:expr-1", "params": {"plan": "Relation a.b[c#1] csv"}},
         {"_key": "p:expr-2", "params": {"plan": {"not": "a text"}}},

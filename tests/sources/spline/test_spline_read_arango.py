@@ -1,0 +1,161 @@
+"""The live database through Spark: the records of an export, asked for in slices."""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from lineage_merge import config, pipeline
+from lineage_merge.config import Config
+from lineage_merge.errors import SourceDenied, SourceError, SourceMissing
+from lineage_merge.merge import names
+from lineage_merge.sources.spline import arango as spline_arango
+from lineage_merge.sources.spline.read import read_spline
+from tests.arango_fixtures import ArangoServer, Contents
+from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of
+from tests.spline_documents import DAY, SplineDatabase
+from tests.spline_histories import everything
+
+CAPTURES = ("seed_queries", "tickit_sales_ingest", "tickit_sales_load", "tpch")
+
+Settings = Callable[..., Config]
+
+
+@pytest.fixture
+def settings(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Puts documents into ArangoDB, and says how to read them."""
+    # Set only now, as workers that run already do not see: the driver must pass it on.
+    monkeypatch.setenv("SPLINE_TEST_PASSWORD", arango.password)
+
+    def load(contents: Path | Contents, more: Mapping[str, Any] | None = None, **changed: Any) -> Config:
+        name = contents.name if isinstance(contents, Path) else "spline"
+        server = {
+            "hosts": arango.url,
+            "database": arango.database(name, contents),
+            "username": arango.username,
+            "password_env": "SPLINE_TEST_PASSWORD",
+        }
+        return parsed({"arango": {**server, **changed}, **(more or {})})
+
+    return load
+
+
+def parsed(spline: Mapping[str, Any]) -> Config:
+    return config.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
+
+
+def records(spark: SparkSession, found: Config) -> DataFrame:
+    return read_spline(spark, found, names.from_config(found))
+
+
+def read(spark: SparkSession, found: Config) -> list[Row]:
+    return rows_of(records(spark, found))
+
+
+def test_the_captures_give_the_records_of_their_exports(
+    spark: SparkSession, settings: Settings, data: Path
+) -> None:
+    live = [records(spark, settings(data / "spline" / capture)) for capture in CAPTURES]
+
+    rows = rows_of(reduce(DataFrame.unionByName, live))
+
+    assert comparable(rows) == comparable(read(spark, parsed({"export": str(data / "spline")})))
+    assert set(jobs_of(rows)) == {"seed_queries", "tickit_sales_ingest", "tickit_sales_load", "tpch_queries"}
+
+
+def test_histories_give_the_records_of_their_export_and_nobody_asks_for_everything(
+    spark: SparkSession, settings: Settings, arango: ArangoServer, tmp_path: Path
+) -> None:
+    spline, _ = everything()
+    # Nothing of this plan counts: it must not be fetched.
+    forgotten = spline.plan("forgotten", reads=["s3://in/a"], writes="s3://out/forgotten", at=DAY)
+
+    rows = read(spark, settings(spline.collections, batch_size=3))
+
+    assert comparable(rows) == comparable(read(spark, parsed({"export": str(spline.write(tmp_path))})))
+    asked = [
+        request.body
+        for request in arango.standin.requests
+        if request.method == "POST" and request.path == "/_api/cursor"
+    ]
+    bound = [query["bindVars"] for query in asked if "@collection" in query["bindVars"]]
+    limits = {"plans": spline_arango.PLANS_A_REQUEST, "keys": spline_arango.IDS_A_REQUEST}
+    for variables in bound:
+        (kind,) = variables.keys() - {"@collection"}
+        assert len(variables[kind]) <= limits.get(kind, spline_arango.IDS_A_REQUEST)
+        assert not any(forgotten in each for each in variables[kind])
+    assert {variables["@collection"] for variables in bound} == {"executionPlan", "operation", "follows"}
+    # What else was asked: the overview, open transactions, and spans of `progress`.
+    others = [query["query"] for query in asked if "@collection" not in query["bindVars"]]
+    assert all("p.timestamp" in query or query == "FOR t IN txInfo RETURN t.uid" for query in others)
+    # Whole are read only the few open transactions, and the newest and oldest time along an index.
+    whole = {request.body["query"] for request in arango.standin.requests if request.scanned_full}
+    assert whole <= {query for query in others if "txInfo" in query or "LIMIT 1" in query}
+    assert max(request.returned for request in arango.standin.requests) == 3
+    assert arango.standin.open_cursors == 0
+
+
+def test_globs_choose_applications_and_odd_times_are_reported(
+    spark: SparkSession, settings: Settings
+) -> None:
+    spline = SplineDatabase()
+    for name in ("tickit_a", "tickit_b", "other", "nativespark-tickit_c-jr_0123456789ab"):
+        key = spline.plan(name, reads=["s3://in/a"], writes=f"s3://out/{name[-3:]}", at=1)
+    odd = spline.ended(key, 2, timestamp="2026-01-01T00:00:00Z")
+
+    rows = read(spark, settings(spline.collections, {"applications": ["tickit_*"]}))
+
+    assert {job for job, _, _ in flows_of(rows)} == {"tickit_a", "tickit_b", "tickit_c"}
+    assert set(jobs_of(rows)) == {"tickit_a", "tickit_b", "tickit_c"}
+    assert {(kind, document, field) for kind, document, field, _ in problems_of(rows)} == {
+        ("rejected", f"progress/{odd['_key']}", "timestamp")
+    }
+
+
+def test_without_progress_the_newest_plans_count_and_it_is_said(
+    spark: SparkSession, settings: Settings
+) -> None:
+    spline = SplineDatabase()
+    for created, source, target in ((1, "old", "x"), (3, "new", "x"), (2, "a", "y")):
+        spline.plan(
+            "load", reads=[f"s3://in/{source}"], writes=f"s3://out/{target}", at=None, created=created
+        )
+    spline.plan("unwanted", reads=["s3://in/a"], writes="s3://out/z", at=None)
+
+    rows = read(spark, settings(spline.collections, {"applications": ["load"]}, batch_size=1))
+
+    assert flows_of(rows) == {("load", "s3://in|new", "s3://out|x"), ("load", "s3://in|a", "s3://out|y")}
+    assert jobs_of(rows) == {"load": {"framework": "spark 3.5.9"}}
+    assert {(kind, field) for kind, _, field, _ in problems_of(rows)} == {("notice", "progress")}
+
+
+def test_what_fails_in_a_worker_is_the_packages_own_error(
+    spark: SparkSession, settings: Settings, arango: ArangoServer, data: Path
+) -> None:
+    found = settings(data / "spline" / "tickit_sales_load", batch_size=1)
+    # The driver's queries are small; the second batch of one is asked for by a worker.
+    arango.standin.refuse_next(403, 11, times=8, method="POST", path="/_api/cursor/")
+
+    with pytest.raises(SourceDenied, match="refuses user 'root'") as caught:
+        pipeline.build(spark, found)
+
+    assert "\n" not in str(caught.value)
+    assert arango.password not in str(caught.value)
+
+
+def test_what_fails_on_the_driver_stops_before_spark_works(
+    spark: SparkSession, settings: Settings, data: Path
+) -> None:
+    found = settings(data / "spline" / "tickit_sales_load")
+    spline = found.spline
+    assert spline is not None
+    assert spline.arango is not None
+    elsewhere = {**{name: getattr(spline.arango, name) for name in ("hosts", "username", "password_env")}}
+
+    with pytest.raises(SourceMissing, match="no database named 'other'"):
+        pipeline.build(spark, parsed({"arango": {**elsewhere, "database": "other"}}))
+    with pytest.raises(SourceError, match="no connection"):
+        pipeline.build(spark, parsed({"arango": {"hosts": "http://127.0.0.1:9", "database": "spline"}}))
