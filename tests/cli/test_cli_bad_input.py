@@ -1,0 +1,592 @@
+"""Whatever is wrong with the input: an exit code, one line that says what and where, no harm done."""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from gremlin_python.process.traversal import Cardinality, T
+
+from tests import expected
+from tests.arango_fixtures import ArangoServer
+from tests.command_line import Outcome, as_process, in_process
+from tests.expected import WAREHOUSE
+from tests.graph_reading import whole
+from tests.s3_fixtures import S3
+
+SECRET = "hunter2"
+NOBODY = "127.0.0.1:1"  # nothing listens on port 1
+
+LOAD_PLAN = "645297e0-563c-5a3b-b8f9-ab6dccb17a1a"
+LOAD_WRITE = f"{LOAD_PLAN}:op-0"
+
+_PROGRESS = re.compile(r"^ *\d+\.\d s  ")
+
+
+def lines_told(outcome: Outcome) -> list[str]:
+    """Standard error without progress."""
+    return [line for line in outcome.err.splitlines() if not _PROGRESS.match(line)]
+
+
+def assert_told(outcome: Outcome, code: int, *parts: str) -> None:
+    """The exit code, one line on standard error with all the parts, no traceback, no secret."""
+    assert outcome.code == code, outcome
+    [line] = lines_told(outcome)
+    for part in parts:
+        assert part in line
+    everything = outcome.out + outcome.err
+    assert "Traceback" not in everything
+    assert SECRET not in everything
+
+
+def assert_failed(outcome: Outcome, code: int, *parts: str) -> None:
+    assert_told(outcome, code, *parts)
+    assert outcome.out == ""
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def config_file(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a configuration, by default of no source."""
+
+    def written(**settings: Any) -> Path:
+        file = tmp_path / "lineage_merge.yml"
+        file.write_text(yaml.safe_dump({"dag_name": "tickit_daily", "environment": "dev", **settings}))
+        return file
+
+    return written
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """A folder as an earlier build left it."""
+    folder = tmp_path / "lineage"
+    for kind in ("nodes", "edges"):
+        (folder / kind).mkdir(parents=True)
+        (folder / kind / "part-0.json").write_text('{"id": "earlier"}\n')
+    (folder / "report.json").write_text("{}\n")
+    return folder
+
+
+@pytest.fixture
+def earlier_graph(gremlin: GraphTraversalSource) -> Callable[[], bool]:
+    """A graph with one vertex; asks whether it is as it was."""
+    (
+        gremlin.add_v("file")
+        .property(T.id, "dev|s3://tickit-raw|sales")
+        .property(Cardinality.single, "name", "sales")
+        .property(Cardinality.set_, "dag_name", "tickit_daily")
+        .iterate()
+    )
+    before = whole(gremlin)
+    return lambda: whole(gremlin) == before
+
+
+@pytest.fixture
+def export(data: Path, tmp_path: Path) -> Path:
+    """An exported database of which a test may break something."""
+    return Path(shutil.copytree(data / "spline/tickit_sales_load", tmp_path / "export" / "load"))
+
+
+@pytest.fixture
+def manifest(data: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((data / "dbt/redshift_v12/manifest.json").read_text())
+    return found
+
+
+def dbt(location: str | Path) -> list[dict[str, str]]:
+    return [{"manifest": str(location), "namespace": WAREHOUSE}]
+
+
+# What is wrong before anything is read: known at once, without Spark.
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, ["cannot read", "lineage_merge.yml", "No such file"]),
+        ("dag_name: [tickit\nenvironment: dev\n", ["lineage_merge.yml", "line 2"]),
+        ("- dag_name\n", ["lineage_merge.yml", "expected keys"]),
+        (f"dag_name: t\nenvironment: dev\npasword: {SECRET}\n", ["configuration: pasword: "]),
+        (
+            f"dag_name: t\nenvironment: dev\nspline: {{arango: {{hosts: h, password: {SECRET}}}}}\n",
+            ["configuration: spline.arango."],
+        ),
+        (
+            "dag_name: t\nenvironment: dev\nspline: {export: e, lookback_days: often}\n",
+            ["configuration: spline.lookback_days: ", "expected number"],
+        ),
+        (
+            f"dag_name: t\nenvironment: dev\ndbt: [{{manifest: m, namespace: 'jdbc:{WAREHOUSE}'}}]\n",
+            ["configuration: dbt[0].namespace: "],
+        ),
+        ("dag_name: t\nenvironment: dev\n", ["configuration: ", "no source"]),
+        ("dag_name: t\nspline: {export: e}\n", ["configuration: environment: is missing"]),
+    ],
+    ids=[
+        "no file",
+        "not YAML",
+        "no keys",
+        "unknown key",
+        "password in the file",
+        "wrong type",
+        "wrong namespace",
+        "no source",
+        "key missing",
+    ],
+)
+def test_a_wrong_configuration_is_known_before_spark_starts(
+    tmp_path: Path, earlier: Path, text: str | None, told: list[str]
+) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    if text is not None:
+        file.write_text(text)
+    before = content(earlier)
+
+    outcome = as_process("build", "--config", file, "--out", earlier)
+
+    assert_failed(outcome, 2, *told)
+    assert len(outcome.err.splitlines()) == 1
+    assert content(earlier) == before
+
+
+def test_a_wrong_flag_and_a_wrong_variable_are_named_by_their_key(config_file: Callable[..., Path]) -> None:
+    file = config_file(spline={"export": "export"})
+
+    flag = as_process("run", "--config", file, "--spline-lookback-days", "often")
+    variable = as_process("run", "--config", file, LINEAGE_MERGE_SPARK_PARTITIONS="many")
+
+    assert_failed(flag, 2, "configuration: spline.lookback_days: ")
+    assert_failed(variable, 2, "configuration: spark.partitions: ")
+
+
+# A source that cannot be read at all: nothing is written.
+
+
+def test_a_manifest_that_is_missing_is_named_and_spark_says_nothing(
+    tmp_path: Path, config_file: Callable[..., Path], earlier: Path
+) -> None:
+    # As a process, because the error comes out of a worker of Spark, with all that it prints.
+    before = content(earlier)
+
+    outcome = as_process("build", "-c", config_file(dbt=dbt("target/manifest.json")), "--out", earlier)
+
+    assert_failed(outcome, 3, f"{tmp_path}/target/manifest.json: no such file")
+    assert content(earlier) == before
+
+
+def _without_models(manifest: dict[str, Any]) -> str:
+    return json.dumps({**manifest, "nodes": ["model.tickit.stg_sales"]})
+
+
+def _of_version_99(manifest: dict[str, Any]) -> str:
+    version = "https://schemas.getdbt.com/dbt/manifest/v99.json"
+    return json.dumps({**manifest, "metadata": {**manifest["metadata"], "dbt_schema_version": version}})
+
+
+def _cut_short(manifest: dict[str, Any]) -> str:
+    text = json.dumps(manifest, indent=1)
+    return text[: len(text) // 2]
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (_cut_short, ["is not valid JSON", "line "]),
+        (_of_version_99, ["metadata.dbt_schema_version", "v99", "v1 to v12"]),
+        (_without_models, ["nodes: expected object"]),
+        (lambda _: "[]", ["not a JSON object"]),
+        (lambda _: "{}", ["metadata: is missing"]),
+        (lambda _: "", ["is not valid JSON"]),
+    ],
+    ids=[
+        "cut short",
+        "of an unknown version",
+        "with a field of the wrong type",
+        "an array",
+        "empty",
+        "no text",
+    ],
+)
+@pytest.mark.usefixtures("spark")
+def test_a_manifest_that_is_none_is_named_with_the_field(
+    tmp_path: Path,
+    config_file: Callable[..., Path],
+    earlier: Path,
+    manifest: dict[str, Any],
+    broken: Callable[[dict[str, Any]], str],
+    told: list[str],
+) -> None:
+    file = tmp_path / "manifest.json"
+    file.write_text(broken(manifest))
+    before = content(earlier)
+
+    outcome = in_process("build", "-c", config_file(dbt=dbt(file)), "--out", earlier)
+
+    assert_failed(outcome, 3, f"error: {file}: ", *told)
+    assert content(earlier) == before
+
+
+@pytest.mark.parametrize("collection", ["executionPlan", "operation"])
+@pytest.mark.usefixtures("spark")
+def test_a_required_collection_that_is_missing_is_named(
+    config_file: Callable[..., Path], export: Path, earlier: Path, collection: str
+) -> None:
+    (export / f"{collection}.jsonl").unlink()
+    before = content(earlier)
+
+    settings = config_file(spline={"export": str(export.parent)})
+    outcome = in_process("build", "-c", settings, "--out", earlier)
+
+    assert_failed(outcome, 3, str(export), f"collection {collection} is missing")
+    assert content(earlier) == before
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_required_collection_that_arangodb_lacks_is_named(
+    config_file: Callable[..., Path],
+    arango: ArangoServer,
+    data: Path,
+    earlier: Path,
+) -> None:
+    plans = (data / "spline/tickit_sales_load/executionPlan.jsonl").read_text().splitlines()
+    database = arango.database("spline", {"executionPlan": [json.loads(plan) for plan in plans]})
+    settings = {"hosts": arango.url, "database": database, "username": arango.username}
+
+    outcome = in_process(
+        "build",
+        *("-c", config_file(spline={"arango": {**settings, "password_env": "PASSWORD_FOR_TEST"}})),
+        *("--out", earlier),
+        PASSWORD_FOR_TEST=arango.password,
+    )
+
+    assert_failed(outcome, 3, database, "operation")
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_export_that_is_missing_and_one_with_nothing_of_spline_are_named(
+    tmp_path: Path, config_file: Callable[..., Path], earlier: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "readme.txt").write_text("nothing of Spline")
+
+    missing = in_process("build", "-c", config_file(spline={"export": "nowhere"}), "--out", earlier)
+    foreign = in_process("build", "-c", config_file(spline={"export": str(other)}), "--out", earlier)
+
+    assert_failed(missing, 3, f"{tmp_path}/nowhere", "no such folder")
+    assert_failed(foreign, 3, f"{other}: no collections of Spline there")
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_s3_does_not_have_is_named(config_file: Callable[..., Path], s3: S3, earlier: Path) -> None:
+    s3.put("artifacts", "tickit/run_results.json", "{}")
+    before = content(earlier)
+
+    manifest = config_file(dbt=dbt("s3://artifacts/tickit/manifest.json"))
+    no_object = in_process("build", "-c", manifest, "--out", earlier)
+    no_bucket = in_process(
+        "build", "-c", config_file(dbt=dbt("s3://nobodys/manifest.json")), "--out", earlier
+    )
+    no_folder = in_process(
+        "build", "-c", config_file(spline={"export": "s3://artifacts/spline"}), "--out", earlier
+    )
+
+    assert_failed(no_object, 3, "s3://artifacts/tickit/manifest.json: no such object")
+    assert_failed(no_bucket, 3, "s3://nobodys/manifest.json: no such bucket")
+    assert_failed(no_folder, 3, "s3://artifacts/spline: no files there")
+    assert content(earlier) == before
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_source_that_fails_leaves_the_graph_as_it_was(
+    config_file: Callable[..., Path], gremlin_url: str, export: Path, earlier_graph: Callable[[], bool]
+) -> None:
+    # Spline could be read; the manifest cannot.
+    settings = {"spline": {"export": str(export.parent)}, "dbt": dbt("manifest.json")}
+
+    outcome = in_process("run", "-c", config_file(**settings, gremlin={"endpoint": gremlin_url}))
+
+    assert_failed(outcome, 3, "manifest.json: no such file")
+    assert earlier_graph()
+
+
+# Servers that are not there, or refuse.
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_arangodb_that_nobody_reaches_is_named_soon(
+    config_file: Callable[..., Path], earlier: Path
+) -> None:
+    arango = {"hosts": f"http://{NOBODY}", "database": "spline", "password_env": "PASSWORD_FOR_TEST"}
+    before = content(earlier)
+    started = time.monotonic()
+
+    outcome = in_process(
+        "build",
+        *("-c", config_file(spline={"arango": arango}), "--out", earlier),
+        PASSWORD_FOR_TEST=SECRET,
+    )
+
+    assert_failed(outcome, 3, f"no connection to ArangoDB at http://{NOBODY}")
+    assert time.monotonic() - started < 5
+    assert content(earlier) == before
+
+
+@pytest.mark.parametrize("auth_method", ["basic", "jwt"])
+@pytest.mark.usefixtures("spark")
+def test_a_wrong_password_is_not_repeated(
+    config_file: Callable[..., Path], arango: ArangoServer, data: Path, earlier: Path, auth_method: str
+) -> None:
+    settings = {
+        "hosts": arango.url,
+        "database": arango.database("spline", data / "spline/tickit_sales_load"),
+        "username": arango.username,
+        "password_env": "PASSWORD_FOR_TEST",
+        "auth_method": auth_method,
+    }
+    before = content(earlier)
+
+    outcome = in_process(
+        "build",
+        *("-c", config_file(spline={"arango": settings}), "--out", earlier),
+        PASSWORD_FOR_TEST=SECRET,
+    )
+
+    assert_failed(outcome, 3, arango.url, "password")
+    assert content(earlier) == before
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_password_whose_variable_is_not_set_is_told_by_its_key(
+    config_file: Callable[..., Path], earlier: Path
+) -> None:
+    arango = {"hosts": f"http://{NOBODY}", "database": "spline", "password_env": f"{SECRET}_VARIABLE"}
+
+    outcome = in_process("build", "-c", config_file(spline={"arango": arango}), "--out", earlier)
+
+    assert_failed(outcome, 2, "configuration: spline.arango.password_env: ", "not set")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "told"),
+    [
+        (f"ws://{NOBODY}/gremlin", f"ws://{NOBODY}/gremlin: no connection"),
+        (f"wss://reader:{SECRET}@{NOBODY}/gremlin?token={SECRET}", f"wss://{NOBODY}/gremlin: no connection"),
+    ],
+    ids=["plain", "with a password"],
+)
+@pytest.mark.parametrize("command", ["run", "load"])
+@pytest.mark.usefixtures("spark")
+def test_a_graph_that_nobody_reaches_is_named_soon(
+    config_file: Callable[..., Path], export: Path, earlier: Path, command: str, endpoint: str, told: str
+) -> None:
+    settings = config_file(spline={"export": str(export.parent)}, gremlin={"endpoint": endpoint})
+    folder = [earlier] if command == "load" else []
+    before = content(earlier)
+    started = time.monotonic()
+
+    outcome = in_process(command, *folder, "-c", settings)
+
+    assert_failed(outcome, 5, told)
+    assert time.monotonic() - started < 5
+    assert content(earlier) == before
+
+
+# Broken documents: the rest goes on, and the exit code says so.
+
+
+def _break_the_field(lines: list[str]) -> str:
+    documents = [json.loads(line) for line in lines]
+    for document in documents:
+        if document["_key"] == LOAD_WRITE:
+            document["outputSource"] = [document["outputSource"]]
+    return "\n".join(json.dumps(document) for document in documents)
+
+
+def _break_the_line(lines: list[str]) -> str:
+    return "\n".join(line.replace('"append":', '"append"') if LOAD_WRITE in line else line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("broken", "document", "field", "problem"),
+    [
+        (_break_the_field, f"operation/{LOAD_WRITE}", "outputSource", "expected string"),
+        (_break_the_line, f"operation/{LOAD_WRITE}", "", "not JSON"),
+    ],
+    ids=["wrong type", "not JSON"],
+)
+@pytest.mark.usefixtures("spark")
+def test_a_broken_document_is_left_out_and_the_rest_goes_on(
+    tmp_path: Path,
+    data: Path,
+    config_file: Callable[..., Path],
+    export: Path,
+    broken: Callable[[list[str]], str],
+    document: str,
+    field: str,
+    problem: str,
+) -> None:
+    shutil.copytree(data / "spline/tickit_sales_ingest", export.parent / "ingest")
+    file = export / "operation.jsonl"
+    file.write_text(broken(file.read_text().splitlines()))
+    out = tmp_path / "lineage"
+
+    settings = config_file(spline={"export": str(export.parent)})
+    outcome = in_process("build", "-c", settings, "--out", out, "--format", "jsonl", "--json")
+
+    assert_told(outcome, 7, "1 broken document was left out", document, field, problem)
+    report = json.loads(outcome.out)["report"]
+    assert report == json.loads((out / "report.json").read_text())
+    assert report["totals"]["rejected"] == 1
+    [rejected] = [found for found in report["problems"] if found["kind"] == "rejected"]
+    assert rejected["document"].startswith(f"load: {document}")
+    assert rejected["field"] == field
+    assert problem in rejected["message"]
+    edges = [json.loads(line) for part in out.glob("edges/*.json") for line in part.read_text().splitlines()]
+    ingested = {(edge["from"], edge["label"], edge["to"]) for edge in edges if "ingest" in edge["job_name"]}
+    assert ingested == expected.ids(expected.tickit_sales_ingest("tickit_daily"), "dev")
+    written_by_load = {edge["to"].rpartition("|")[2] for edge in edges if "load" in edge["job_name"]}
+    assert written_by_load == {"dev.public.event"}, "the broken write is all that is missing"
+
+
+@pytest.mark.usefixtures("spark")
+def test_strict_stops_at_a_broken_document_and_writes_nothing(
+    config_file: Callable[..., Path], export: Path, earlier: Path
+) -> None:
+    file = export / "operation.jsonl"
+    file.write_text(_break_the_field(file.read_text().splitlines()))
+    before = content(earlier)
+
+    settings = config_file(spline={"export": str(export.parent)})
+    outcome = in_process("build", "-c", settings, "--out", earlier, "--strict")
+
+    assert_failed(outcome, 3, f"operation/{LOAD_WRITE}: outputSource: expected string")
+    assert content(earlier) == before
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_broken_entry_of_a_manifest_is_left_out_and_named(
+    tmp_path: Path, config_file: Callable[..., Path], manifest: dict[str, Any]
+) -> None:
+    broken = "model.tickit.people"
+    manifest["nodes"][broken]["depends_on"] = {"nodes": "model.tickit.stg_users"}
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(manifest))
+    out = tmp_path / "lineage"
+
+    outcome = in_process("build", "-c", config_file(dbt=dbt(file)), "--out", out, "--format", "jsonl")
+
+    assert_told(outcome, 7, "1 broken document was left out", broken, "depends_on.nodes", "expected array")
+    nodes = "".join(part.read_text() for part in out.glob("nodes/*.json"))
+    assert "tickit_marts.fct_sales" in nodes
+    assert "tickit_marts.dim_people" not in nodes
+
+
+# Node and edge files.
+
+
+def node(name: str, /, **changes: Any) -> str:
+    plain = {
+        "id": f"dev|s3://lake|{name}",
+        "label": "file",
+        "environment": "dev",
+        "dag_name": "tickit_daily",
+        "name": name,
+        "namespace": "s3://lake",
+        "qualified_name": name,
+    }
+    return json.dumps({**plain, **changes}) + "\n"
+
+
+def write_files(folder: Path, nodes: str, edges: str = "") -> Path:
+    for kind, text in (("nodes", nodes), ("edges", edges)):
+        (folder / kind).mkdir(parents=True)
+        (folder / kind / "part-0.json").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("present", [[], ["edges"], ["nodes"]], ids=["nothing", "no nodes", "no edges"])
+@pytest.mark.usefixtures("spark")
+def test_a_load_of_a_folder_without_nodes_or_edges_names_it(
+    tmp_path: Path,
+    config_file: Callable[..., Path],
+    gremlin_url: str,
+    earlier_graph: Callable[[], bool],
+    present: list[str],
+) -> None:
+    folder = write_files(tmp_path / "lineage", node("sales"))
+    for kind in {"nodes", "edges"}.difference(present):
+        shutil.rmtree(folder / kind)
+
+    settings = config_file(spline={"export": "export"}, gremlin={"endpoint": gremlin_url})
+    outcome = in_process("load", folder, "-c", settings)
+
+    missing = "edges" if present == ["nodes"] else "nodes"
+    assert_failed(outcome, 4, f"{folder}/{missing}: no node or edge files there")
+    assert earlier_graph()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ['{"id": "dev|s3://lake|event", "label"\n', node("event", tags="raw"), '"dev|s3://lake|event"\n'],
+    ids=["not JSON", "wrong type", "no object"],
+)
+@pytest.mark.usefixtures("spark")
+def test_a_load_of_broken_nodes_writes_none_of_them(
+    tmp_path: Path,
+    config_file: Callable[..., Path],
+    gremlin_url: str,
+    earlier_graph: Callable[[], bool],
+    broken: str,
+) -> None:
+    folder = write_files(tmp_path / "lineage", node("sales") + broken)
+
+    settings = config_file(spline={"export": "export"}, gremlin={"endpoint": gremlin_url})
+    outcome = in_process("load", folder, "-c", settings)
+
+    assert_failed(outcome, 4, f"{folder}/nodes: ", "validate")
+    assert earlier_graph()
+
+
+@pytest.mark.usefixtures("spark")
+def test_validate_names_each_flaw_by_element_and_field(tmp_path: Path) -> None:
+    folder = write_files(
+        tmp_path / "lineage",
+        node("sales") + node("event", label="folder") + node("users", environment=None) + '{"id": "cut\n',
+    )
+
+    for_people = in_process("validate", folder, "--quiet")
+    for_scripts = in_process("validate", folder, "--json", "--quiet")
+
+    assert (for_people.code, for_people.err) == (4, "")
+    *flaws, total = for_people.out.splitlines()
+    assert total == "4 elements, 3 flaws"
+    assert [flaw.partition(": expected")[0] for flaw in flaws] == [
+        "nodes: dev|s3://lake|event: label",
+        "nodes: dev|s3://lake|users: environment",
+        'nodes: {"id": "cut: not JSON',
+    ]
+    assert for_scripts.code == 4
+    found = json.loads(for_scripts.out)
+    assert found["elements"] == 4
+    assert [(flaw["element"], flaw["field"]) for flaw in found["flaws"]] == [
+        ("dev|s3://lake|event", "label"),
+        ("dev|s3://lake|users", "environment"),
+        ('{"id": "cut', ""),
+    ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_validate_of_a_folder_that_is_missing_names_it(tmp_path: Path) -> None:
+    assert_failed(in_process("validate", tmp_path / "nowhere"), 4, f"{tmp_path}/nowhere/nodes: ")

@@ -1,0 +1,203 @@
+"""What commands do when the input is right: JSON for scripts, silence, keys by flag, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from tests import expected
+from tests.command_line import Outcome, as_process, clean_environment, command, in_process
+from tests.expected import WAREHOUSE
+from tests.graph_reading import edges_of, whole
+
+DAG = "tickit_daily"
+
+
+def settings(data: Path, **changes: Any) -> dict[str, Any]:
+    """A configuration of one application and the dbt project behind it."""
+    return {
+        "dag_name": DAG,
+        "environment": "dev",
+        "spline": {"export": str(data / "spline/tickit_sales_load")},
+        "dbt": [{"manifest": str(data / "dbt/redshift_v12/manifest.json"), "namespace": WAREHOUSE}],
+        "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+        **changes,
+    }
+
+
+TRUTH = expected.tickit_sales_load(DAG) | expected.dbt(DAG)
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    """A folder with `lineage_merge.yml`."""
+    folder = tmp_path_factory.mktemp("workplace")
+    (folder / "lineage_merge.yml").write_text(yaml.safe_dump(settings(data)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quiet_build(workplace: Path) -> Outcome:
+    """A build for scripts, as a process: also Java's and the workers' output is caught."""
+    arguments = ("--config", workplace / "lineage_merge.yml", "--out", workplace / "lineage")
+    return as_process("build", *arguments, "--format", "jsonl", "--json", "--quiet")
+
+
+def test_a_build_for_scripts_prints_json_and_nothing_else(workplace: Path, quiet_build: Outcome) -> None:
+    assert quiet_build.code == 0
+    printed = json.loads(quiet_build.out)
+    assert printed["out"] == str(workplace / "lineage")
+    assert printed["report"]["edges"]["writes"] == sum(label == "writes" for _, label, _ in TRUTH)
+    assert printed["report"] == json.loads((workplace / "lineage/report.json").read_text())
+
+
+def test_a_quiet_build_says_nothing_on_standard_error(quiet_build: Outcome) -> None:
+    assert quiet_build.err == ""
+
+
+@pytest.mark.usefixtures("spark", "quiet_build")
+def test_what_was_built_is_valid_and_is_what_the_jobs_did(workplace: Path) -> None:
+    files = (workplace / "lineage/edges").glob("*.json")
+    edges = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert {(edge["from"], edge["label"], edge["to"]) for edge in edges} == expected.ids(TRUTH, "dev")
+
+    validated = in_process("validate", workplace / "lineage")
+
+    assert validated.code == 0
+    assert validated.out.endswith("elements, no flaws\n")
+
+
+@pytest.mark.usefixtures("spark", "quiet_build")
+def test_a_run_writes_what_a_build_and_a_load_write_and_tells_it_as_json(
+    workplace: Path, gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    config = ("--config", workplace / "lineage_merge.yml", "--gremlin-endpoint", gremlin_url)
+
+    assert in_process("load", workplace / "lineage", *config).code == 0
+    loaded = whole(gremlin)
+    assert edges_of(gremlin) == expected.ids(TRUTH, "dev")
+    gremlin.V().drop().iterate()
+    outcome = in_process("run", *config, "--json")
+
+    assert outcome.code == 0
+    assert whole(gremlin) == loaded
+    written = json.loads(outcome.out)["written"]
+    assert (written["nodes"], written["edges"]) == (gremlin.V().count().next(), gremlin.E().count().next())
+    for step in ("reading Spline", "reading dbt", "joining", "writing nodes", "writing edges"):
+        assert step in outcome.err
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_flag_wins_over_a_variable_and_a_variable_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text("dag_name: t\nenvironment: dev\nspline: {export: of_file}\n")
+    build = ("build", "--config", file, "--out", tmp_path / "lineage")
+    variable = {"LINEAGE_MERGE_SPLINE_EXPORT": str(tmp_path / "of_variable")}
+
+    by_file = in_process(*build)
+    by_variable = in_process(*build, **variable)
+    by_flag = in_process(*build, "--spline-export", tmp_path / "of_flag", **variable)
+
+    for outcome, name in ((by_file, "of_file"), (by_variable, "of_variable"), (by_flag, "of_flag")):
+        assert outcome.code == 3
+        assert f"error: {tmp_path / name}: no such folder" in outcome.err
+
+
+@pytest.mark.usefixtures("spark")
+def test_flags_and_variables_need_no_file(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    dbt = f"[{{manifest: {manifest}, namespace: {WAREHOUSE}}}]"
+
+    outcome = in_process(
+        "build",
+        *("--dag-name", DAG, "--dbt", dbt, "--out", tmp_path / "lineage"),
+        LINEAGE_MERGE_ENVIRONMENT="dev",
+    )
+
+    assert outcome.code == 3
+    assert f"error: {manifest}: no such file" in outcome.err
+
+
+def test_a_variable_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "by_variable.yml"
+
+    outcome = in_process("build", "--out", tmp_path / "lineage", LINEAGE_MERGE_CONFIG=str(file))
+
+    assert outcome.code == 2
+    assert f"cannot read {file}" in outcome.err
+
+
+Started = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def started() -> Iterator[Started]:
+    """Starts commands as a terminal does: in a process group of their own, which Ctrl-C reaches whole."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str | Path) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command(*arguments),
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        if group_lives(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("step", ["starting Spark", "joining"])
+def test_ctrl_c_stops_a_build_and_leaves_nothing_behind(
+    workplace: Path, tmp_path: Path, started: Started, step: str
+) -> None:
+    out = tmp_path / "lineage"
+    (out / "nodes").mkdir(parents=True)
+    (out / "nodes/part-0.json").write_text('{"id": "earlier"}\n')
+    process = started("build", "--config", workplace / "lineage_merge.yml", "--out", out)
+    assert process.stderr is not None
+    said = ""
+    while step not in said:
+        line = process.stderr.readline()
+        assert line, f"ended before {step}: {said}"
+        said += line
+    time.sleep(0.5)  # into the step
+
+    os.killpg(process.pid, signal.SIGINT)
+    stopping = time.monotonic()
+    printed, rest = process.communicate(timeout=60)
+
+    assert process.returncode == 130, said + rest
+    assert printed == ""
+    assert rest.splitlines()[-1] == "stopped"
+    assert "Traceback" not in rest
+    assert "Exception" not in rest
+    assert time.monotonic() - stopping < 15
+    while group_lives(process.pid):  # Java ends by itself soon after
+        assert time.monotonic() - stopping < 20, "a process was left behind"
+        time.sleep(0.1)
+    assert [path.name for path in out.rglob("*") if path.is_file()] == ["part-0.json"]

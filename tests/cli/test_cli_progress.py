@@ -1,0 +1,151 @@
+"""What progress shows: `capsys` stands for a log, `FORCE_COLOR` makes it a terminal."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from lineage_merge.cli.progress import EVERY_SECONDS, progress
+
+
+class Clock:
+    """A clock that stands until somebody moves it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(autouse=True)
+def log(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def terminal(log: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
+    """The lines on standard error, without what steers a terminal; nothing is on standard output."""
+
+    def lines() -> list[str]:
+        out, err = capsys.readouterr()
+        assert out == ""
+        return [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", err).splitlines()]
+
+    return lines
+
+
+def test_a_log_gets_each_step_with_the_seconds_since_the_start(
+    clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    with progress(clock=clock) as say:
+        say("starting Spark")
+        clock.now += 2.5
+        say("reading Spline")
+        say("reading Spline")
+
+    assert shown() == ["0.0 s  starting Spark", "2.5 s  reading Spline"]
+
+
+def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
+    clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    with progress(clock=clock) as say:
+        for done in range(1, 73):
+            say(f"jar {done} of 72: {'gremlin' if done % 2 else 'netty'} 4.{done}")
+            clock.now += 0.125
+        say("fetched 72 jars")
+        say("starting Spark")
+
+    assert shown() == [
+        "0.0 s  jar 1 of 72: gremlin 4.1",
+        "5.0 s  jar 41 of 72: gremlin 4.41",
+        "8.9 s  jar 72 of 72: netty 4.72",
+        "9.0 s  fetched 72 jars",
+        "9.0 s  starting Spark",
+    ]
+
+
+def test_a_line_that_was_just_written_is_not_written_again_as_the_last(
+    clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    with progress(clock=clock) as say:
+        say("jar 1 of 3")
+        say("jar 2 of 3")
+        clock.now += EVERY_SECONDS
+        say("jar 3 of 3")
+        say("starting Spark")
+
+    assert shown() == ["0.0 s  jar 1 of 3", "5.0 s  jar 3 of 3", "5.0 s  starting Spark"]
+
+
+def test_two_counts_in_turn_are_told_apart(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with progress(clock=clock) as say:
+        say("writing nodes (0 of 2 partitions)")
+        say("writing nodes (2 of 2 partitions)")
+        say("writing edges (0 of 2 partitions)")
+
+    assert shown() == [
+        "0.0 s  writing nodes (0 of 2 partitions)",
+        "0.0 s  writing nodes (2 of 2 partitions)",
+        "0.0 s  writing edges (0 of 2 partitions)",
+    ]
+
+
+def test_what_an_error_cuts_short_was_shown_to_its_last_line(
+    clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    def fetch() -> None:
+        with progress(clock=clock) as say:
+            for done in (1, 2, 3):
+                say(f"jar {done} of 72")
+            raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        fetch()
+
+    assert shown() == ["0.0 s  jar 1 of 72", "0.0 s  jar 3 of 72"]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_keeps_one_line_of_a_count_and_shows_the_rest_in_passing(
+    clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    with progress(clock=clock) as say:
+        say("jar 1 of 72: gremlin-core")
+        clock.now += EVERY_SECONDS
+        say("jar 2 of 72: netty")
+        say("starting Spark")
+
+    lines = shown()
+    kept = [line for line in lines if re.match(r"\d+\.\d s  ", line)]
+    assert kept == ["0.0 s  jar 1 of 72: gremlin-core", "5.0 s  starting Spark"]
+    passing = " ".join(line for line in lines if line not in kept)
+    assert "jar 2 of 72: netty" in passing
+
+
+@pytest.mark.usefixtures("terminal")
+def test_square_brackets_are_no_markup(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with progress(clock=clock) as say:
+        say("reading lineage[1]/[bold]")
+
+    assert "0.0 s  reading lineage[1]/[bold]" in shown()
+
+
+def test_quiet_shows_nothing(shown: Callable[[], list[str]]) -> None:
+    with progress(quiet=True) as say:
+        say("starting Spark")
+
+    assert shown() == []
