@@ -92,7 +92,7 @@ def merge_lineage(config_file: str, dag_name: str) -> dict[str, Any]:
     from rich.console import Console
 
     from lineage_merge import config, pipeline
-    from lineage_merge.cli.printing import print_report
+    from lineage_merge.cli.printing import loaded_text, print_report
     from lineage_merge.errors import ConfigError
     from lineage_merge.spark import session
 
@@ -104,7 +104,8 @@ def merge_lineage(config_file: str, dag_name: str) -> dict[str, Any]:
     with session(settings.spark, say) as spark:
         outcome = pipeline.run(spark, settings, say)
     summary = StringIO()
-    print_report(Console(file=summary, width=120, highlight=False), outcome.report, outcome.loaded)
+    console = Console(file=summary, width=120, highlight=False)
+    print_report(console, outcome.report, loaded_text(outcome.loaded))
     log.info("\n%s", summary.getvalue())
     report = outcome.report.as_json()
     return {**report, "problems": report["problems"][:MOST_PROBLEMS_IN_XCOM]}

@@ -67,7 +67,7 @@ def demo(as_json: bool, quiet: bool) -> None:
     Two Spark applications and a dbt project (TICKIT), from sample_data/. Needs no server:
     the first start fetches the Gremlin Server's jars and keeps them.
     """
-    from lineage_merge.cli.printing import print_report, print_way
+    from lineage_merge.cli.printing import loaded_text, print_report, print_way
 
     with _reported(), _progress(quiet) as say:
         from lineage_merge import config, pipeline, sample
@@ -87,7 +87,7 @@ def demo(as_json: bool, quiet: bool) -> None:
         _print_json({"report": built.report.as_json(), "written": _written(loaded), "way": hops})
         return
     console = _console()
-    print_report(console, built.report, _loaded_text(loaded))
+    print_report(console, built.report, loaded_text(loaded))
     console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
     print_way(console, found)
     console.print("\nThe graph is kept: `lineage-merge serve` opens it for a notebook or console.")
@@ -105,7 +105,7 @@ def demo(as_json: bool, quiet: bool) -> None:
 @_quiet
 def run(settings: Settings, as_json: bool, quiet: bool) -> None:
     """Read the sources, merge them, and write the result into the graph."""
-    from lineage_merge.cli.printing import print_report
+    from lineage_merge.cli.printing import loaded_text, print_report
 
     with _reported(), _progress(quiet) as say:
         config = settings.load()
@@ -117,7 +117,7 @@ def run(settings: Settings, as_json: bool, quiet: bool) -> None:
     if as_json:
         _print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
-        print_report(_console(), outcome.report, _loaded_text(outcome.loaded))
+        print_report(_console(), outcome.report, loaded_text(outcome.loaded))
     _exit_for(outcome.report)
 
 
@@ -171,6 +171,8 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 @_quiet
 def load(settings: Settings, folder: str, as_json: bool, quiet: bool) -> None:
     """Write the node and edge files of DIR into the graph."""
+    from lineage_merge.cli.printing import loaded_text
+
     with _reported(), _progress(quiet) as say:
         config = settings.load()
         from lineage_merge import pipeline
@@ -181,7 +183,7 @@ def load(settings: Settings, folder: str, as_json: bool, quiet: bool) -> None:
     if as_json:
         _print_json({"written": _written(loaded)})
     else:
-        click.echo(f"written: {_loaded_text(loaded)}")
+        click.echo(f"written: {loaded_text(loaded)}")
 
 
 @main.command(
@@ -299,13 +301,6 @@ def _written(loaded: Any) -> dict[str, Any]:
         "requests": loaded.requests,
         "seconds": loaded.seconds,
     }
-
-
-def _loaded_text(loaded: Any) -> str:
-    from lineage_merge.cli.printing import counted
-
-    elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
-    return f"{elements} ({counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
 
 
 def _exit_for(report: Any) -> None:

@@ -8,6 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 if TYPE_CHECKING:
+    from lineage_merge.load.loader import Loaded
     from lineage_merge.merge.report import Report
     from lineage_merge.model import Problem
     from lineage_merge.query.way import Way
@@ -66,6 +67,12 @@ def problem_text(problem: "Problem") -> str:
 def counted(number: int, one: str, many: str) -> str:
     """``1 vertex``, ``2 vertices``."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def loaded_text(loaded: "Loaded") -> str:
+    """What a load wrote, in a line."""
+    elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
+    return f"{elements} ({counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
 
 
 def _read(what: str, number: int) -> str:
