@@ -11,11 +11,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lineage_merge import naming, yaml_text
 from lineage_merge.errors import ConfigError, NamingError
@@ -49,14 +50,32 @@ class Arango:
             raise ConfigError("spline.arango.password_env", problem) from None
 
 
+class Runs(NamedTuple):
+    """Which good writes count: the `latest` of each job and target, or `all` there are.
+
+    With `since` (ms since 1970) all since then, and no lookback.
+    """
+
+    which: Literal["latest", "all", "since"] = "latest"
+    since: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Spline:
-    """Where Spline's documents come from, and which applications count."""
+    """Where Spline's documents come from, and which applications and writes count.
+
+    `labels`: by name of a label, the values of which one is enough. `retire_after`: good runs
+    without a write, 0 means never. `operations`: keep Spline's own picture too.
+    """
 
     export: str = ""
     arango: Arango | None = None
     applications: tuple[str, ...] = ()
-    lookback_days: float = 30.0
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    runs: Runs = field(default_factory=Runs)
+    lookback: timedelta = timedelta(days=30)
+    retire_after: int = 3
+    operations: bool = False
 
     def wants(self, job_name: str, application: str) -> bool:
         """Whether an application counts, by its own name or by the job that runs it on Glue."""
@@ -68,10 +87,28 @@ class Spline:
 
 @dataclass(frozen=True, slots=True)
 class DbtProject:
-    """One dbt project: its manifest, and the namespace of its tables."""
+    """One dbt project: its manifest, the namespace of its tables, and its catalog where there is one."""
 
     manifest: str
     namespace: str
+    catalog: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GlueCatalog:
+    """One Glue catalog: which databases of it (globs; none means all), and what Spark calls it.
+
+    `account` "": the account that the credentials belong to.
+    """
+
+    region: str
+    account: str = ""
+    databases: tuple[str, ...] = ()
+    spark_catalogs: tuple[str, ...] = ("spark_catalog",)
+
+    def __str__(self) -> str:
+        """``Glue catalog 111122223333 in us-east-1``, for messages."""
+        return f"Glue catalog {self.account} in {self.region}".replace("  ", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +127,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """How names are completed and joined."""
+    """How names are completed and joined, and which datasets are folded away.
+
+    `fold`: globs on a dataset's path. `fold_run_local`: what only the run reads that writes it.
+    """
 
     defaults: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
+    fold: tuple[str, ...] = ()
+    fold_run_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +144,13 @@ class Gremlin:
 
     endpoint: str = field(default=EMBEDDED, repr=False)  # an address may hold a password
     timeout_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a load may do: `allow_retire` goes on where much of a DAG would be retired."""
+
+    allow_retire: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +169,10 @@ class Config:
     environment: str
     spline: Spline | None = None
     dbt: tuple[DbtProject, ...] = ()
+    glue: tuple[GlueCatalog, ...] = ()
     merge: Merge = field(default_factory=Merge)
     gremlin: Gremlin = field(default_factory=Gremlin)
+    load: Load = field(default_factory=Load)
     spark: SparkOptions = field(default_factory=SparkOptions)
     strict: bool = False
 
@@ -171,13 +222,15 @@ def settable() -> tuple[Key, ...]:
 
 
 # These hold paths: written in a file, they are relative to that file.
-_PATHS = (("spline", "export"), ("dbt", "manifest"))
+_PATHS = (("spline", "export"), ("dbt", "manifest"), ("dbt", "catalog"))
 
 
 def load(
     file: Path | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
+    *,
+    needs_source: bool = True,
 ) -> Config:
     """Read and check the configuration.
 
@@ -191,11 +244,14 @@ def load(
         text = (flags or {}).get(key.dotted, environ.get(key.variable) or None)
         if text is not None:
             _put(settings, key, text)
-    return parse(settings)
+    return parse(settings, needs_source=needs_source)
 
 
-def parse(settings: Mapping[str, Any]) -> Config:
-    """Check settings as a YAML file holds them, and turn them into a `Config`."""
+def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
+    """Check settings as a YAML file holds them, and turn them into a `Config`.
+
+    `needs_source`: one that names no source of lineage is wrong.
+    """
     error = _checker().error(settings)
     if error:
         raise ConfigError(error.path, error.problem)
@@ -206,8 +262,16 @@ def parse(settings: Mapping[str, Any]) -> Config:
         environment=settings["environment"],
         spline=_spline(spline) if spline is not None else None,
         dbt=tuple(
-            DbtProject(entry["manifest"], _namespace(f"dbt[{index}].namespace", entry["namespace"]))
+            DbtProject(
+                entry["manifest"],
+                _namespace(f"dbt[{index}].namespace", entry["namespace"]),
+                entry.get("catalog", ""),
+            )
             for index, entry in enumerate(settings.get("dbt", ()))
+        ),
+        glue=tuple(
+            GlueCatalog(**{name: _frozen(value) for name, value in entry.items()})
+            for entry in settings.get("glue", ())
         ),
         merge=Merge(
             defaults={
@@ -215,14 +279,21 @@ def parse(settings: Mapping[str, Any]) -> Config:
                 for namespace, name in merge.get("defaults", {}).items()
             },
             rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
+            fold=tuple(merge.get("fold", ())),
+            fold_run_local=merge.get("fold_run_local", False),
         ),
         gremlin=Gremlin(**settings.get("gremlin", {})),
+        load=Load(**settings.get("load", {})),
         spark=_spark(settings.get("spark", {})),
         strict=settings.get("strict", False),
     )
-    if config.spline is None and not config.dbt:
+    if needs_source and config.spline is None and not config.dbt:
         raise ConfigError("", "no source: give spline.export, spline.arango or dbt")
     return config
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 @cache
@@ -243,8 +314,48 @@ def _spline(settings: Mapping[str, Any]) -> Spline:
         export=settings.get("export", ""),
         arango=_arango(settings["arango"]) if "arango" in settings else None,
         applications=tuple(settings.get("applications", ())),
-        lookback_days=float(settings.get("lookback_days", 30.0)),
+        labels={name: _label(value) for name, value in settings.get("labels", {}).items()},
+        runs=_runs(settings.get("runs", "latest")),
+        lookback=_lookback(settings.get("lookback", 30)),
+        retire_after=int(settings.get("retire_after", 3)),
+        operations=settings.get("operations", False),
     )
+
+
+def _label(value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(each if isinstance(each, str) else json.dumps(each) for each in values)
+
+
+_RUNS = "expected latest, all or since TIME"
+
+
+def _runs(value: Any) -> Runs:
+    """``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it."""
+    if value == "latest":
+        return Runs("latest")
+    if value == "all":
+        return Runs("all")
+    since: Any = value.get("since") if isinstance(value, dict) else re.sub(r"^since:?\s+", "", value).strip()
+    try:
+        # YAML makes a date of 2026-11-01 by itself.
+        text = since.isoformat() if isinstance(since, date) else since
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        problem = f"{_RUNS}, and a time as 2026-11-01 or 2026-11-01T06:00:00Z"
+        raise ConfigError("spline.runs", problem) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return Runs("since", (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+
+
+def _lookback(value: float | str) -> timedelta:
+    """``30`` and ``30d`` are days, ``12h`` hours."""
+    number, unit = (str(value), "d") if not isinstance(value, str) else (value.rstrip("dh"), value[-1])
+    days = float(number) / (24 if unit == "h" else 1)
+    if not 0 < days <= 36500:
+        raise ConfigError("spline.lookback", f"expected more than 0 and at most 36500 days, found {value}")
+    return timedelta(days=days)
 
 
 def _arango(settings: Mapping[str, Any]) -> Arango:

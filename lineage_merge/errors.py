@@ -6,14 +6,15 @@
     ├── ConfigError              a key of the configuration is wrong
     ├── SourceError              a source cannot be read
     │   ├── SourceMissing        a file, folder, collection or bucket is not there
-    │   ├── SourceUnreachable    no connection to ArangoDB or S3
+    │   ├── SourceUnreachable    no connection to ArangoDB, S3 or Glue
     │   ├── SourceDenied         a wrong password, no permission
     │   └── DocumentError        a document is broken, or of an unknown version
     ├── NamingError              a URI that names no dataset
     ├── IntermediateError        node or edge files that do not fit their schema
     ├── GraphError               the graph cannot be written or read
     │   ├── GraphUnreachable     no connection to the Gremlin endpoint
-    │   └── GraphRejected        the graph refused a request
+    │   ├── GraphRejected        the graph refused a request
+    │   └── RetireRefused        a merge would take out so much that it may be a mistake
     └── EmbeddedError            the embedded Gremlin Server cannot start
         └── JavaMissing          no Java 17 or newer on this machine
 
@@ -105,6 +106,12 @@ class GraphUnreachable(GraphError):
 
 class GraphRejected(GraphError):
     """The graph understood the request and refused it."""
+
+
+class RetireRefused(GraphError):
+    """A merge would retire so much of a DAG that it stopped, before it wrote anything."""
+
+    exit_code = 8
 
 
 class EmbeddedError(LineageMergeError):

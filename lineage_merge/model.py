@@ -1,4 +1,4 @@
-"""The words of the project as types: dataset, job, feeds, writes, and their ids.
+"""The words of the project as types: dataset, column, job, feeds, writes, and their ids.
 
 A source's translation yields these elements and nothing else (`Element`), the merge
 reads nothing else, so a new source needs to know only this module. The types hold no
@@ -49,13 +49,14 @@ class JobKey(NamedTuple):
 class Authority(IntEnum):
     """Whose word counts when two sides tell a property of a dataset differently.
 
-    Who builds a dataset decides what it is, then the platform it lies on, then who only
-    reads it.
+    Who builds a dataset decides what it is, then the catalog that lists it, then the platform
+    it lies on, then who only reads it.
     """
 
     READER = 1
     PLATFORM = 2
-    BUILDER = 3
+    CATALOG = 3
+    BUILDER = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,19 @@ class Dataset:
     label: DatasetLabel | None = None
     properties: Mapping[str, Scalar] = field(default_factory=dict)
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a source knows about one column of a dataset: `data_type`, `position` (from 0), `description`.
+
+    Columns compare without case; the name that counts most is shown as it is spelled.
+    """
+
+    ref: Reference
+    name: str
+    authority: Authority
+    properties: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,55 @@ class Feeds:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedsColumn:
+    """A column's value is made of, or steered by, another dataset's column.
+
+    `transformations` are names of `lineage_merge.column_lineage.Transformation`, `expression` is
+    readable text, "" where the column is only renamed.
+    """
+
+    job: JobKey
+    source: Reference
+    source_column: str
+    target: Reference
+    target_column: str
+    transformations: tuple[str, ...]
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Influences:
+    """A column decides which rows a dataset has.
+
+    `transformations` are names of `lineage_merge.column_lineage.InfluenceKind`.
+    """
+
+    job: JobKey
+    source: Reference
+    source_column: str
+    target: Reference
+    transformations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step of a job, as Spline keeps it. `key` is unique within the job, run after run."""
+
+    job: JobKey
+    key: str
+    properties: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """An operation consumes what another one of the same job puts out."""
+
+    job: JobKey
+    operation: str
+    consumed: str
+
+
+@dataclass(frozen=True, slots=True)
 class Writes:
     """The job writes the dataset."""
 
@@ -106,7 +169,7 @@ class Alias:
     rule: str
 
 
-ProblemKind = Literal["rejected", "skipped", "not-joined", "unfed", "unread", "notice"]
+ProblemKind = Literal["rejected", "skipped", "not-joined", "no-columns", "unfed", "unread", "notice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +178,7 @@ class Problem:
 
     `rejected`: a broken document, left out. `skipped`: a whole document that is fine but
     says nothing usable. `not-joined`: a dataset whose identity is unknown or could be several.
+    `no-columns`: something whose columns could not be told; its datasets are there.
     `unfed`: a table that dbt reads and nothing writes. `unread`: what Spark writes and nothing reads.
     `notice`: the result is complete, but was made another way than usual.
     `document` names the place (collection and key, file, or dataset), `field` the path in it.
@@ -134,7 +198,20 @@ class Count:
     number: int
 
 
-Element = Dataset | Job | Feeds | Writes | Alias | Problem | Count
+Element = (
+    Dataset
+    | Column
+    | Job
+    | Operation
+    | Feeds
+    | FeedsColumn
+    | Influences
+    | Follows
+    | Writes
+    | Alias
+    | Problem
+    | Count
+)
 
 
 def encode(part: str) -> str:
@@ -142,9 +219,23 @@ def encode(part: str) -> str:
     return part.replace("%", "%25").replace("|", "%7C")
 
 
+def decode(part: str) -> str:
+    """A part of an id as it was before `encode`."""
+    return part.replace("%7C", "|").replace("%25", "%")
+
+
 def dataset_id(environment: str, name: DatasetName) -> str:
     """``dev|s3://tickit-raw|sales``."""
     return f"{encode(environment)}|{encode(name.namespace)}|{encode(name.name)}"
+
+
+def column_id(dataset: str, column: str) -> str:
+    """``dev|s3://tickit-raw|sales|pricepaid``: of the dataset's id, the column without case.
+
+    Spark, Hive, Redshift and Snowflake compare columns without case: two sources that spell one
+    differently mean the same, whichever comes first.
+    """
+    return f"{dataset}|{encode(column.lower())}"
 
 
 def job_id(environment: str, dag_name: str, job: JobKey) -> str:
@@ -152,11 +243,17 @@ def job_id(environment: str, dag_name: str, job: JobKey) -> str:
     return "|".join(encode(part) for part in (environment, dag_name, *job))
 
 
-def edge_id(environment: str, dag_name: str, job: JobKey, from_id: str, label: str, to_id: str) -> str:
+def operation_id(job: str, key: str) -> str:
+    """``dev|tickit_daily|spark|tickit_sales_ingest|1:op-3``: of the job's id."""
+    return f"{job}|{encode(key)}"
+
+
+def edge_id(environment: str, dag_name: str, job: JobKey | None, from_id: str, label: str, to_id: str) -> str:
     """A hash of what makes an edge itself: 20 hex digits (80 bits), the same everywhere.
 
-    `lineage_merge.merge.join` computes the same in Spark.
+    `job` None: the edge belongs to the DAG alone (`has_column`). `lineage_merge.merge.edges`
+    computes the same in Spark.
     """
-    parts = (environment, dag_name, *job, from_id, label, to_id)
+    parts = (environment, dag_name, *(job or ()), from_id, label, to_id)
     text = "|".join(encode(part) for part in parts)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

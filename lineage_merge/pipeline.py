@@ -6,9 +6,10 @@ The command line, the Airflow DAG and a Glue job call these functions and add no
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -17,16 +18,23 @@ from lineage_merge import sources
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.embedded.store import default_graph_file
-from lineage_merge.errors import DocumentError
+from lineage_merge.errors import DocumentError, IntermediateError, SourceMissing
 from lineage_merge.graph import files
 from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.loader import Loaded, load
+from lineage_merge.load.loader import Loaded
+from lineage_merge.load.retire import NOTHING, Coverage
+from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
 from lineage_merge.merge import join, names
-from lineage_merge.merge.report import Report, report
+from lineage_merge.merge.mentioned import of_mentioned
+from lineage_merge.merge.report import MOST_PROBLEMS, Report, report
+from lineage_merge.merge.targets import targets
 from lineage_merge.spark import own_errors
-from lineage_merge.storage import write_text
+from lineage_merge.storage import read_text, write_text
 
 Say = Callable[[str], None]
+
+REPORT = "report.json"
+EMPTY = Report({}, {}, {}, (), ())
 
 
 def _silent(_line: str) -> None:
@@ -35,11 +43,17 @@ def _silent(_line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about."""
+    """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about.
+
+    `aliases`, `targets` and `coverage` say what the graph may lose: `lineage_merge.load.update.Merge`.
+    """
 
     nodes: DataFrame
     edges: DataFrame
     report: Report
+    aliases: DataFrame | None = None
+    targets: DataFrame | None = None
+    coverage: Coverage = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,52 +72,125 @@ def build(spark: SparkSession, config: Config, say: Say = _silent) -> Built:
     """
     with own_errors():
         known = names.from_config(config)
-        found = []
+        found: list[DataFrame] = []
+        catalogs: list[DataFrame] = []
         for source in sources.configured(config):
             say(f"reading {source.name}")
-            found.append(source.read(spark, config, known))
+            read = source.read(spark, config, known)
+            (catalogs if source.is_catalog else found).append(read)
         records = reduce(DataFrame.unionByName, found).persist(StorageLevel.MEMORY_AND_DISK)
+        if catalogs:
+            listed = reduce(DataFrame.unionByName, catalogs).persist(StorageLevel.MEMORY_AND_DISK)
+            records = records.unionByName(of_mentioned(listed, records))
+            records.persist(StorageLevel.MEMORY_AND_DISK)
         if config.strict:
             _stop_at_rejected(records)
         say("joining")
-        merged = join.merge(records, config.environment, config.dag_name)
+        merged = join.merge(records, config.environment, config.dag_name, config.merge)
         nodes = merged.nodes.persist(StorageLevel.MEMORY_AND_DISK)
         edges = merged.edges.persist(StorageLevel.MEMORY_AND_DISK)
         merged = join.Merged(nodes, edges, merged.aliases)
-        return Built(nodes, edges, report(records, merged))
+        told = report(records, merged)
+        by_target = targets(records, merged.aliases)
+        return Built(nodes, edges, told, merged.aliases, by_target, _coverage(config, told))
 
 
-def run(spark: SparkSession, config: Config, say: Say = _silent) -> Outcome:
+def run(spark: SparkSession, config: Config, say: Say = _silent, *, dry_run: bool = False) -> Outcome:
     """Sources to graph: `build` and `load_graph`."""
     with endpoint(config, say) as target:
         check(target)
         built = build(spark, config, say)
-        return Outcome(built.report, load_graph(built.nodes, built.edges, target, say))
+        return Outcome(built.report, load_graph(built, config, target, say, dry_run=dry_run))
 
 
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
-    """`folder/nodes/`, `folder/edges/` and `folder/report.json`, in place of what stands there."""
+    """`folder/nodes/`, `folder/edges/` and `folder/report.json`, in place of what stands there.
+
+    With what a load needs to retire what is gone: `aliases/`, `targets/`, `coverage` in the report.
+    """
     with own_errors():
         files.write(folder, built.nodes, built.edges, file_format)
-    write_text(f"{folder.rstrip('/')}/report.json", json.dumps(built.report.as_json(), indent=2) + "\n")
+        for name, rows in (("aliases", built.aliases), ("targets", built.targets)):
+            if rows is not None:
+                files.write_facts(folder, name, rows)
+    told = {**built.report.as_json(), "coverage": asdict(built.coverage)}
+    write_text(f"{folder.rstrip('/')}/{REPORT}", json.dumps(told, indent=2) + "\n")
 
 
-def load_folder(spark: SparkSession, config: Config, folder: str, say: Say = _silent) -> Loaded:
-    """Node and edge files to graph."""
+def load_folder(
+    spark: SparkSession, config: Config, folder: str, say: Say = _silent, *, dry_run: bool = False
+) -> Loaded:
+    """Node and edge files to graph. Files that do not say what was read retire nothing."""
     with endpoint(config, say) as target:
         check(target)
-        nodes, edges = files.read(spark, folder)
-        return load_graph(nodes, edges, target, say)
+        with own_errors():
+            nodes, edges = (rows.persist(StorageLevel.MEMORY_AND_DISK) for rows in files.read(spark, folder))
+            aliases = files.read_facts(spark, folder, "aliases", ALIAS_DDL)
+            by_target = files.read_facts(spark, folder, "targets", TARGET_DDL)
+        told = _told(folder)
+        covered = Coverage(**told["coverage"]) if "coverage" in told else NOTHING
+        read = Report.from_json(told) if told else EMPTY
+        built = Built(nodes, edges, read, aliases, by_target, covered)
+        return load_graph(built, config, target, say, dry_run=dry_run)
 
 
-def load_graph(nodes: DataFrame, edges: DataFrame, target: Endpoint, say: Say = _silent) -> Loaded:
-    """Upsert nodes and edges. Raises `GraphError`."""
+def load_graph(
+    built: Built, config: Config, target: Endpoint, say: Say = _silent, *, dry_run: bool = False
+) -> Loaded:
+    """Make the graph what was built; with `dry_run` only say what would be done.
+
+    Raises `GraphError`: `RetireRefused` where too much would go, unless `config.load.allow_retire`.
+    """
 
     def on_progress(what: str, done: int, total: int) -> None:
         say(f"writing {what} ({done} of {total} partitions)")
 
+    say("comparing with the graph")
     with own_errors():
-        return load(nodes, edges, target, on_progress=on_progress)
+        whose = _whose(built, config)
+        return update(
+            Merge(built.nodes, built.edges, built.aliases, built.targets, built.coverage, built.report),
+            target,
+            *whose,
+            allow_retire=config.load.allow_retire,
+            dry_run=dry_run,
+            on_progress=on_progress,
+        )
+
+
+def _whose(built: Built, config: Config) -> tuple[str, str]:
+    """Environment and DAG of the nodes: files say it themselves."""
+    found = built.nodes.select("environment", "dag_name").distinct().limit(2).collect()
+    if len(found) > 1:
+        raise IntermediateError("the files hold several environments or DAGs: load each by itself")
+    return (found[0].environment, found[0].dag_name) if found else (config.environment, config.dag_name)
+
+
+def _coverage(config: Config, told: Report) -> Coverage:
+    """What may be retired: of a source with broken documents nothing, for they may tell of it."""
+    rejected = [problem.document for problem in told.of_kind("rejected")]
+    ours = tuple(file for project in config.dbt for file in (project.manifest, project.catalog) if file)
+    of_dbt = [document for document in rejected if ours and document.startswith(ours)]
+    listed = len(told.problems) < MOST_PROBLEMS
+    return Coverage(
+        spark=config.spline is not None and listed and len(rejected) == len(of_dbt),
+        dbt=bool(config.dbt) and listed and not of_dbt,
+        retire_after=config.spline.retire_after if config.spline else 0,
+    )
+
+
+def _told(folder: str) -> dict[str, Any]:
+    """What `report.json` says; nothing where there is none."""
+    file = f"{folder.rstrip('/')}/{REPORT}"
+    try:
+        told = json.loads(read_text(file))
+    except SourceMissing:
+        return {}
+    except ValueError:
+        raise IntermediateError(f"{file}: not JSON") from None
+    if not isinstance(told, dict):
+        raise IntermediateError(f"{file}: not a report")
+    return told
 
 
 @contextmanager

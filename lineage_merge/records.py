@@ -11,12 +11,17 @@ from lineage_merge.merge.names import Identity, Names, path_of
 from lineage_merge.model import (
     Alias,
     Authority,
+    Column,
     Count,
     Dataset,
     Element,
     Feeds,
+    FeedsColumn,
+    Follows,
+    Influences,
     Job,
     JobKey,
+    Operation,
     Problem,
     Reference,
     Writes,
@@ -26,16 +31,24 @@ from lineage_merge.naming import redact
 
 # One row an element; what a kind does not use is null. By kind:
 #   dataset   target, label, authority, properties, sets: what somebody says of a dataset
+#   column    target, target_column, authority, properties
 #   job       job, at, properties
-#   feeds     source, target, job, properties, sets
+#   operation job, source is its key, properties
+#   feeds     source, target, job, properties, sets; "run_local" among the sets: merge/fold.py
+#   feeds_column, influences
+#             source, source_column, target, target_column, job, sets
+#   follows   job, source and target are keys of operations
 #   writes    target, job
 #   alias     source is another identity of target, known by rule; sets: how vertices show it
 #   joined    target was found by rule
 #   problem   rule is its kind; document, field, message
 #   count     rule is what was counted, at how many
+#   runs      job, at how many good runs of it the source looked at: when none of them wrote what the
+#             graph says that the job writes, it is retired after `spline.retire_after` of them
 #   plan      a source's own book-keeping, dropped before the merge
 RECORD_DDL = (
-    "kind string, source string, target string, job_type string, job_name string,"
+    "kind string, source string, target string, source_column string, target_column string,"
+    " job_type string, job_name string,"
     " label string, authority int, at bigint, rule string,"
     " properties map<string,string>, sets map<string,array<string>>,"
     " document string, field string, message string"
@@ -49,6 +62,8 @@ def row(
     *,
     source: str | None = None,
     target: str | None = None,
+    source_column: str | None = None,
+    target_column: str | None = None,
     job: JobKey | None = None,
     label: str | None = None,
     authority: int | None = None,
@@ -63,6 +78,8 @@ def row(
         kind,
         source,
         target,
+        source_column,
+        target_column,
         *(job or (None, None)),
         label,
         None if authority is None else int(authority),  # Spark takes plain numbers only
@@ -118,6 +135,53 @@ class _Book:
                     properties=properties,
                     sets=sets,
                 )
+            case Column(ref, name, authority, properties):
+                target = self._id(ref)
+                return (
+                    row(
+                        "column",
+                        target=target,
+                        target_column=name,
+                        authority=authority,
+                        properties={**properties, "name": name},
+                    )
+                    if target and name
+                    else None
+                )
+            case FeedsColumn(job, source_ref, source_column, target_ref, target_column, how, expression):
+                source, target = self._id(source_ref), self._id(target_ref)
+                sets = {"transformation": how, "expression": (expression,) if expression else ()}
+                return (
+                    row(
+                        "feeds_column",
+                        source=source,
+                        source_column=source_column,
+                        target=target,
+                        target_column=target_column,
+                        job=job,
+                        sets=sets,
+                    )
+                    if source and target
+                    else None
+                )
+            case Influences(job, source_ref, source_column, target_ref, how):
+                source, target = self._id(source_ref), self._id(target_ref)
+                return (
+                    row(
+                        "influences",
+                        source=source,
+                        source_column=source_column,
+                        target=target,
+                        job=job,
+                        sets={"transformation": how},
+                    )
+                    if source and target
+                    else None
+                )
+            case Operation(job, key, properties):
+                return row("operation", source=key, job=job, properties=properties)
+            case Follows(job, operation, consumed):
+                return row("follows", source=operation, target=consumed, job=job)
             case Feeds(job, source_ref, target_ref, properties, sets):
                 source, target = self._id(source_ref), self._id(target_ref)
                 return (

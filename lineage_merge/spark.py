@@ -29,6 +29,7 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "lineage_merge.embedded.python_workers",
 }
 
 

@@ -1,5 +1,6 @@
 """What all tests share: real servers as fixtures (plugins), and one Spark session."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +15,33 @@ pytest_plugins = ["tests.gremlin_fixtures", "tests.arango_fixtures", "tests.s3_f
 DATA = Path(__file__).parent / "data"
 
 
+_MOST_PROCESSES = 4
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process for each core, within reason: each has a Spark and a Gremlin Server of its own.
+
+    A graph that somebody named is emptied for each test, so only one process may use it.
+    """
+    if os.environ.get("LINEAGE_MERGE_TEST_GREMLIN_URL"):
+        return 0
+    return min(_MOST_PROCESSES, os.cpu_count() or 1)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local Spark session, just as the command line starts one."""
     with session(SparkOptions()) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_cached() -> Iterator[None]:
+    """A run persists what it reads twice, and Spark compares each new plan with all that is persisted."""
+    yield
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        running.catalog.clearCache()
 
 
 @pytest.fixture(scope="session")

@@ -3,31 +3,55 @@
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
-from gremlin_python.process.traversal import T
+from gremlin_python.process.traversal import P, T
 
 Edges = set[tuple[str, str, str]]
 
 
-def edges_of(g: GraphTraversalSource) -> Edges:
-    """(from, label, to) of every edge."""
+def edges_of(g: GraphTraversalSource, *labels: str) -> Edges:
+    """(from, label, to) of every edge with one of the labels: between datasets, if none is named."""
     found = (
-        g.E().project("from", "label", "to").by(__.out_v().id_()).by(T.label).by(__.in_v().id_()).to_list()
+        g.E()
+        .has_label(*(labels or ("feeds", "writes")))
+        .project("from", "label", "to")
+        .by(__.out_v().id_())
+        .by(T.label)
+        .by(__.in_v().id_())
+        .to_list()
     )
     return {(edge["from"], edge["label"], edge["to"]) for edge in found}
 
 
+def columns_of(g: GraphTraversalSource) -> set[tuple[str, str, str]]:
+    """(from, transformation, to) of every `feeds_column`."""
+    found = (
+        g.E()
+        .has_label("feeds_column")
+        .project("from", "transformation", "to")
+        .by(__.out_v().id_())
+        .by("transformation")
+        .by(__.in_v().id_())
+        .to_list()
+    )
+    return {(edge["from"], edge["transformation"], edge["to"]) for edge in found}
+
+
 def labels_of(g: GraphTraversalSource) -> dict[str, str]:
-    """The label of every vertex, by id."""
-    found: dict[str, str] = g.V().group().by(T.id).by(__.label()).next()
+    """The label of every vertex but `merge_run`, by id."""
+    vertices = g.V().has_label(P.neq("merge_run"))
+    found: dict[str, str] = vertices.group().by(T.id).by(__.label()).next()
     return found
 
 
-def whole(g: GraphTraversalSource) -> tuple[dict[str, Any], dict[str, Any]]:
-    """All there is: every vertex and edge with label and properties, sets sorted."""
+def whole(g: GraphTraversalSource, *, merge_runs: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+    """All there is: every vertex and edge with label and properties, sets sorted.
+
+    `merge_run` vertices only if they are asked for: they differ after each merge.
+    """
+    every = g.V() if merge_runs else g.V().has_label(P.neq("merge_run"))
     vertices = {
         vertex["id"]: (vertex["label"], {key: sorted(values) for key, values in vertex["properties"].items()})
-        for vertex in g.V()
-        .project("id", "label", "properties")
+        for vertex in every.project("id", "label", "properties")
         .by(T.id)
         .by(T.label)
         .by(__.value_map())

@@ -32,7 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A developer's own profile, region or endpoint must not matter.
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         patch.delenv(name)
-    patch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{taken.getsockname()[1]}")
+    for service in ("S3", "GLUE"):
+        patch.setenv(f"AWS_ENDPOINT_URL_{service}", f"http://127.0.0.1:{taken.getsockname()[1]}")
     patch.setenv("AWS_ACCESS_KEY_ID", "testing")
     patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     patch.setenv("AWS_DEFAULT_REGION", "us-east-1")

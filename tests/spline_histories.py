@@ -109,6 +109,18 @@ def two_runs_at_once_each_write_their_own_targets(spline: SplineDatabase, name: 
 
 
 @_history
+def a_run_that_died_half_way_leaves_what_it_wrote_and_the_rest_of_the_run_before(
+    spline: SplineDatabase, name: str
+) -> Flows:
+    """It reported no end of the write during which it died: only its plan is there."""
+    for day, run in ((97, "r1"), (98, "r2")):
+        for hour, target in enumerate("ab"):
+            at = None if (run, target) == ("r2", "b") else day * DAY + hour
+            _write(spline, name, f"{target}{run}", at, run, writes=_target(f"{name}/{target}"))
+    return {_flow("ar2", f"{name}/a"), _flow("br1", f"{name}/b")}
+
+
+@_history
 def a_notebook_that_lives_for_days_wrote_what_it_wrote_last(spline: SplineDatabase, name: str) -> Flows:
     for day, source in ((90, "monday"), (91, "tuesday"), (92, "wednesday")):
         _write(spline, name, source, day * DAY, "notebook")

@@ -2,6 +2,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from lineage_merge import config
-from lineage_merge.config import Arango, Config, DbtProject, Key, Rule
+from lineage_merge.config import Arango, Config, DbtProject, GlueCatalog, Key, Rule, Runs
 from lineage_merge.errors import ConfigError
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
@@ -35,12 +36,26 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "spline.arango.batch_size": ("50", 50),
     "spline.arango.timeout_seconds": ("1.5", 1.5),
     "spline.applications": ("*_load, tickit_*", ("*_load", "tickit_*")),
-    "spline.lookback_days": ("7", 7.0),
+    "spline.labels": (
+        "{airflow.dag_id: tickit_daily, team: [a, b], tier: 1}",
+        {"airflow.dag_id": ("tickit_daily",), "team": ("a", "b"), "tier": ("1",)},
+    ),
+    "spline.runs": ("since 2026-11-01T01:00:00+01:00", Runs("since", 1_793_491_200_000)),
+    "spline.lookback": ("7", timedelta(days=7)),
+    "spline.retire_after": ("0", 0),
+    "spline.operations": ("yes", True),
     "dbt": (
         f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}}}]",
         (DbtProject("s3://b/manifest.json", WAREHOUSE),),
     ),
+    "glue": (
+        "[{region: eu-west-1, account: '111122223333', databases: [tickit_*], spark_catalogs: [lake]}]",
+        (GlueCatalog("eu-west-1", "111122223333", ("tickit_*",), ("lake",)),),
+    ),
     "merge.defaults": (f'{{"{WAREHOUSE}": dev.public}}', {WAREHOUSE: "dev.public"}),
+    "merge.fold": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
+    "merge.fold_run_local": ("on", True),
+    "load.allow_retire": ("yes", True),
     "merge.rules": (
         "[{name: temp, match: '/(?P<table>[a-z]+)/', dataset: 'redshift://wh:1|dev.public.{table}'}]",
         (Rule("temp", "redshift://wh:1|dev.public.{table}", match="/(?P<table>[a-z]+)/"),),
@@ -220,7 +235,14 @@ def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: st
         ("spark.partitions", "0", "expected at least 1, found integer 0"),
         ("gremlin.timeout_seconds", "soon", "expected number, found string 'soon'"),
         ("gremlin.timeout_seconds", "inf", "expected at most 86400, found number inf"),
-        ("spline.lookback_days", "0", "expected more than 0, found number 0.0"),
+        ("spline.lookback", "0", "expected more than 0 and at most 36500 days, found 0"),
+        ("spline.lookback", "2 weeks", "expected days or hours, such as 30d or 12h, found string '2 weeks'"),
+        ("spline.runs", "newest", "expected latest, all or since TIME, found string 'newest'"),
+        (
+            "spline.runs",
+            "since yesterday",
+            "expected latest, all or since TIME, and a time as 2026-11-01 or 2026-11-01T06:00:00Z",
+        ),
         ("spline.arango.auth_method", "oauth", "expected basic or jwt, found string 'oauth'"),
         ("dbt", "manifest.json", "expected array, found string"),
         ("dbt", "[{manifest: x", "the flag or variable, line 1: expected ',' or '}', but got '<stream end>'"),
@@ -506,3 +528,35 @@ def test_the_schema_describes_every_key() -> None:
     undescribed = [json.dumps(node) for node in nodes(config.schema())[1:] if "description" not in node]
 
     assert undescribed == []
+
+
+@pytest.mark.parametrize(
+    ("written_as", "runs"),
+    [
+        ("latest", Runs("latest")),
+        ("all", Runs("all")),
+        ("{since: 2026-11-01}", Runs("since", 1_793_491_200_000)),
+        ('{since: "2026-11-01"}', Runs("since", 1_793_491_200_000)),
+        ("{since: 2026-11-01T06:30:00}", Runs("since", 1_793_514_600_000)),
+        ("since 2026-11-01T06:30:00Z", Runs("since", 1_793_514_600_000)),
+    ],
+)
+def test_runs_are_told_as_a_word_or_as_a_time_which_is_utc_where_it_says_nothing(
+    tmp_path: Path, written_as: str, runs: Runs
+) -> None:
+    text = f"dag_name: d\nenvironment: dev\nspline:\n  export: x\n  runs: {written_as}\n"
+
+    found = config.load(written(tmp_path, text), environ={}).spline
+
+    assert found is not None
+    assert found.runs == runs
+
+
+@pytest.mark.parametrize(
+    ("value", "hours"), [(2, 48), (0.5, 12), ("30d", 720), ("12h", 12), ("1.5 d", 36), ("7", 168)]
+)
+def test_the_lookback_is_days_or_hours(value: float | str, hours: float) -> None:
+    found = config.parse(changed(spline={"export": "x", "lookback": value})).spline
+
+    assert found is not None
+    assert found.lookback == timedelta(hours=hours)

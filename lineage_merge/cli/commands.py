@@ -1,5 +1,6 @@
 """The commands. Heavy imports (Spark, Gremlin) stand inside them: `--help` and a wrong key are quick."""
 
+import dataclasses
 import json
 import os
 import sys
@@ -12,11 +13,13 @@ import click
 
 from lineage_merge import __version__
 from lineage_merge.cli.options import Settings, configured
-from lineage_merge.errors import ConfigError, IntermediateError, LineageMergeError
+from lineage_merge.errors import ConfigError, GraphError, IntermediateError, LineageMergeError
 from lineage_merge.naming import redact
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from lineage_merge.config import Config
 
 # Besides `LineageMergeError.exit_code`: everything was done, but broken documents were left out.
 EXIT_REJECTED = 7
@@ -28,7 +31,8 @@ _EXIT_CODES = """\
 Exit codes: 0 done; 2 wrong configuration or usage; 3 a source cannot be read;
 4 node or edge files are wrong; 5 the graph cannot be reached or refuses;
 6 the embedded server does not start; 7 done, but broken documents were left
-out; 130 stopped by Ctrl-C; 1 anything else."""
+out; 8 stopped before it would have retired too much; 130 stopped by Ctrl-C;
+1 anything else."""
 
 
 def _epilog(*examples: str) -> str:
@@ -38,6 +42,36 @@ def _epilog(*examples: str) -> str:
 
 _json = click.option("--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="show no progress")
+_dry_run = click.option("--dry-run", is_flag=True, help="print what would change in the graph, write nothing")
+_allow_retire = click.option(
+    "--allow-retire", is_flag=True, help="retire also more than 30% of the DAG's edges, or all of a job"
+)
+_graph = (
+    click.option(
+        "--environment", metavar="NAME", envvar="LINEAGE_MERGE_ENVIRONMENT", help="dev, staging, prod"
+    ),
+    click.option(
+        "--gremlin-endpoint",
+        metavar="TEXT",
+        envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
+        help="embedded, or ws://host:8182/gremlin, or wss://...",
+    ),
+    click.option(
+        "--config",
+        "-c",
+        "config_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar="LINEAGE_MERGE_CONFIG",
+        help="a configuration that says what is not said by flag",
+    ),
+)
+
+
+def _of_graph(command: Any) -> Any:
+    """The flags that say which graph and environment: a command that reads no source needs no more."""
+    for option in reversed(_graph):
+        command = option(command)
+    return command
 
 
 @click.group(
@@ -78,7 +112,7 @@ def demo(as_json: bool, quiet: bool) -> None:
         settings = config.load(sample.config_file(), environ={})
         with pipeline.endpoint(settings, say) as target, session(settings.spark, say) as spark:
             built = pipeline.build(spark, settings, say)
-            loaded = pipeline.load_graph(built.nodes, built.edges, target, say)
+            loaded = pipeline.load_graph(built, settings, target, say)
             say("asking for the way")
             with connect(target) as g:
                 found = way(g, *sample.way_ends(settings.environment))
@@ -98,26 +132,36 @@ def demo(as_json: bool, quiet: bool) -> None:
         "lineage-merge run --config lineage_merge.yml",
         "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
         "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
+        "lineage-merge run -c lineage_merge.yml --dry-run",
     )
 )
 @configured
+@_dry_run
+@_allow_retire
 @_json
 @_quiet
-def run(settings: Settings, as_json: bool, quiet: bool) -> None:
-    """Read the sources, merge them, and write the result into the graph."""
-    from lineage_merge.cli.printing import loaded_text, print_report
+def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, quiet: bool) -> None:
+    """Read the sources, merge them, and write what differs into the graph.
+
+    What is gone is retired: a model that a dbt manifest dropped, a Spark target that later good
+    runs of its job did not write.
+    """
+    from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
     with _reported(), _progress(quiet) as say:
-        config = settings.load()
-        from lineage_merge import pipeline
+        config = _with_retire(settings, allow_retire).load()
+        from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
+        preflight.check_sources(config)
+        preflight.check_graph(config)
         with session(config.spark, say) as spark:
-            outcome = pipeline.run(spark, config, say)
+            outcome = pipeline.run(spark, config, say, dry_run=dry_run)
     if as_json:
         _print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
         print_report(_console(), outcome.report, loaded_text(outcome.loaded))
+        print_difference(_console(), outcome.loaded)
     _exit_for(outcome.report)
 
 
@@ -146,9 +190,10 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 
     with _reported(), _progress(quiet) as say:
         config = settings.load()
-        from lineage_merge import pipeline
+        from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
+        preflight.check_sources(config)
         with session(config.spark, say) as spark:
             built = pipeline.build(spark, config, say)
             say(f"writing {folder}")
@@ -163,27 +208,131 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 @main.command(
     epilog=_epilog(
         "lineage-merge load lineage --config lineage_merge.yml",
+        "lineage-merge load lineage -c lineage_merge.yml --dry-run",
     )
 )
 @click.argument("folder", metavar="DIR")
 @configured
+@_dry_run
+@_allow_retire
 @_json
 @_quiet
-def load(settings: Settings, folder: str, as_json: bool, quiet: bool) -> None:
-    """Write the node and edge files of DIR into the graph."""
-    from lineage_merge.cli.printing import loaded_text
+def load(
+    settings: Settings, folder: str, dry_run: bool, allow_retire: bool, as_json: bool, quiet: bool
+) -> None:
+    """Write what differs of the node and edge files of DIR into the graph."""
+    from lineage_merge.cli.printing import loaded_text, print_difference
 
     with _reported(), _progress(quiet) as say:
-        config = settings.load()
-        from lineage_merge import pipeline
+        config = _with_retire(settings, allow_retire).load()
+        from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
+        preflight.check_graph(config)
         with session(config.spark, say) as spark:
-            loaded = pipeline.load_folder(spark, config, folder, say)
+            loaded = pipeline.load_folder(spark, config, folder, say, dry_run=dry_run)
     if as_json:
         _print_json({"written": _written(loaded)})
     else:
         click.echo(f"written: {loaded_text(loaded)}")
+        print_difference(_console(), loaded)
+
+
+@main.command(
+    epilog=_epilog(
+        "lineage-merge report --config lineage_merge.yml",
+        "lineage-merge report --environment dev --dag tickit_daily --json",
+    )
+)
+@click.option("--dag", "dag_name", metavar="NAME", envvar="LINEAGE_MERGE_DAG_NAME", help="the Airflow DAG")
+@_of_graph
+@_json
+def report(
+    dag_name: str | None,
+    environment: str | None,
+    gremlin_endpoint: str | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Show what the last merge of a DAG joined, and what it could not join, as the graph keeps it."""
+    from lineage_merge.cli.printing import print_merge_run
+
+    with _reported(), _progress(True) as say:
+        config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
+        from lineage_merge import pipeline
+        from lineage_merge.load import summary
+        from lineage_merge.load.connection import check
+
+        with pipeline.endpoint(config, say) as target:
+            check(target)
+            found = summary.last(target, config.environment, config.dag_name)
+        if found is None:
+            raise GraphError(f"the graph has no merge of {config.dag_name} in {config.environment}")
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        print_merge_run(_console(), found)
+
+
+@main.command(
+    epilog=_epilog(
+        "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
+        "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
+    )
+)
+@click.option("--dag", "dag_name", metavar="NAME", required=True, help="the Airflow DAG to take out")
+@click.option("--job", metavar="NAME", default="", help="only this job of it")
+@_of_graph
+@click.option("--dry-run", is_flag=True, help="print what would go, remove nothing")
+@_json
+def remove(
+    dag_name: str,
+    job: str,
+    environment: str | None,
+    gremlin_endpoint: str | None,
+    config_file: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Take a pipeline, or one job of it, out of the graph.
+
+    What other DAGs know too stays, without this DAG's name.
+    """
+    from lineage_merge.cli.printing import removed_text
+
+    with _reported(), _progress(True) as say:
+        config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
+        from lineage_merge import pipeline
+        from lineage_merge.load import remove as removing
+        from lineage_merge.load.connection import check
+
+        with pipeline.endpoint(config, say) as target:
+            check(target)
+            what = removing.Pipeline(config.environment, dag_name, job)
+            gone = removing.remove(target, what, dry_run=dry_run)
+    if as_json:
+        _print_json({"dry_run": dry_run, "removed": dataclasses.asdict(gone)})
+    else:
+        click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(gone)}")
+
+
+def _with_retire(settings: Settings, allow_retire: bool) -> Settings:
+    flags = {**settings.flags, "load.allow_retire": "true"} if allow_retire else settings.flags
+    return Settings(settings.file, flags)
+
+
+def _graph_config(
+    file: Path | None, dag_name: str | None, environment: str | None, endpoint: str | None
+) -> "Config":
+    """Enough of a configuration to find a DAG's lineage in a graph. Raises `ConfigError`."""
+    from lineage_merge import config
+
+    given = {"dag_name": dag_name, "environment": environment, "gremlin.endpoint": endpoint}
+    flags = {key: value for key, value in given.items() if value}
+    for key, flag in (("dag_name", "--dag"), ("environment", "--environment")):
+        if file is None and key not in flags:
+            raise ConfigError("", f"which one? give {flag}, or --config FILE")
+    return config.load(file, flags=flags, needs_source=False)
 
 
 @main.command(
@@ -295,12 +444,7 @@ def _print_json(outcome: dict[str, Any]) -> None:
 
 
 def _written(loaded: Any) -> dict[str, Any]:
-    return {
-        "nodes": loaded.nodes,
-        "edges": loaded.edges,
-        "requests": loaded.requests,
-        "seconds": loaded.seconds,
-    }
+    return dataclasses.asdict(loaded)
 
 
 def _exit_for(report: Any) -> None:

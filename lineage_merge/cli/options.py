@@ -81,4 +81,5 @@ def _metavar(key: config.Key) -> str:
         return "|".join(key.schema["enum"])
     if key.schema.get("items", {}).get("type") == "string":
         return "NAME,..."
-    return _METAVARS.get(key.schema.get("type", "string"), "TEXT")
+    kind = key.schema.get("type", "string")
+    return "TEXT" if isinstance(kind, list) else _METAVARS.get(kind, "TEXT")

@@ -1,5 +1,6 @@
 """What commands print: summaries as tables, ways as trees."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -9,6 +10,8 @@ from rich.tree import Tree
 
 if TYPE_CHECKING:
     from lineage_merge.load.loader import Loaded
+    from lineage_merge.load.remove import Removed
+    from lineage_merge.load.summary import MergeRun
     from lineage_merge.merge.report import Report
     from lineage_merge.model import Problem
     from lineage_merge.query.way import Way
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 _COULD_NOT = {
     "rejected": "broken documents, left out",
     "not-joined": "could not join",
+    "no-columns": "columns that could not be told",
     "unfed": "tables that dbt reads and nothing writes",
     "unread": "outputs of Spark that nothing reads",
     "skipped": "documents that say nothing usable",
@@ -46,6 +50,37 @@ def print_report(console: Console, report: "Report", written: str) -> None:
     print_problems(console, report)
 
 
+def print_difference(console: Console, loaded: "Loaded") -> None:
+    """What a dry run would change, and what a load retired, as far as it is listed."""
+    would = "would be " if loaded.dry_run else ""
+    for title, lines in ((f"{would}written", loaded.changes), (f"{would}retired", loaded.retirements)):
+        if lines:
+            console.print(Text(f"\n{title}:", style="bold"))
+        for line in lines:
+            console.print(Text(f"  {line}"), soft_wrap=True)
+    if loaded.refusal:
+        console.print(Text(f"\nit would stop: {loaded.refusal}"), soft_wrap=True)
+
+
+def removed_text(removed: "Removed") -> str:
+    """What was taken out of the graph, in a line."""
+    text = f"{counted(removed.edges, 'edge', 'edges')} and {counted(removed.dropped, 'vertex', 'vertices')}"
+    if removed.untagged:
+        text += f"; {counted(removed.untagged, 'vertex', 'vertices')} that others know lost the DAG's name"
+    return text
+
+
+def print_merge_run(console: Console, run: "MergeRun") -> None:
+    """The last merge of a DAG, as the graph keeps it."""
+    at = datetime.fromtimestamp(run.last_merged_at / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    written = f"{run.elements_written:,} vertices and edges, {run.elements_retired:,} retired"
+    console.print(Text(f"{run.dag_name} in {run.environment}, merged at {at}\n", style="bold"))
+    if run.report:
+        print_report(console, run.report, written)
+    else:
+        console.print(f"written: {written}")
+
+
 def print_problems(console: Console, report: "Report") -> None:
     """The list behind the counts, cut where it grows long."""
     for kind, title in _COULD_NOT.items():
@@ -72,6 +107,14 @@ def counted(number: int, one: str, many: str) -> str:
 def loaded_text(loaded: "Loaded") -> str:
     """What a load wrote, in a line."""
     elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
+    elements += f", {loaded.unchanged:,} unchanged"
+    if loaded.retired_nodes or loaded.retired_edges:
+        retired = counted(loaded.retired_nodes, "vertex", "vertices")
+        elements += f", retired {retired} and {counted(loaded.retired_edges, 'edge', 'edges')}"
+    if loaded.moved:
+        elements += f", {counted(loaded.moved, 'dataset', 'datasets')} moved to the name that counts"
+    if loaded.dry_run:
+        return f"nothing, it is a dry run; would write {elements} ({loaded.seconds:.1f} s)"
     return f"{elements} ({counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
 
 

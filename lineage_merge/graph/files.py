@@ -63,6 +63,23 @@ def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
     return _read(spark, folder, NODES), _read(spark, folder, EDGES)
 
 
+def write_facts(folder: str, name: str, rows: DataFrame) -> None:
+    """Write what a load wants to know besides, below ``folder/name``, as JSON lines."""
+    with _telling(folder):
+        rows.write.mode("overwrite").json(f"{folder.rstrip('/')}/{name}")
+
+
+def read_facts(spark: SparkSession, folder: str, name: str, ddl: str) -> DataFrame | None:
+    """What `write_facts` wrote; None where there is none."""
+    path = f"{folder.rstrip('/')}/{name}"
+    try:
+        list_files(path)
+    except SourceMissing:
+        return None
+    with _telling(path):
+        return spark.read.schema(ddl).json(path)
+
+
 def flaws(spark: SparkSession, folder: str, most: int = 100) -> tuple[int, list[Flaw]]:
     """Check every element against its JSON Schema, and that edges end at nodes of the folder.
 

@@ -29,11 +29,12 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A kind of vertex or edge, and the names of the properties it may carry."""
+    """A kind of vertex or edge, the names of the properties it may carry, and those it must."""
 
     name: str
     description: str
     properties: tuple[str, ...]
+    required: tuple[str, ...] = ()
 
 
 NODE_PROPERTIES: tuple[Property, ...] = (
@@ -45,7 +46,11 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("location", "the path behind a table"),
     Property("tags", "dbt's tags", many=True),
     Property("aliases", "its other identities, each with the rule that joined it", many=True),
+    Property("data_type", "a column's type, as the side that builds it writes it"),
+    Property("position", "a column's place in its dataset, from 0", type="long"),
     Property("job_type", "spark, dbt, ..."),
+    Property("job_name", "the job that an operation belongs to"),
+    Property("operation_type", "Read, Write or Transformation"),
     Property("framework", "what ran the job, with its version"),
     Property("last_run_id", "the newest run (Spark's application id, dbt's invocation id)"),
     Property("last_run_at", "when the newest run wrote last, in ms since 1970", type="long"),
@@ -53,16 +58,33 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("rows_written", "rows of the newest run, summed over its writes", type="long"),
     Property("status", "succeeded or failed, of the newest run"),
     Property("project", "the dbt project"),
+    Property("last_merged_at", "when the DAG was merged last, in ms since 1970", type="long"),
+    Property("documents_read", "how many documents that merge read", type="long"),
+    Property("elements_written", "how many vertices and edges it wrote", type="long"),
+    Property("elements_retired", "how many vertices and edges it retired", type="long"),
+    Property("not_joined", "how many datasets it could not join", type="long"),
+    Property("report", "what it joined and what it could not join, as JSON"),
+    Property("loading", "which load is under way"),
 )
 
 EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("job_type", "the type of the job that moves the data"),
     Property("job_name", "the name of the job that moves the data"),
+    Property(
+        "operations", "the operations between two datasets, source first; several chains joined with ' | '"
+    ),
+    Property("sequence", "the place of the write in its run, from 1", type="long"),
     Property("write_mode", "append or overwrite"),
     Property("via", "temporary hops and ephemeral models that were folded away, joined with ' | '"),
+    Property("columns", "lost: by which columns is not known, such as after an RDD"),
+    Property(
+        "transformation", "what happens to a column on the way, or what it decides: OpenLineage's subtypes"
+    ),
+    Property("expression", "how the column is computed, as readable text"),
 )
 
 _DATASET = ("name", "namespace", "qualified_name", "format", "description", "location", "tags", "aliases")
+_OF_JOB = ("job_type", "job_name")
 _JOB = (
     "name",
     "job_type",
@@ -83,15 +105,47 @@ NODE_LABELS: tuple[Label, ...] = (
     Label("seed", "a table that dbt fills from a file of its project", _DATASET),
     Label("snapshot", "a table in which dbt keeps history", _DATASET),
     Label("exposure", "what uses dbt's models: a dashboard, a notebook", _DATASET),
+    Label("column", "a column of a dataset", ("name", "data_type", "description", "position")),
     Label("job", "what moves data under one name", _JOB),
+    Label(
+        "operation", "a step of a job, as Spline keeps it", ("name", "operation_type", "job_type", "job_name")
+    ),
+    Label(
+        "merge_run",
+        "the last merge of a DAG",
+        (
+            "name",
+            "last_merged_at",
+            "documents_read",
+            "elements_written",
+            "elements_retired",
+            "not_joined",
+            "report",
+            "loading",
+        ),
+    ),
 )
 
 EDGE_LABELS: tuple[Label, ...] = (
-    Label("feeds", "data flows from one dataset to another", ("job_type", "job_name", "write_mode", "via")),
-    Label("writes", "a job writes a dataset", ("job_type", "job_name")),
+    Label(
+        "feeds",
+        "data flows from one dataset to another",
+        (*_OF_JOB, "operations", "sequence", "write_mode", "via", "columns"),
+        _OF_JOB,
+    ),
+    Label(
+        "feeds_column",
+        "a column is made of, or steered by, another",
+        (*_OF_JOB, "transformation", "expression"),
+        _OF_JOB,
+    ),
+    Label("influences", "a column decides which rows a dataset has", (*_OF_JOB, "transformation"), _OF_JOB),
+    Label("has_column", "a dataset has a column", ()),
+    Label("writes", "a job writes a dataset", _OF_JOB, _OF_JOB),
+    Label("follows", "an operation consumes another", _OF_JOB, _OF_JOB),
 )
 
-DATASET_LABELS = tuple(label.name for label in NODE_LABELS if label.name != "job")
+DATASET_LABELS = ("file", "table", "view", "topic", "seed", "snapshot", "exposure")
 
 NODE_KEYS = ("id", "label", "environment", "dag_name")
 EDGE_KEYS = ("id", "label", "from", "to", "environment", "dag_name")
@@ -125,7 +179,8 @@ def _element_schema(
         "allOf": [
             {
                 "if": {"properties": {"label": {"const": label.name}}, "required": ["label"]},
-                "then": {"propertyNames": {"enum": [*keys, *label.properties]}},
+                "then": {"propertyNames": {"enum": [*keys, *label.properties]}}
+                | ({"required": list(label.required)} if label.required else {}),
             }
             for label in labels
         ],
@@ -142,9 +197,8 @@ def node_schema() -> dict[str, Any]:
 
 def edge_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of one line of an edge file."""
-    required = [*EDGE_KEYS, "job_type", "job_name"]
     return _element_schema(
-        "A line of an edge file of lineage_merge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, required
+        "A line of an edge file of lineage_merge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, list(EDGE_KEYS)
     )
 
 

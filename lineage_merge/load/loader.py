@@ -1,23 +1,18 @@
 """Node and edge DataFrames into the graph, from Spark's executors."""
 
-import random
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gremlin_python.driver.client import Client
-
-from lineage_merge.errors import GraphRejected, LineageMergeError
+from lineage_merge.errors import LineageMergeError
 from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, GraphConflict, check, open_client, translated_errors
+from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.requests import Upsert
+from lineage_merge.load.sending import send
 
 if TYPE_CHECKING:
     from pyspark import RDD, Accumulator
@@ -25,21 +20,32 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 
-# One request is worked on by the server while the next is being written.
-_UNDER_WAY = 2
-_ATTEMPTS = 6
-_LONGEST_PAUSE_SECONDS = 1.0
 _POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load wrote: elements upserted, requests sent for them, and how long it took."""
+    """What a load wrote: elements upserted, requests sent for them, and how long it took.
+
+    After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave
+    another label, or moved to the vertex that it turned out to be. `changes` and `retirements` are
+    the first of them, in words. `dry_run`: nothing was written, the numbers tell what would be,
+    and `refusal` why a real load would stop.
+    """
 
     nodes: int
     edges: int
     requests: int
     seconds: float
+    unchanged: int = 0
+    retired_nodes: int = 0
+    retired_edges: int = 0
+    relabelled: int = 0
+    moved: int = 0
+    changes: tuple[str, ...] = ()
+    retirements: tuple[str, ...] = ()
+    dry_run: bool = False
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +84,24 @@ def load(
     """
     check(endpoint)
     started = time.monotonic()
-    node_count, node_requests = _write("nodes", nodes, endpoint, partitions, on_progress)
-    edge_count, edge_requests = _write("edges", edges, endpoint, partitions, on_progress)
+    node_count, node_requests = write("nodes", nodes.rdd, endpoint, partitions, on_progress)
+    edge_count, edge_requests = write("edges", edges.rdd, endpoint, partitions, on_progress)
     return Loaded(node_count, edge_count, node_requests + edge_requests, time.monotonic() - started)
 
 
-def _write(
-    what: str, frame: "DataFrame", endpoint: Endpoint, partitions: int | None, on_progress: Progress | None
+def write(
+    what: str,
+    rows: "RDD[Row]",
+    endpoint: Endpoint,
+    partitions: int | None = None,
+    on_progress: Progress | None = None,
 ) -> tuple[int, int]:
-    context = frame.sparkSession.sparkContext
-    rows = _spread(frame.rdd, partitions or context.defaultParallelism)
+    """Upsert the rows of one kind (``"nodes"``, ``"edges"``); how many, and in how many requests.
+
+    Edges need their ends in the graph. The rest as in `load`.
+    """
+    context = rows.context
+    rows = _spread(rows, partitions or context.defaultParallelism)
     count = rows.getNumPartitions()
     done = context.accumulator(0)
     with _reporting(on_progress, what, done, count):
@@ -144,7 +158,7 @@ def _write_partition(
     counted = _Counted(rows)
     upserts = _node_upserts(counted) if what == "nodes" else _edge_upserts(counted)
     try:
-        sent = _send_all(endpoint, requests.batches(upserts))
+        sent = send(endpoint, requests.batches(upserts))
         outcome = _Outcome(counted.count, sent)
     except LineageMergeError as error:
         outcome = _Outcome(0, 0, error)
@@ -173,64 +187,3 @@ def _node_upserts(rows: Iterable["Row"]) -> Iterator[Upsert]:
 def _edge_upserts(rows: Iterable["Row"]) -> Iterator[Upsert]:
     for row in rows:
         yield requests.edge_upsert(row.asDict())
-
-
-def _send_all(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
-    """Send every batch, a few under way at a time; how many there were."""
-    sent = 0
-    first = next(batches, None)
-    if first is None:
-        return sent  # no rows, no connection
-    with open_client(endpoint, _UNDER_WAY) as client:
-        under_way: deque[tuple[list[Upsert], Future[Any]]] = deque()
-        try:
-            for batch in chain([first], batches):
-                if len(under_way) == _UNDER_WAY:
-                    _settle(client, endpoint, *under_way.popleft())
-                under_way.append((batch, _submit(client, batch)))
-                sent += 1
-            while under_way:
-                _settle(client, endpoint, *under_way.popleft())
-        finally:
-            for _, answer in under_way:
-                _wait_quietly(answer)
-    return sent
-
-
-def _submit(client: Client, batch: list[Upsert]) -> "Future[Any]":
-    answer: Future[Any] = client.submit_async(requests.bytecode(batch))
-    return answer
-
-
-def _wait_quietly(answer: "Future[Any]") -> None:
-    # After an error the others do not matter, but a client closes only the connections that
-    # wait for nothing.
-    if answer.exception() is None:
-        answer.result().all().exception()
-
-
-def _settle(client: Client, endpoint: Endpoint, batch: list[Upsert], answer: "Future[Any]") -> None:
-    """Wait for the answer to a batch. Sends it again, or in parts, if that may help."""
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with translated_errors(endpoint):
-                answer.result().all().result()
-        except GraphConflict as error:
-            if attempt == _ATTEMPTS:
-                raise GraphRejected(f"{_named(batch)}: tried {_ATTEMPTS} times: {error.message}") from None
-            time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS * attempt / _ATTEMPTS))  # noqa: S311 # jitter
-            answer = _submit(client, batch)
-        except GraphRejected as error:
-            if len(batch) == 1:
-                raise GraphRejected(f"{_named(batch)}: {error.message}") from None
-            # The server refuses a whole request and need not say which element is wrong.
-            for upsert in batch:
-                _settle(client, endpoint, [upsert], _submit(client, [upsert]))
-            return
-        else:
-            return
-
-
-def _named(batch: list[Upsert]) -> str:
-    others = f" and {len(batch) - 1} more" if len(batch) > 1 else ""
-    return f"{batch[0]}{others}"

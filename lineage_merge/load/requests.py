@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, T
+from gremlin_python.process.graph_traversal import GraphTraversal, __
+from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, P, T
 from gremlin_python.statics import long
 
 from lineage_merge.errors import IntermediateError
@@ -51,12 +52,17 @@ class Upsert(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VertexUpsert:
-    """A vertex, created or matched by its id, and values to set (`single`) or add (`sets`)."""
+    """A vertex, created or matched by its id, and values to set (`single`) or add (`sets`).
+
+    With `unless_newer` (a property's name and value), single values are set only where the
+    graph holds no greater value of it: a job may have run, and been merged, in between.
+    """
 
     id: str
     label: str
     single: tuple[tuple[str, Any], ...]
     sets: tuple[tuple[str, Any], ...]
+    unless_newer: tuple[str, Any] | None = None
 
     @property
     def records(self) -> int:
@@ -80,20 +86,33 @@ class VertexUpsert:
         return [
             ["mergeV", {T.id: self.id}],
             ["option", Merge.on_create, {T.id: self.id, T.label: self.label}],
-            *(["property", Cardinality.single, key, value] for key, value in self.single),
+            *self._singles(),
             *(["property", Cardinality.set_, key, value] for key, value in self.sets),
         ]
+
+    def _singles(self) -> list[list[Any]]:
+        if self.unless_newer is None:
+            return [["property", Cardinality.single, key, value] for key, value in self.single]
+        key, value = self.unless_newer
+        setting: GraphTraversal = __.not_(__.has(key, P.gt(value)))
+        for name, each in self.single:
+            setting = setting.property(Cardinality.single, name, each)
+        return [["sideEffect", setting.bytecode]]
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeUpsert:
-    """An edge, created or matched by its id; both ends must be in the graph."""
+    """An edge, created or matched by its id; both ends must be in the graph.
+
+    `only_if_missing`: one that is there is left as it is.
+    """
 
     id: str
     label: str
     from_id: str
     to_id: str
     properties: tuple[tuple[str, Any], ...]
+    only_if_missing: bool = False
 
     @property
     def records(self) -> int:
@@ -116,7 +135,7 @@ class EdgeUpsert:
             ["mergeE", {T.id: self.id}],
             ["option", Merge.on_create, {T.id: self.id, T.label: self.label, **ends, **values}],
         ]
-        return [*merge, ["option", Merge.on_match, values]] if values else merge
+        return [*merge, ["option", Merge.on_match, values]] if values and not self.only_if_missing else merge
 
 
 def _length(values: tuple[tuple[str, Any], ...]) -> int:
@@ -161,7 +180,9 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     members = tuple(_members(row))
     room = MAX_RECORDS - 1
     first = room - len(single)
-    yield VertexUpsert(row["id"], row["label"], single, members[:first])
+    ran = dict(single).get("last_run_at") if row["label"] == "job" else None
+    newest = None if ran is None else ("last_run_at", ran)
+    yield VertexUpsert(row["id"], row["label"], single, members[:first], newest)
     for start in range(first, len(members), room):
         yield VertexUpsert(row["id"], row["label"], (), members[start : start + room])
 
@@ -201,6 +222,15 @@ def batches(
         used_characters += upsert.characters
     if batch:
         yield batch
+
+
+def typed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as the graph gave them back, with their declared types: it tells no long from a short."""
+    return {key: long(value) if key in _LONGS else value for key, value in values.items()}
+
+
+_LONGS = frozenset(item.name for item in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if item.type == "long")
+SETS = frozenset(item.name for item in _SETS)
 
 
 class _Request(Bytecode):  # type: ignore[misc] # gremlinpython has no types

@@ -44,6 +44,21 @@ class Report:
         """The problems of one kind."""
         return [problem for problem in self.problems if problem.kind == kind]
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> "Report":
+        """A report out of what `as_json` made of it."""
+        return cls(
+            read=told.get("read", {}),
+            nodes=told.get("nodes", {}),
+            edges=told.get("edges", {}),
+            joined=tuple(Joined(each["rule"], each["datasets"]) for each in told.get("joined", ())),
+            problems=tuple(
+                Problem(each["kind"], each["document"], each["field"], each["message"])
+                for each in told.get("problems", ())
+            ),
+            totals=told.get("totals", {}),
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The report as `report.json` holds it."""
         return {

@@ -60,7 +60,8 @@ def main() -> int:
 
 def installed(constraints: Path, cache: Path) -> Path:
     """An environment with Airflow and this package; a complete one of the cache is used again."""
-    digest = hashlib.sha256(constraints.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    project = (REPOSITORY / "pyproject.toml").read_bytes()
+    digest = hashlib.sha256(constraints.read_bytes() + project + sys.version.encode()).hexdigest()[:12]
     environment = cache / f"{constraints.stem}-{digest}"
     complete = environment / "complete"
     pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet"]

@@ -123,8 +123,8 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
             ["configuration: spline.arango."],
         ),
         (
-            "dag_name: t\nenvironment: dev\nspline: {export: e, lookback_days: often}\n",
-            ["configuration: spline.lookback_days: ", "expected number"],
+            "dag_name: t\nenvironment: dev\nspline: {export: e, lookback: often}\n",
+            ["configuration: spline.lookback: ", "expected days or hours"],
         ),
         (
             f"dag_name: t\nenvironment: dev\ndbt: [{{manifest: m, namespace: 'jdbc:{WAREHOUSE}'}}]\n",
@@ -163,10 +163,10 @@ def test_a_wrong_configuration_is_known_before_spark_starts(
 def test_a_wrong_flag_and_a_wrong_variable_are_named_by_their_key(config_file: Callable[..., Path]) -> None:
     file = config_file(spline={"export": "export"})
 
-    flag = as_process("run", "--config", file, "--spline-lookback-days", "often")
+    flag = as_process("run", "--config", file, "--spline-lookback", "often")
     variable = as_process("run", "--config", file, LINEAGE_MERGE_SPARK_PARTITIONS="many")
 
-    assert_failed(flag, 2, "configuration: spline.lookback_days: ")
+    assert_failed(flag, 2, "configuration: spline.lookback: ")
     assert_failed(variable, 2, "configuration: spark.partitions: ")
 
 
@@ -447,13 +447,14 @@ def test_a_broken_document_is_left_out_and_the_rest_goes_on(
 
     assert_told(outcome, 7, "1 broken document was left out", document, field, problem)
     report = json.loads(outcome.out)["report"]
-    assert report == json.loads((out / "report.json").read_text())
+    assert report.items() <= json.loads((out / "report.json").read_text()).items()
     assert report["totals"]["rejected"] == 1
     [rejected] = [found for found in report["problems"] if found["kind"] == "rejected"]
     assert rejected["document"].startswith(f"load: {document}")
     assert rejected["field"] == field
     assert problem in rejected["message"]
     edges = [json.loads(line) for part in out.glob("edges/*.json") for line in part.read_text().splitlines()]
+    edges = [edge for edge in edges if edge["label"] in ("feeds", "writes")]
     ingested = {(edge["from"], edge["label"], edge["to"]) for edge in edges if "ingest" in edge["job_name"]}
     assert ingested == expected.ids(expected.tickit_sales_ingest("tickit_daily"), "dev")
     written_by_load = {edge["to"].rpartition("|")[2] for edge in edges if "load" in edge["job_name"]}

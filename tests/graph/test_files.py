@@ -148,7 +148,8 @@ def test_elements_that_fit_no_schema_are_named(spark: SparkSession, by_hand: Pat
 
     elements, found = flaws(spark, str(by_hand))
 
-    labels = "file or table or view or topic or seed or snapshot or exposure or job"
+    labels = "file or table or view or topic or seed or snapshot or exposure"
+    labels += " or column or job or operation or merge_run"
     assert set(found) == {
         Flaw("nodes", "{broken", "", "not JSON"),
         Flaw("nodes", "[1, 2]", "", "expected object, found array"),

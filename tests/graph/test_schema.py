@@ -96,7 +96,7 @@ def test_edges_of_the_design_fit(edge: dict[str, Any]) -> None:
         (nodes, JOB, {"location": "s3://b/x"}, "location", "does not belong here"),
         (nodes, JOB, {"last_run_at": "yesterday"}, "last_run_at", "expected integer"),
         (nodes, JOB, {"last_run_at": 1.5}, "last_run_at", "expected integer"),
-        (edges, FEEDS, {"label": "reads"}, "label", "expected feeds or writes"),
+        (edges, FEEDS, {"label": "reads"}, "label", "expected feeds or "),
         (edges, WRITES, {"via": "x"}, "via", "does not belong here"),
         (edges, FEEDS, {"write_mode": 1}, "write_mode", "expected string"),
     ],

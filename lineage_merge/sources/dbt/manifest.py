@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 from lineage_merge.errors import DocumentError
 from lineage_merge.json_schema import Checker
 from lineage_merge.model import Problem
+from lineage_merge.sources.dbt.location import built_location, source_location
 
 Kind = Literal[
     "source",
@@ -33,6 +34,31 @@ Kind = Literal[
 ]
 
 
+class DeclaredColumn(NamedTuple):
+    """A column as the project's YAML describes it; a project need not name all of them."""
+
+    name: str
+    data_type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What an entry says of its columns, read only when asked for.
+
+    `sql` is the compiled SQL (empty: not compiled), `language` `sql` or `python`,
+    `relation_name` what SQL calls the relation. `contract`: dbt enforces that the declared
+    columns are all. `snapshot_columns` are those that dbt adds to a snapshot.
+    """
+
+    sql: str = ""
+    language: str = "sql"
+    relation_name: str = ""
+    columns: tuple[DeclaredColumn, ...] = ()
+    contract: bool = False
+    snapshot_columns: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One entry of a manifest that data flows through.
@@ -40,7 +66,8 @@ class Node:
     `identifier` is the last part of its name in the warehouse. `parents` are the unique
     ids of what it reads, each once; they may be ids that the manifest does not have.
     `parents_at` is the field that names them. `built_elsewhere`: another dbt project
-    builds it, this one only refers to it.
+    builds it, this one only refers to it. `location` is the URI of its files, "" where it
+    has none or the manifest does not tell.
     """
 
     unique_id: str
@@ -56,6 +83,8 @@ class Node:
     parents: tuple[str, ...]
     parents_at: str
     built_elsewhere: bool
+    location: str = ""
+    code: Code = Code()
 
     @property
     def folded(self) -> bool:
@@ -68,7 +97,8 @@ class Manifest:
     """What lineage needs of a manifest.
 
     `project` is the root project (empty when the manifest does not tell), `generated_at`
-    is ms since 1970 (0 when the manifest does not tell). `nodes` are the enabled, valid
+    is ms since 1970 (0 when the manifest does not tell). `adapter` is
+    the platform's name in dbt (`redshift`). `nodes` are the enabled, valid
     ones by unique id; `left_out` says of others why they are not among them, as words
     that follow "which".
     """
@@ -77,6 +107,7 @@ class Manifest:
     dbt_version: str
     generated_at: int
     invocation_id: str
+    adapter: str
     nodes: Mapping[str, Node]
     left_out: Mapping[str, str]
 
@@ -119,21 +150,31 @@ _READ = frozenset(
         "tags",
         "depends_on",
         "config",
+        "external",
     }
 )
 
+# What is read in addition where columns are asked for.
+_READ_FOR_COLUMNS = frozenset({"columns", "relation_name"})
+_READ_OF_CODE = frozenset({"compiled_code", "compiled_sql", "language"})
+_WITH_CODE = frozenset({"model", "snapshot"})
+# The columns that dbt adds to a snapshot; the last only where deleted rows get a row.
+_SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
 
-def read_manifest(location: str, text: str) -> tuple[Manifest, list[Problem]]:
+
+def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tuple[Manifest, list[Problem]]:
     """Read and check a manifest; `location` names it in errors.
 
+    `with_columns` also reads the compiled SQL and what is declared of columns.
     Raises `DocumentError` for text that is no JSON, is no manifest or is of an unknown
     version. A single broken entry is left out and returned as a `Problem` (`rejected`).
     """
-    document = _parse(location, text)
+    document = _parse(location, text, with_columns=with_columns)
     metadata = _metadata(location, document)
     rejected = _reject_broken_entries(location, document)
     problems = list(rejected.values())
-    nodes, left_out = _nodes(document)
+    adapter = metadata.get("adapter_type") or ""
+    nodes, left_out = _nodes(document, adapter)
     left_out.update((unique_id, "was rejected") for section, unique_id in rejected if section in _SECTIONS)
     generated_at = _milliseconds(location, metadata.get("generated_at"))
     if not generated_at:
@@ -144,15 +185,17 @@ def read_manifest(location: str, text: str) -> tuple[Manifest, list[Problem]]:
         dbt_version=metadata.get("dbt_version") or "",
         generated_at=generated_at,
         invocation_id=metadata.get("invocation_id") or "",
+        adapter=adapter,
         nodes=nodes,
         left_out=left_out,
     )
     return manifest, problems
 
 
-def _parse(location: str, text: str) -> dict[str, Any]:
+def _parse(location: str, text: str, *, with_columns: bool) -> dict[str, Any]:
+    keep = _with_columns_too if with_columns else _only_what_is_read
     try:
-        document = json.loads(text.removeprefix("\ufeff"), object_hook=_only_what_is_read)
+        document = json.loads(text.removeprefix("\ufeff"), object_hook=keep)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({place})") from None
@@ -168,6 +211,15 @@ def _only_what_is_read(entry: dict[str, Any]) -> dict[str, Any]:
     # a large project never stand in memory all at once.
     if isinstance(entry.get("unique_id"), str) and isinstance(entry.get("resource_type"), str):
         return {key: value for key, value in entry.items() if key in _READ}
+    return entry
+
+
+def _with_columns_too(entry: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(entry.get("unique_id"), str) and isinstance(entry.get("resource_type"), str):
+        read = _READ | _READ_FOR_COLUMNS
+        if entry["resource_type"] in _WITH_CODE:
+            read |= _READ_OF_CODE
+        return {key: value for key, value in entry.items() if key in read}
     return entry
 
 
@@ -227,7 +279,7 @@ def _checkers() -> _Checkers:
     return _Checkers(Checker(schema), entries)
 
 
-def _nodes(document: Mapping[str, Any]) -> tuple[dict[str, Node], dict[str, str]]:
+def _nodes(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node], dict[str, str]]:
     entries: dict[str, tuple[str, Kind, Mapping[str, Any]]] = {}
     left_out = dict.fromkeys(_disabled(document.get("disabled")), "is disabled")
     for section, kind_of_section in _SECTIONS.items():
@@ -247,30 +299,68 @@ def _nodes(document: Mapping[str, Any]) -> tuple[dict[str, Node], dict[str, str]
     for unique_id, (section, kind, entry) in entries.items():
         parents = tuple(dict.fromkeys(filter(_has_data, stated[unique_id] or mapped[unique_id])))
         at = f"{section}.{unique_id}.depends_on.nodes" if stated[unique_id] else f"parent_map.{unique_id}"
-        nodes[unique_id] = _node(unique_id, kind, entry, parents, at)
+        nodes[unique_id] = _node(unique_id, kind, entry, parents, at, adapter)
     return nodes, {unique_id: why for unique_id, why in left_out.items() if unique_id not in nodes}
 
 
-def _node(unique_id: str, kind: Kind, entry: Mapping[str, Any], parents: tuple[str, ...], at: str) -> Node:
+def _node(
+    unique_id: str, kind: Kind, entry: Mapping[str, Any], parents: tuple[str, ...], at: str, adapter: str
+) -> Node:
     config = entry.get("config") or {}
     name = entry["name"]
     # dbt writes a model of another project, which a plugin brought in, with empty paths.
     elsewhere = kind == "model" and entry.get("path") == entry.get("original_file_path") == ""
+    names = (
+        entry.get("database") or "",
+        entry.get("schema") or "",
+        entry.get("identifier" if kind == "source" else "alias") or name,
+    )
+    materialized = config.get("materialized") or "view"  # dbt's own default
+    location = ""
+    if kind == "source":
+        location = source_location(entry)
+    elif kind in ("model", "seed", "snapshot") and not elsewhere:
+        location = built_location(adapter, config, materialized, names)
     return Node(
         unique_id=unique_id,
         kind=kind,
         name=name,
         package_name=entry.get("package_name") or "",
-        database=entry.get("database") or "",
-        schema=entry.get("schema") or "",
-        identifier=entry.get("identifier" if kind == "source" else "alias") or name,
-        materialized=config.get("materialized") or "view",  # dbt's own default
+        database=names[0],
+        schema=names[1],
+        identifier=names[2],
+        materialized=materialized,
         description=entry.get("description") or "",
         tags=tuple(sorted({*_tags(entry.get("tags")), *_tags(config.get("tags"))})),
         parents=() if elsewhere else parents,
         parents_at=at,
         built_elsewhere=elsewhere,
+        location=location,
+        code=_code(entry, kind, config),
     )
+
+
+def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Code:
+    declared = tuple(
+        DeclaredColumn(
+            column.get("name") or name, column.get("data_type") or "", column.get("description") or ""
+        )
+        for name, column in (entry.get("columns") or {}).items()
+    )
+    return Code(
+        sql=entry.get("compiled_code") or entry.get("compiled_sql") or "",
+        language=entry.get("language") or "sql",
+        relation_name=entry.get("relation_name") or "",
+        columns=declared,
+        contract=(config.get("contract") or {}).get("enforced") is True,
+        snapshot_columns=_snapshot_columns(config) if kind == "snapshot" else (),
+    )
+
+
+def _snapshot_columns(config: Mapping[str, Any]) -> tuple[str, ...]:
+    names = config.get("snapshot_meta_column_names") or {}
+    added = _SNAPSHOT_COLUMNS if config.get("hard_deletes") == "new_record" else _SNAPSHOT_COLUMNS[:-1]
+    return tuple(names.get(name) or name for name in added)
 
 
 def _stated_parents(entry: Mapping[str, Any]) -> list[str]:

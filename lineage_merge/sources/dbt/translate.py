@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from lineage_merge.model import (
+    Alias,
     Authority,
     Dataset,
     DatasetLabel,
@@ -23,9 +24,21 @@ from lineage_merge.model import (
 )
 from lineage_merge.sources.dbt.manifest import Manifest, Node
 
+# The rule's name on vertices and in reports: a table and the path of its files are one dataset.
+LOCATION_RULE = "dbt-location"
+
 _VIEWS = frozenset({"view", "materialized_view", "materializedview"})
 # A quoted part of a name, or one of several that stand in one field.
 _QUOTED = re.compile(r"""(?:^|(?<=\.))(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|\[((?:[^\]]|\]\])+)\])(?=\.|$)""")
+
+
+def dataset_references(manifest: Manifest, namespace: str) -> dict[str, Reference]:
+    """The dataset of each node that has one, by unique id."""
+    return {
+        unique_id: _reference(manifest, node, namespace)
+        for unique_id, node in manifest.nodes.items()
+        if not node.folded
+    }
 
 
 def translate(manifest: Manifest, namespace: str, location: str) -> Iterator[Element]:
@@ -34,11 +47,7 @@ def translate(manifest: Manifest, namespace: str, location: str) -> Iterator[Ele
     `namespace` is that of the warehouse, since a manifest names no host; `location` names
     the manifest in problems.
     """
-    references = {
-        unique_id: _reference(manifest, node, namespace)
-        for unique_id, node in manifest.nodes.items()
-        if not node.folded
-    }
+    references = dataset_references(manifest, namespace)
     for unique_id, node in manifest.nodes.items():
         yield from _unknown_parents(manifest, node, location)
         if node.folded:
@@ -46,6 +55,8 @@ def translate(manifest: Manifest, namespace: str, location: str) -> Iterator[Ele
         target = references[unique_id]
         job = JobKey("dbt", unique_id)
         yield _dataset(node, target)
+        if node.location:
+            yield from _kept_in_files(node, target)
         if node.kind in ("model", "seed", "snapshot") and not node.built_elsewhere:
             yield _job(manifest, node, job)
             yield Writes(job, target)
@@ -75,6 +86,14 @@ def _dataset(node: Node, ref: Reference) -> Dataset:
         properties={"description": node.description} if node.description.strip() else {},
         sets={"tags": node.tags} if node.tags else {},
     )
+
+
+def _kept_in_files(node: Node, table: Reference) -> Iterator[Element]:
+    path = Reference("", node.location)
+    names = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
+    # Who knows the table knows more than the path tells, also where dbt only reads it.
+    yield Dataset(path, Authority.BUILDER, _label(node), names)
+    yield Alias(table, path, LOCATION_RULE)
 
 
 def _label(node: Node) -> DatasetLabel:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import islice
 from math import ceil, floor
 from typing import Any
 
@@ -22,7 +22,9 @@ from requests.exceptions import RequestException
 
 from lineage_merge.config import Arango
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
+from lineage_merge.sources.spline.reach import reach
 
 # ArangoDB's error numbers (docs: "Error codes and meanings").
 _NOT_AUTHORIZED = (11, 401, 403)
@@ -36,8 +38,14 @@ IDS_A_REQUEST = 2000
 # What of a plan is reached by its `_belongsTo`, which Spline indexes in these two only.
 _BELONGS_TO = "FOR d IN @@collection FILTER d._belongsTo IN @plans RETURN d"
 _BY_KEY = "FOR d IN @@collection FILTER d._key IN @keys RETURN d"
-_EDGES = "FOR e IN @@collection FILTER e._from IN @ids RETURN e._to"
+_FROM = "FOR e IN @@collection FILTER e._from IN @keys RETURN e"
 
+
+# Of a plan's own document what labels need, no more.
+_LABELS = (
+    "FOR p IN executionPlan FILTER p._key IN @keys"
+    " RETURN {_key: p._key, labels: KEEP(p.labels || {}, @heads), extra: KEEP(p.extra || {}, @heads)}"
+)
 
 # AQL orders null and booleans before numbers, strings after.
 _TIMES = (
@@ -128,7 +136,7 @@ def overview(server: Server) -> Overview:
             query = f"RETURN {{events: LENGTH(progress), oldest: FIRST({oldest}), newest: FIRST({newest})}}"
             span = _single(db, settings, query, open=sorted(opened))
         return Overview(
-            collections=names.intersection((*COLLECTIONS, "uses", "takes")),
+            collections=names.intersection(COLLECTIONS),
             events=span["events"],
             oldest=floor(span["oldest"] or 0),
             newest=ceil(span["newest"] or 0),
@@ -148,6 +156,17 @@ def odd_events(server: Server) -> Iterator[Document]:
     with database(server) as db:
         for odd in ("p.timestamp < 0", 'p.timestamp >= ""'):
             yield from _query(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
+
+
+def plan_labels(server: Server, keys: Sequence[str], wanted: labels.Wanted) -> dict[str, set[str]]:
+    """Which of the wanted labels plans have, by plan."""
+    heads = labels.heads(wanted)
+    with database(server) as db:
+        return {
+            document["_key"]: labels.of_plan(wanted, document)
+            for some in _in_parts(keys)
+            for document in _query(db, server.settings, _LABELS, keys=some, heads=heads)
+        }
 
 
 def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:
@@ -192,38 +211,20 @@ def _plan_batch(
         if collection in collections:
             bind = {"@collection": collection, "plans": owners}
             take(collection, _query(db, settings, _BELONGS_TO, **bind))
-    if {"uses", "expression"} <= collections:
-        operations = [
-            document["_id"] if "_id" in document else f"operation/{document['_key']}"
-            for documents in found.values()
-            for document in documents.get("operation", ())
-        ]
-        edges = ["uses", *(["takes"] if "takes" in collections else [])]
-        take("expression", _expressions(db, settings, operations, edges))
+    operations = [
+        document["_id"] if "_id" in document else f"operation/{document['_key']}"
+        for documents in found.values()
+        for document in documents.get("operation", ())
+    ]
+
+    def fetch(collection: str, field: str, values: list[str]) -> Iterator[Document]:
+        query = _BY_KEY if field == "_key" else _FROM
+        for some in _in_parts(values):
+            yield from _query(db, settings, query, **{"@collection": collection, "keys": some})
+
+    for collection, document in reach(operations, collections, fetch):
+        take(collection, iter((document,)))
     return found
-
-
-def _expressions(
-    db: StandardDatabase, settings: Arango, operations: list[str], edges: Sequence[str]
-) -> Iterator[Document]:
-    """The expressions that operations use, and those inside them: no index tells them by plan.
-
-    `edges`: the collection that leads from operations, then the one from expression to expression.
-    """
-    seen: set[str] = set()
-    ids = operations
-    for collection in chain(edges, repeat(edges[-1])):
-        reached = {
-            str(each)
-            for some in _in_parts(ids)
-            for each in _query(db, settings, _EDGES, **{"@collection": collection, "ids": some})
-        }
-        ids = sorted(each for each in reached - seen if each.startswith("expression/"))
-        if not ids:
-            return
-        seen.update(ids)
-        for some in _in_parts([each.partition("/")[2] for each in ids]):
-            yield from _query(db, settings, _BY_KEY, **{"@collection": "expression", "keys": some})
 
 
 def _in_parts(items: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -17,7 +17,20 @@ from lineage_merge.model import Problem
 
 REQUIRED = ("executionPlan", "operation")
 # The parts of one plan; `progress` and `txInfo` stand beside the plans.
-PLAN_PARTS = ("executionPlan", "operation", "follows", "expression")
+PLAN_PARTS = (
+    "executionPlan",
+    "operation",
+    "follows",
+    "emits",
+    "consistsOf",
+    "produces",
+    "attribute",
+    "derivesFrom",
+    "computedBy",
+    "uses",
+    "takes",
+    "expression",
+)
 COLLECTIONS = (*PLAN_PARTS, "progress", "txInfo")
 
 Document = dict[str, Any]
@@ -35,10 +48,23 @@ class Plan:
 
     key: str
     header: Document | None
-    operations: tuple[Document, ...]
-    follows: tuple[Document, ...]
-    expressions: tuple[Document, ...]
+    parts: Mapping[str, tuple[Document, ...]]
     is_open: bool = False
+
+    @property
+    def operations(self) -> tuple[Document, ...]:
+        """By key."""
+        return self.parts.get("operation", ())
+
+    @property
+    def follows(self) -> tuple[Document, ...]:
+        """Edges from an operation to what it consumes."""
+        return self.parts.get("follows", ())
+
+    @property
+    def expressions(self) -> tuple[Document, ...]:
+        """By key."""
+        return self.parts.get("expression", ())
 
 
 @cache
@@ -141,8 +167,7 @@ def assemble(
         good[collection] = tuple(fit[each] for each in sorted(fit))
     header = good["executionPlan"][0] if good["executionPlan"] else None
     is_pending = any(is_open(document, open_transactions) for found in good.values() for document in found)
-    plan = Plan(key, header, good["operation"], good["follows"], good["expression"], is_pending)
-    return plan, problems
+    return Plan(key, header, good, is_pending), problems
 
 
 def _in_order(document: Document) -> str:

@@ -7,7 +7,8 @@ chosen plan is put together and translated where its documents were fetched.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
+from datetime import timedelta
 from itertools import chain
 from math import ceil
 from typing import Any
@@ -20,7 +21,8 @@ from lineage_merge.config import Arango, Config, Spline
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, JobKey, Problem, Reference
 from lineage_merge.records import RECORD_DDL, Record, records, row
-from lineage_merge.sources.spline import arango, export, runs
+from lineage_merge.sources.spline import arango, choice, export, labels, runs
+from lineage_merge.sources.spline.choice import Chosen
 from lineage_merge.sources.spline.documents import (
     Document,
     Plan,
@@ -28,9 +30,13 @@ from lineage_merge.sources.spline.documents import (
     check,
     parse,
     plan_key,
+    plan_key_of,
     rejected,
 )
+from lineage_merge.sources.spline.events import EventRow, Wanted, event_rows, events_frame, only_labelled
 from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.operations import operations
+from lineage_merge.sources.spline.run_local import marked
 from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
 
 EVENTS_A_SLICE = 5000
@@ -53,6 +59,7 @@ class Context:
 
     spline: Spline
     names: Names
+    marks_run_local: bool = False
     open_transactions: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def opened(self, database: str) -> frozenset[str]:
@@ -63,15 +70,20 @@ class Context:
         """The identity behind a raw URI: the newest write is looked for by it."""
         return self.names.identify(Reference("", uri, job))
 
+    def wanted(self) -> Wanted:
+        """Which events count."""
+        return Wanted(self.spline.wants, self.spline.labels, self.dataset)
+
 
 def read_spline(spark: SparkSession, config: Config, names: Names) -> DataFrame:
     """Everything that Spline knows of the wanted applications, as records."""
     spline = config.spline
     if spline is None:
         return spark.createDataFrame([], RECORD_DDL)
+    context = Context(spline, names, config.merge.fold_run_local)
     if spline.arango:
-        return _read_arango(spark, Context(spline, names), spline.arango)
-    return _read_export(spark, Context(spline, names))
+        return _read_arango(spark, context, spline.arango)
+    return _read_export(spark, context)
 
 
 # Exported files
@@ -85,30 +97,26 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     if by_collection["txInfo"]:
         for database, uid in _parts(spark, by_collection["txInfo"]).flatMap(_open_transactions).collect():
             transactions[database].add(uid)
-    context = Context(
-        context.spline, context.names, {name: frozenset(uids) for name, uids in transactions.items()}
-    )
+    opened = {name: frozenset(uids) for name, uids in transactions.items()}
+    context = replace(context, open_transactions=opened)
 
-    def read_events(part: export.Part) -> Iterator[runs.EventRow]:
-        return runs.event_rows(
-            part.database,
-            _parsed(part),
-            context.spline.wants,
-            context.dataset,
-            context.opened(part.database),
-        )
+    def read_events(part: export.Part) -> Iterator[EventRow]:
+        return event_rows(part.database, _parsed(part), context.wanted(), context.opened(part.database))
 
     progress = _parts(spark, by_collection["progress"]).flatMap(read_events)
-    events = runs.events_frame(spark, progress).persist()
-    recent = runs.recent(events, context.spline.lookback_days)
-    chosen = runs.counted(recent)
+    events = events_frame(spark, progress)
+    if context.spline.labels:
+        events = choice.labelled(events, _labels_of_plans(spark, context, by_collection["executionPlan"]))
+    events = events.persist()
+    recent = choice.recent(events, context.spline.runs, context.spline.lookback)
+    chosen = choice.counted(recent, context.spline.runs)
 
     plan_parts = [
         part for name, parts in by_collection.items() if name not in ("progress", "txInfo") for part in parts
     ]
     texts = _parts(spark, plan_parts).flatMap(_text_rows)
     documents = spark.createDataFrame(texts, _TEXT_DDL, verifySchema=False).unionByName(
-        chosen.select("database", "plan", "application").distinct(), allowMissingColumns=True
+        choice.by_plan(chosen), allowMissingColumns=True
     )
     recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
     unrecorded = sorted({part.database for part in plan_parts} - recorded)
@@ -116,7 +124,7 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     bundles = (
         documents.groupBy("database", "plan")
         .agg(
-            F.max("application").alias("application"),
+            *(F.max(name).alias(name) for name in Chosen._fields),
             F.collect_list(F.when(F.col("text").isNotNull(), F.struct("collection", "text"))).alias("texts"),
         )
         .where(wanted | F.col("database").isin(unrecorded))
@@ -181,8 +189,22 @@ def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
             problems.append(document)
         else:
             documents[text.collection].append(document)
-    applied_by = bundle.application or ""
-    yield from _translate_plan(context, bundle.database, bundle.plan, documents, applied_by, problems)
+    yield from _translate_plan(context, bundle.database, bundle.plan, documents, _chosen(bundle), problems)
+
+
+def _labels_of_plans(spark: SparkSession, context: Context, parts: list[export.Part]) -> DataFrame:
+    """The wanted labels that plans have: database, plan, labels."""
+    wanted = context.spline.labels
+
+    def read(part: export.Part) -> Iterator[tuple[str, str, list[str]]]:
+        for document in _parsed(part):
+            if not isinstance(document, Problem):
+                found = labels.of_plan(wanted, document)
+                if found:
+                    yield part.database, plan_key_of("executionPlan", document), sorted(found)
+
+    rows = _parts(spark, parts).flatMap(read)
+    return spark.createDataFrame(rows, "database string, plan string, labels array<string>")
 
 
 # A live database
@@ -191,30 +213,32 @@ def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
 def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> DataFrame:
     server = arango.log_in(settings)
     overview = arango.overview(server)
-    context = Context(context.spline, context.names, {"": overview.open_transactions})
+    context = replace(context, open_transactions={"": overview.open_transactions})
     if not overview.events:
         return _read_arango_plans(spark, context, server, overview.collections)
-    since = max(overview.oldest, overview.newest - int(context.spline.lookback_days * runs.DAY_MS))
+    spline = context.spline
+    back = overview.newest - spline.lookback // timedelta(milliseconds=1)
+    since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
     slices = _spans(since, overview.newest + 1, ceil(overview.events / EVENTS_A_SLICE))
 
-    def read_events(span: tuple[int, int] | None) -> Iterator[runs.EventRow]:
+    def labels_of(keys: list[str]) -> Mapping[str, set[str]]:
+        return arango.plan_labels(server, keys, spline.labels)
+
+    def read_events(span: tuple[int, int] | None) -> Iterator[EventRow]:
         documents = arango.events(server, *span) if span else arango.odd_events(server)
-        return runs.event_rows(
-            "", documents, context.spline.wants, context.dataset, context.opened(""), wanted_only=True
-        )
+        return only_labelled(event_rows("", documents, context.wanted(), context.opened("")), labels_of)
 
     progress = _parallelize(spark, [*slices, None]).flatMap(read_events)
-    events = runs.events_frame(spark, progress).persist()
-    chosen = runs.counted(events)
+    events = events_frame(spark, progress).persist()
+    chosen = choice.counted(events, spline.runs)
     # Said in numbers: keys are small, so adaptive execution would fetch all plans in one task.
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    by_plan = chosen.repartition(tasks, "plan").groupBy("plan")
-    plans = by_plan.agg(F.max("application").alias("application"))
+    plans = choice.by_plan(chosen.repartition(tasks, "database", "plan"))
 
     def fetch(rows: Iterable[Any]) -> Iterator[Record]:
-        applications = {each.plan: each.application for each in rows}
-        for key, documents in arango.plans(server, iter(applications), overview.collections):
-            yield from _translate_plan(context, "", key, documents, applications[key], [])
+        wanted = {each.plan: _chosen(each) for each in rows}
+        for key, documents in arango.plans(server, iter(wanted), overview.collections):
+            yield from _translate_plan(context, "", key, documents, wanted[key], [])
 
     translated = spark.createDataFrame(plans.rdd.mapPartitions(fetch), _OF_PLAN_DDL, verifySchema=False)
     return _combined(spark, context, events, events, chosen, translated, [])
@@ -230,13 +254,14 @@ def _read_arango_plans(
     def fetch(offset: int) -> Iterator[Record]:
         keys = arango.plan_keys(server, offset, offsets.step)
         for key, documents in arango.plans(server, keys, collections):
-            yield from _translate_plan(context, "", key, documents, "", [])
+            yield from _translate_plan(context, "", key, documents, None, [])
 
     translated = spark.createDataFrame(
         _parallelize(spark, list(offsets)).flatMap(fetch), _OF_PLAN_DDL, verifySchema=False
     )
-    events = runs.events_frame(spark, spark.sparkContext.emptyRDD())
-    return _combined(spark, context, events, events, events, translated, [""])
+    events = events_frame(spark, spark.sparkContext.emptyRDD())
+    chosen = choice.counted(events, context.spline.runs)
+    return _combined(spark, context, events, events, chosen, translated, [""])
 
 
 def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
@@ -248,21 +273,33 @@ def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
 # Both
 
 
+def _chosen(found: Any) -> Chosen | None:
+    """What is known of a plan's writes; None in a database that records no runs."""
+    if found.sequence is None:
+        return None
+    return Chosen(*(found[name] for name in Chosen._fields))
+
+
 def _translate_plan(
     context: Context,
     database: str,
     key: str,
     documents: Mapping[str, list[Document]],
-    applied_by: str,
+    chosen: Chosen | None,
     problems: list[Problem],
 ) -> Iterator[Record]:
     """One plan's records; first of them, of kind "plan", who wrote what and when it was made."""
     plan, rejections = assemble(key, documents, context.opened(database), database)
+    applied_by = chosen.application if chosen else ""
     name = application_name(plan) or applied_by
     job = application(name).job
     if name and not context.spline.wants(job, name):
         return
     if plan.is_open:
+        return
+    if chosen is None and context.spline.labels.keys() - labels.of_plan(
+        context.spline.labels, plan.header or {}
+    ):
         return
     if not (plan.header or plan.operations or problems or rejections):
         missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
@@ -270,7 +307,12 @@ def _translate_plan(
         return
     yield (database, key, *_plan_row(context, plan, job))
     read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
-    yield from _of_plan(context, database, key, chain(read, translate(plan, applied_by, database)))
+    sequence = chosen.sequence if chosen else None
+    elements = chain(read, translate(plan, applied_by, database, sequence))
+    # Only of the newest run: the writes of two runs have the same places.
+    if context.spline.operations and name and chosen and chosen.newest_sequence:
+        elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), chosen.newest_sequence))
+    yield from _of_plan(context, database, key, elements)
 
 
 def _of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Iterator[Record]:
@@ -295,7 +337,9 @@ def _combined(
 ) -> DataFrame:
     """The records of plans, jobs and problems together."""
     if unrecorded:
-        translated = runs.newest_plans(translated.persist(), unrecorded)
+        translated = choice.newest_plans(translated.persist(), unrecorded)
+    if context.marks_run_local:
+        translated = marked(translated, recent, chosen)
 
     def job_records(rows: Iterable[Any]) -> Iterator[Record]:
         return records(map(runs.job, rows), context.names)
@@ -304,10 +348,11 @@ def _combined(
         return records((Problem(*json.loads(each.problem)) for each in rows), context.names)
 
     jobs = runs.job_rows(recent, chosen).rdd.mapPartitions(job_records)
+    good = runs.good_runs(recent).rdd.map(runs.good_runs_record)
     problems = events.where("problem is not null").rdd.mapPartitions(problem_records)
     notices = spark.sparkContext.parallelize(list(records(map(_unrecorded, unrecorded), context.names)), 1)
     others = spark.createDataFrame(
-        spark.sparkContext.union([jobs, problems, notices]), RECORD_DDL, verifySchema=False
+        spark.sparkContext.union([jobs, good, problems, notices]), RECORD_DDL, verifySchema=False
     )
     return translated.where("kind <> 'plan'").drop(*_OF_PLAN).unionByName(others)
 

@@ -49,4 +49,5 @@ def relations(text: str) -> tuple[set[CatalogTable], set[str]]:
             else:
                 unnamed.add(relation[1])
         above = line.rstrip()
+    unnamed.update(name.partition(".")[0].strip("`") for name in names if "/" in name)
     return {table for name in names if (table := table_from_text(name))}, unnamed

@@ -1,8 +1,11 @@
 """One Spline plan into elements: what it read, what it wrote, under which job. Pure."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from lineage_merge import naming
+from lineage_merge.errors import NamingError
 from lineage_merge.model import (
     Alias,
     Authority,
@@ -13,10 +16,14 @@ from lineage_merge.model import (
     JobKey,
     Problem,
     Reference,
+    Scalar,
     Writes,
 )
+from lineage_merge.sources.spline import jdbc_queries
+from lineage_merge.sources.spline.column_elements import column_elements, read_columns
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
+from lineage_merge.sources.spline.operation_chain import operation_chains
 from lineage_merge.sources.spline.subqueries import plan_texts, relations
 
 JOB_TYPE = "spark"
@@ -35,12 +42,14 @@ def target(plan: Plan) -> str:
     return next((str(op["outputSource"]) for op in plan.operations if op["type"] == "Write"), "")
 
 
-def translate(plan: Plan, applied_by: str = "", database: str = "") -> Iterator[Element]:
+def translate(
+    plan: Plan, applied_by: str = "", database: str = "", sequence: int | None = None
+) -> Iterator[Element]:
     """The elements of one plan.
 
     `applied_by` is the application's name as `progress` gives it, used where the plan's own
-    document is missing. Every source feeds the target; a table that only a subquery reads is
-    a source too.
+    document is missing, `sequence` the place of its write in the run. Every source feeds the
+    target; a table that only a subquery reads is a source too.
     """
     name = application_name(plan) or applied_by
     document = f"{database}: executionPlan/{plan.key}" if database else f"executionPlan/{plan.key}"
@@ -51,6 +60,8 @@ def translate(plan: Plan, applied_by: str = "", database: str = "") -> Iterator[
     if not name:
         yield Problem("skipped", document, "name", "no application name, so it has no job")
         return
+    plan, problems = _with_tables(plan, document)
+    yield from problems
     job = JobKey(JOB_TYPE, application(name).job)
     output = Reference("", write["outputSource"], job.name)
     yield from _written(write, output, _table_of_write(plan, write))
@@ -58,7 +69,9 @@ def translate(plan: Plan, applied_by: str = "", database: str = "") -> Iterator[
     yield Job(job, properties=_framework(plan))
     yield Writes(job, output)
 
-    mode = {"write_mode": "append" if write.get("append") else "overwrite"}
+    mode: dict[str, Scalar] = {"write_mode": "append" if write.get("append") else "overwrite"}
+    if sequence is not None:
+        mode["sequence"] = sequence
     seen: set[Reference] = set()
     for operation in plan.operations:
         if operation["type"] != "Read":
@@ -76,8 +89,46 @@ def translate(plan: Plan, applied_by: str = "", database: str = "") -> Iterator[
                 key,
                 f"a subquery reads {kind or 'a relation'} that is no table, and Spline keeps no path",
             )
+    columns = read_columns(plan, job.name, document)
+    lost: frozenset[Reference] = frozenset()
+    if isinstance(columns, Problem):
+        yield columns
+    else:
+        lost = frozenset(columns.untraced)
+        yield from column_elements(columns, job, output)
+    chains = operation_chains(plan.operations, plan.follows)
     for source in sorted(seen):
-        yield Feeds(job, source, output, mode)
+        # Of a table that only a subquery reads nobody keeps the operations.
+        chain = "" if source.namespace else chains.get(source.name, "")
+        yield Feeds(
+            job,
+            source,
+            output,
+            {**mode, "columns": "lost"} if source in lost else mode,
+            {"operations": tuple(chain.split(" | "))} if chain else {},
+        )
+
+
+def _with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
+    """The plan with the tables behind a query over JDBC as sources, in place of its address."""
+    operations: list[Document] = []
+    problems: list[Problem] = []
+    for operation in plan.operations:
+        if operation["type"] != "Read":
+            operations.append(operation)
+            continue
+        params, key = operation.get("params"), operation["_key"]
+        uris: list[str] = []
+        is_query = False
+        for uri in operation["inputSources"]:
+            found = jdbc_queries.sources(uri, params)
+            uris.extend(found.uris)
+            is_query |= found.is_query
+            if found.problem:
+                what = f"{jdbc_queries.shown(uri)}: {found.problem}"
+                problems.append(Problem("not-joined", document, key, what))
+        operations.append({**operation, "inputSources": uris, jdbc_queries.IS_QUERY: is_query})
+    return replace(plan, parts={**plan.parts, "operation": tuple(operations)}), problems
 
 
 def _framework(plan: Plan) -> dict[str, str]:
@@ -91,7 +142,7 @@ def _written(write: Document, output: Reference, table: CatalogTable | None) -> 
     file_format = (write.get("extra") or {}).get("destinationType")
     properties = {"format": file_format} if file_format else {}
     yield Dataset(output, Authority.BUILDER, properties=properties)
-    if table:
+    if table and _is_path(output.name):
         yield from _table(table, output)
 
 
@@ -100,9 +151,9 @@ def _read(operation: Document, inputs: list[Reference]) -> Iterator[Element]:
     properties = {"format": file_format} if file_format else {}
     for ref in inputs:
         yield Dataset(ref, Authority.READER, properties=properties)
-    table = catalog_table(operation.get("params"))
+    table = catalog_table(operation.get("params"), file_format or "")
     # A table of several paths (its partitions lie apart) has no path of its own to be joined by.
-    if table and len(inputs) == 1:
+    if table and len(inputs) == 1 and _is_path(inputs[0].name):
         yield from _table(table, inputs[0])
 
 
@@ -110,7 +161,16 @@ def _table(table: CatalogTable, path: Reference) -> Iterator[Element]:
     properties = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
     label: Any = "view" if table.is_view else "table"
     yield Dataset(path, Authority.BUILDER, label, properties)
-    yield Alias(Reference(table.catalog, table.name), path, CATALOG_RULE)
+    if table.catalog:
+        yield Alias(Reference(table.catalog, table.name), path, CATALOG_RULE)
+
+
+def _is_path(uri: str) -> bool:
+    """Cassandra and others have tables in catalogs too, but not as files."""
+    try:
+        return naming.name_uri(uri).stored_as_files
+    except NamingError:
+        return False
 
 
 def _table_of_write(plan: Plan, write: Document) -> CatalogTable | None:
@@ -118,7 +178,7 @@ def _table_of_write(plan: Plan, write: Document) -> CatalogTable | None:
 
     CREATE TABLE is reported as a write above the command that holds the table.
     """
-    own = catalog_table(write.get("params"))
+    own = catalog_table(write.get("params"), (write.get("extra") or {}).get("destinationType") or "")
     if own:
         return own
     followed = {

@@ -40,7 +40,6 @@ def expected(spline: SplineDatabase, database: str = "") -> Counter[tuple[str, s
         (database, collection, json.dumps(document, sort_keys=True))
         for collection, documents in spline.contents.items()
         for document in documents
-        if collection not in ("uses", "takes")
     )
 
 

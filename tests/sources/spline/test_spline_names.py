@@ -64,7 +64,7 @@ def test_a_table_is_known_from_both_shapes_of_its_parameter(table: object, expec
         {"table": None},
         {"table": "public.sales"},
         {"table": {"identifier": {"table": "tmp1"}}},
-        {"table": {"identifier": "db.sales"}},
+        {"table": {"identifier": "sales"}},
         {"table": {"identifier": {"database": "db", "table": 7}}},
         {"table": table_text("", "tmp1", catalog="", kind="VIEW")},
         {"table": table_structure("global_temp", "tmp1", kind="VIEW")},

@@ -65,7 +65,7 @@ def rows(
         {
             "dag_name": "daily",
             "environment": "dev",
-            "spline": {"export": str(folder), "lookback_days": LOOKBACK_DAYS, "applications": ["[!u]*"]},
+            "spline": {"export": str(folder), "lookback": LOOKBACK_DAYS, "applications": ["[!u]*"]},
             "merge": {"defaults": {WAREHOUSE: "dev.public"}},
         }
     )

@@ -1,0 +1,171 @@
+"""What the graph holds of one environment and DAG, read by Spark's executors.
+
+Which vertices: those of a merge, by id (one that another DAG wrote has no tag of ours yet), and
+those that carry the DAG's tag. Which edges: those of the DAG. An edge of a DAG always starts at
+a vertex that carries its tag, so the edges are found at their starts, in parallel.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from gremlin_python.process.traversal import P, T
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+
+from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.sending import answer
+
+IDS_A_REQUEST = 200
+
+# Values as text, whatever their type and cardinality: what is compared is whether they differ.
+_DDL = (
+    "kind string, id string, label string, `from` string, `to` string, dags array<string>,"
+    " properties map<string,array<string>>, built_elsewhere boolean, interim boolean"
+)
+_ALIAS_DDL = "id string, label string, alias string"
+
+# What stands behind an edge's id while `load.replace` makes the edge anew.
+INTERIM = "~"
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """What the graph holds.
+
+    `vertices`: id, label, dags (the tags), properties (each a list of texts), and
+    `built_elsewhere`: whether a job of another DAG writes it, or the dataset whose column it is.
+    `edges`: id, label, from, to, properties; `interim` where the id has still to be set right.
+    `rows` is what both are parts of, kept in memory.
+    """
+
+    vertices: DataFrame
+    edges: DataFrame
+    rows: DataFrame
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self.rows.unpersist()
+
+
+def read(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> Existing:
+    """The vertices of `ids` (a column `id`) and of the DAG, and the DAG's edges.
+
+    Raises GraphUnreachable and GraphRejected, from Spark's workers.
+    """
+    spark = ids.sparkSession
+    tasks = spark.sparkContext.defaultParallelism
+    tagged = _one_task(spark, lambda: _tagged(endpoint, environment, dag_name))
+    wanted = ids.select("id").unionByName(spark.createDataFrame(tagged, "id string")).distinct()
+    rows = wanted.repartition(tasks).rdd.mapPartitions(lambda part: _fetch(endpoint, dag_name, part))
+    found = spark.createDataFrame(rows, _DDL, verifySchema=False).persist(StorageLevel.MEMORY_AND_DISK)
+    vertices = found.where("kind = 'vertex'").select("id", "label", "dags", "properties", "built_elsewhere")
+    edges = found.where("kind = 'edge'").select("id", "label", "from", "to", "properties", "interim")
+    return Existing(vertices, edges, found)
+
+
+def other_names(spark: SparkSession, endpoint: Endpoint, environment: str) -> DataFrame:
+    """`id`, `label` and `alias` of every alias of an environment's vertices: ``namespace|name (rule)``."""
+    rows = _one_task(spark, lambda: _aliases(endpoint, environment))
+    return spark.createDataFrame(rows, _ALIAS_DDL, verifySchema=False)
+
+
+def _one_task(spark: SparkSession, ask: Any) -> Any:
+    return spark.sparkContext.parallelize([0], 1).flatMap(lambda _: ask())
+
+
+def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
+    """The ids of all vertices that carry a DAG's tag."""
+    return g.V().has("dag_name", dag_name).has("environment", environment).id_()
+
+
+def vertices_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Vertices with all they hold."""
+    return g.V(*ids).project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
+
+
+def built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """The ids of those datasets and columns that a job of another DAG writes."""
+    by_others = __.in_e("writes").has("dag_name", P.neq(dag_name))
+    of_column = __.in_("has_column").in_e("writes").has("dag_name", P.neq(dag_name))
+    return g.V(*ids).where(__.or_(by_others, of_column)).id_()
+
+
+def edges_from(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """The edges of a DAG that start at these vertices."""
+    return project_edges(g.V(*ids).out_e().has("dag_name", dag_name))
+
+
+def project_edges(edges: GraphTraversal) -> GraphTraversal:
+    """Edges with their ends and all they hold."""
+    return (
+        edges.project("id", "label", "from", "to", "properties")
+        .by(T.id)
+        .by(T.label)
+        .by(__.out_v().id_())
+        .by(__.in_v().id_())
+        .by(__.value_map())
+    )
+
+
+def aliases_of(g: GraphTraversalSource, environment: str) -> GraphTraversal:
+    """The aliases of an environment's vertices."""
+    of_environment = g.V().has("environment", environment).has("aliases")
+    projected = of_environment.project("id", "label", "aliases").by(T.id).by(T.label)
+    return projected.by(__.values("aliases").fold())
+
+
+def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[tuple[str]]:
+    with connect(endpoint) as g:
+        for found in tagged_ids(g, environment, dag_name):
+            yield (found,)
+
+
+def _aliases(endpoint: Endpoint, environment: str) -> Iterator[tuple[str, str, str]]:
+    with connect(endpoint) as g:
+        for found in aliases_of(g, environment):
+            for alias in found["aliases"]:
+                yield found["id"], found["label"], alias
+
+
+def _fetch(endpoint: Endpoint, dag_name: str, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    ids = (row.id for row in rows)
+    batch = list(islice(ids, IDS_A_REQUEST))
+    if not batch:
+        return
+    with connect(endpoint) as g:
+        while batch:
+            yield from _vertices(endpoint, g, batch, dag_name)
+            for edge in answer(endpoint, g, partial(edges_from, ids=batch, dag_name=dag_name)):
+                yield _edge_row(edge)
+            batch = list(islice(ids, IDS_A_REQUEST))
+
+
+def _vertices(
+    endpoint: Endpoint, g: GraphTraversalSource, ids: list[str], dag_name: str
+) -> Iterator[tuple[Any, ...]]:
+    found = answer(endpoint, g, lambda g: vertices_by_id(g, ids))
+    shared = [each["id"] for each in found if set(each["properties"].get("dag_name", ())) - {dag_name}]
+    built = set(answer(endpoint, g, lambda g: built_by_others(g, shared, dag_name))) if shared else set()
+    for each in found:
+        held = each["properties"]
+        dags = sorted(held.get("dag_name", ()))
+        properties = {key: sorted(map(str, values)) for key, values in held.items() if key != "dag_name"}
+        is_built = each["id"] in built
+        yield ("vertex", each["id"], each["label"], None, None, dags, properties, is_built, None)
+
+
+def _edge_row(edge: dict[str, Any]) -> tuple[Any, ...]:
+    properties = {key: [str(value)] for key, value in edge["properties"].items()}
+    is_interim = edge["id"].endswith(INTERIM)
+    identifier = edge["id"].removesuffix(INTERIM)
+    return ("edge", identifier, edge["label"], edge["from"], edge["to"], None, properties, None, is_interim)
+
+
+def dataset_part(identifier: str) -> Any:
+    """Of the id of a column, the dataset's: the column `identifier` without its last part."""
+    return F.regexp_replace(F.col(identifier), r"\|[^|]*$", "")

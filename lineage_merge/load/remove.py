@@ -1,0 +1,167 @@
+"""Taking a pipeline out of the graph: all that a DAG, or one of its jobs, put there.
+
+In small requests, each of which finds by itself what is still to be done: however large the
+graph, little is held here, and what was cut off can be run again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from gremlin_python.process.traversal import P, T
+
+from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.existing import IDS_A_REQUEST
+from lineage_merge.load.snapshot import Ask, asker
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """How many edges were taken out, vertices dropped, and vertices only untagged."""
+
+    edges: int
+    dropped: int
+    untagged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What to remove: a DAG of an environment, or one `job` of it (by name, of any type)."""
+
+    environment: str
+    dag_name: str
+    job: str = ""
+
+
+def remove(endpoint: Endpoint, pipeline: Pipeline, *, dry_run: bool = False) -> Removed:
+    """Take a pipeline out; with `dry_run` only count. Raises GraphUnreachable and GraphRejected."""
+    with connect(endpoint) as g:
+        ask = asker(endpoint, g)
+        if dry_run:
+            return _count(ask, pipeline)
+        return _remove_job(ask, pipeline) if pipeline.job else _remove_dag(ask, pipeline)
+
+
+def edges_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
+    """The edges of the pipeline."""
+    edges = g.E().has("dag_name", pipeline.dag_name).has("environment", pipeline.environment)
+    return edges.has("job_name", pipeline.job) if pipeline.job else edges
+
+
+def vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
+    """The vertices that carry the DAG's tag."""
+    return g.V().has("dag_name", pipeline.dag_name).has("environment", pipeline.environment)
+
+
+def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
+    """The job's own vertices: itself and its operations."""
+    jobs = __.has_label("job").has("name", pipeline.job)
+    operations = __.has_label("operation").has("job_name", pipeline.job)
+    return vertices_of(g, pipeline).where(__.or_(jobs, operations))
+
+
+def dropping_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Take edges out."""
+    return g.E(*ids).drop()
+
+
+def needless(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Of these vertices those that no edge of the DAG touches, but for columns that hang on them."""
+    touching = __.both_e().has("dag_name", dag_name).not_(__.has_label("has_column"))
+    columns = __.out("has_column").both_e().has("dag_name", dag_name).not_(__.has_label("has_column"))
+    return g.V(*ids).not_(touching).not_(columns).id_()
+
+
+def columns_of(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """The edges of the DAG that lead from datasets to columns, with the columns."""
+    edges = g.V(*ids).out_e("has_column").has("dag_name", dag_name)
+    return edges.project("edge", "column").by(T.id).by(__.in_v().id_())
+
+
+def dropping_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Take out the vertices that neither an edge nor another DAG needs; how many."""
+    others = __.values("dag_name").is_(P.neq(dag_name))
+    return g.V(*ids).not_(others).not_(__.both_e()).side_effect(__.drop()).count()
+
+
+def removing_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Take the DAG's tag from vertices that none of its edges touches; how many."""
+    touched = __.both_e().has("dag_name", dag_name)
+    tag = __.properties("dag_name").has_value(dag_name).drop()
+    return g.V(*ids).has("dag_name", dag_name).not_(touched).side_effect(tag).count()
+
+
+def _remove_dag(ask: Ask, pipeline: Pipeline) -> Removed:
+    edges = 0
+    while ids := ask(lambda g: edges_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
+        ask(partial(dropping_edges, ids=ids))
+        edges += len(ids)
+    dropped = untagged = 0
+    while ids := ask(lambda g: vertices_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
+        gone, bare = _untag(ask, ids, pipeline.dag_name)
+        dropped, untagged = dropped + gone, untagged + bare
+        if not gone + bare:
+            break  # another merge of the DAG has begun to write
+    return Removed(edges, dropped, untagged)
+
+
+def _remove_job(ask: Ask, pipeline: Pipeline) -> Removed:
+    edges = 0
+    touched: set[str] = set(ask(lambda g: own_vertices_of(g, pipeline).id_()))
+    while found := ask(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_A_REQUEST))):
+        for each in found:
+            for end in ("from", "to"):
+                touched.add(each[end])
+                if each[f"{end}_label"] == "column":
+                    touched.add(each[end].rpartition("|")[0])  # the dataset's id
+        ids = [each["id"] for each in found]
+        ask(partial(dropping_edges, ids=ids))
+        edges += len(ids)
+    dropped = untagged = 0
+    datasets = set()
+    for batch in _batches(sorted(touched)):
+        datasets.update(ask(partial(needless, ids=batch, dag_name=pipeline.dag_name)))
+    for batch in _batches(sorted(datasets)):
+        hanging = ask(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
+        for some in _batches([each["edge"] for each in hanging]):
+            ask(partial(dropping_edges, ids=some))
+        edges += len(hanging)
+        datasets |= {each["column"] for each in hanging}
+    for batch in _batches(sorted(datasets)):
+        gone, bare = _untag(ask, batch, pipeline.dag_name)
+        dropped, untagged = dropped + gone, untagged + bare
+    return Removed(edges, dropped, untagged)
+
+
+def _untag(ask: Ask, ids: list[str], dag_name: str) -> tuple[int, int]:
+    gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
+    bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
+    return gone, bare
+
+
+def _with_ends(edges: GraphTraversal) -> GraphTraversal:
+    return (
+        edges.project("id", "from", "to", "from_label", "to_label")
+        .by(T.id)
+        .by(__.out_v().id_())
+        .by(__.in_v().id_())
+        .by(__.out_v().label())
+        .by(__.in_v().label())
+    )
+
+
+def _count(ask: Ask, pipeline: Pipeline) -> Removed:
+    """What `remove` would do, to the edge; of a job, without the datasets that nobody else needs."""
+    edges: int = ask(lambda g: edges_of(g, pipeline).count())[0]
+    mine: Callable[[GraphTraversalSource], GraphTraversal] = partial(
+        own_vertices_of if pipeline.job else vertices_of, pipeline=pipeline
+    )
+    others = __.values("dag_name").is_(P.neq(pipeline.dag_name))
+    shared: int = ask(lambda g: mine(g).where(others).count())[0]
+    all_of_them: int = ask(lambda g: mine(g).count())[0]
+    return Removed(edges, all_of_them - shared, shared)
+
+
+def _batches(ids: list[str]) -> Iterator[list[str]]:
+    return (ids[start : start + IDS_A_REQUEST] for start in range(0, len(ids), IDS_A_REQUEST))

@@ -1,0 +1,81 @@
+"""A vertex with everything that hangs on it, as the graph holds it: what is needed to make it anew."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+
+from lineage_merge.load import requests
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.existing import INTERIM, project_edges, vertices_by_id
+from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
+from lineage_merge.load.sending import answer
+
+Ask = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge of whichever DAG."""
+
+    id: str
+    label: str
+    from_id: str
+    to_id: str
+    properties: Mapping[str, Any]
+
+    def upsert(self) -> EdgeUpsert:
+        """The edge as it is, for where it is missing."""
+        values = tuple(requests.typed(self.properties).items())
+        return EdgeUpsert(self.id, self.label, self.from_id, self.to_id, values, only_if_missing=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A vertex, its values (each a list, whatever its cardinality) and its edges, in and out.
+
+    `edge_count` is how many ends of edges lie at it: an edge from it to itself counts twice.
+    """
+
+    id: str
+    label: str
+    values: Mapping[str, list[Any]]
+    edges: tuple[Edge, ...]
+    edge_count: int
+
+    def upsert(self, identifier: str, label: str, leave: frozenset[str] = frozenset()) -> VertexUpsert:
+        """A vertex of that id and label with these values, but for those to `leave` out."""
+        singles: dict[str, Any] = {}
+        members: list[tuple[str, Any]] = []
+        for key, values in self.values.items():
+            if key in requests.SETS:
+                members += [(key, value) for value in values]
+            elif key not in leave:
+                singles[key] = values[0]
+        return VertexUpsert(identifier, label, tuple(requests.typed(singles).items()), tuple(members))
+
+
+def asker(endpoint: Endpoint, g: GraphTraversalSource) -> Ask:
+    """`sending.answer` over one connection."""
+    return lambda ask: answer(endpoint, g, ask)
+
+
+def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
+    """The edges of a vertex, in and out."""
+    return project_edges(g.V(vertex).both_e())
+
+
+def take(ask: Ask, vertex: str) -> Snapshot | None:
+    """The vertex as it is now; None where it is not there."""
+    found = ask(lambda g: vertices_by_id(g, [vertex]))
+    if not found:
+        return None
+    ends = ask(lambda g: edges_at(g, vertex))
+    edges = {
+        each["id"]: Edge(
+            each["id"].removesuffix(INTERIM), each["label"], each["from"], each["to"], each["properties"]
+        )
+        for each in ends
+    }
+    return Snapshot(vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(ends))

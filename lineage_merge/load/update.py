@@ -1,0 +1,350 @@
+"""A merge into the graph: compared, written where it differs, and what is gone taken out.
+
+Everything is read and decided before anything is written. What is written stands in an order in
+which a load may be killed anywhere and run again: vertices before edges, everything new before
+anything old goes.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+
+from lineage_merge.errors import GraphRejected, RetireRefused
+from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.load import difference, moves, retire, summary
+from lineage_merge.load.connection import Endpoint, check, connect
+from lineage_merge.load.existing import IDS_A_REQUEST, Existing, dataset_part, other_names, read
+from lineage_merge.load.loader import Loaded, Progress, write
+from lineage_merge.load.replace import replace_labels, settle_interim
+from lineage_merge.load.retire import Coverage, Gone
+from lineage_merge.load.snapshot import Edge, asker
+from lineage_merge.load.tally import Tally, tally
+from lineage_merge.merge.report import Report
+from lineage_merge.spark import own_errors
+
+TARGET_DDL = "job_type string, job_name string, target string, later_runs bigint"
+ALIAS_DDL = "source string, candidates array<string>"
+
+# Another merge of the DAG may take out what this one found in the graph: then all is compared again.
+_ATTEMPTS = 3
+_SHOWN = 20
+_KEPT = StorageLevel.MEMORY_AND_DISK
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What a merge knows, of one environment and DAG.
+
+    `aliases`: `source` (an id) and `candidates` (ids it could mean). `targets`: see
+    `load.retire.find`. Without either, nothing of that kind is known. `coverage` says what may
+    be retired, `report` goes to the `merge_run` vertex.
+    """
+
+    nodes: DataFrame
+    edges: DataFrame
+    aliases: DataFrame | None = None
+    targets: DataFrame | None = None
+    coverage: Coverage = retire.NOTHING
+    report: Report | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be done."""
+
+    existing: Existing
+    nodes: DataFrame
+    edges: DataFrame
+    moves: DataFrame
+    move_count: int
+    gone: Gone
+    tally: Tally
+    counts: Loaded
+    kept: tuple[DataFrame, ...]
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for frame in self.kept:
+            frame.unpersist()
+
+
+def update(
+    merge: Merge,
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+    *,
+    allow_retire: bool = False,
+    dry_run: bool = False,
+    on_progress: Progress | None = None,
+) -> Loaded:
+    """Make the graph what the merge says; with `dry_run` only say what would be done.
+
+    Raises GraphUnreachable, GraphRejected, IntermediateError (a row without a key), and
+    RetireRefused before anything is written.
+    """
+    check(endpoint)
+    started = time.monotonic()
+    for attempt in range(1, _ATTEMPTS + 1):
+        token = "" if dry_run else summary.begin(endpoint, environment, dag_name)
+        with own_errors():
+            plan = _plan(merge, endpoint, environment, dag_name)
+        try:
+            with own_errors():
+                refusal = "" if allow_retire else plan.gone.refusal
+                if dry_run:
+                    seconds = time.monotonic() - started
+                    changes = _shown(plan)
+                    return replace(
+                        plan.counts, seconds=seconds, dry_run=True, refusal=refusal, changes=changes
+                    )
+                if refusal:
+                    summary.give_up(endpoint, environment, dag_name, token)
+                    raise RetireRefused(refusal)
+                requests = _carry_out(plan, endpoint, environment, dag_name, token, on_progress)
+        except GraphRejected:
+            if attempt == _ATTEMPTS:
+                raise
+            continue
+        finally:
+            plan.release()
+        done = replace(plan.counts, requests=requests, seconds=time.monotonic() - started)
+        retired = done.retired_nodes + done.retired_edges
+        facts = summary.Facts(done.nodes + done.edges, retired, merge.report)
+        summary.end(endpoint, environment, dag_name, token, facts)
+        return done
+    raise AssertionError("unreachable")
+
+
+def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> _Plan:
+    spark = merge.nodes.sparkSession
+    nodes, edges = merge.nodes, merge.edges
+    targets = merge.targets if merge.targets is not None else spark.createDataFrame([], TARGET_DDL)
+    pairs = _pairs(spark, merge)
+    ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
+    existing = read(ids, endpoint, environment, dag_name)
+    missing, move_count = _missing_and_losers(nodes, pairs, existing)
+    # A name that the graph knows to be another dataset's.
+    names = _named_by_the_graph(nodes, existing, pairs, endpoint, environment) if missing else None
+    if names is not None:
+        nodes, edges = moves.renamed_nodes(nodes, names), moves.renamed_edges(edges, names)
+        new_target = names.select(F.col("other").alias("target"), "means")
+        targets = targets.join(new_target, "target", "left").withColumn(
+            "target", F.coalesce("means", "target")
+        )
+        existing.release()
+        ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
+        existing = read(ids, endpoint, environment, dag_name)
+        _, move_count = _missing_and_losers(nodes, pairs, existing)
+    losers = _losers(pairs, existing).persist(_KEPT)
+    if move_count:
+        existing = Existing(
+            moves.moved_vertices(existing.vertices, losers),
+            moves.moved_edges(existing.edges, losers, environment, dag_name),
+            existing.rows,
+        )
+    compared_nodes = difference.compared_nodes(nodes, edges, existing, dag_name).persist(_KEPT)
+    compared_edges = difference.compared_edges(edges, existing).persist(_KEPT)
+    new_nodes, new_edges = compared_nodes, compared_edges
+    stray = retire.stray(new_nodes, existing, dag_name).persist(_KEPT)
+    found = tally(new_nodes, new_edges, stray, existing)
+    if "newer" in found.nodes:
+        new_nodes, new_edges = _without_newer(new_nodes, new_edges)
+        stray.unpersist()
+        stray = retire.stray(new_nodes, existing, dag_name).persist(_KEPT)
+        found = tally(new_nodes, new_edges, stray, existing)
+    gone = retire.find(new_nodes, new_edges, targets, stray, found, existing, merge.coverage)
+    counts = Loaded(
+        nodes=found.nodes_to_write,
+        edges=found.edges_to_write,
+        requests=0,
+        seconds=0.0,
+        unchanged=found.unchanged,
+        retired_nodes=gone.vertex_count,
+        retired_edges=gone.edge_count,
+        relabelled=found.nodes.get("label", 0),
+        moved=move_count,
+        retirements=gone.examples,
+    )
+    kept = (existing.rows, compared_nodes, compared_edges, losers, stray, *gone.kept)
+    return _Plan(existing, new_nodes, new_edges, losers, move_count, gone, found, counts, kept)
+
+
+def _pairs(spark: SparkSession, merge: Merge) -> DataFrame:
+    """`other` and `means`: the ids that this merge knows to be one."""
+    aliases = merge.aliases if merge.aliases is not None else spark.createDataFrame([], ALIAS_DDL)
+    known = aliases.where("size(candidates) = 1 and source <> candidates[0]")
+    return known.select(F.col("source").alias("other"), F.col("candidates")[0].alias("means"))
+
+
+def _losers(pairs: DataFrame, existing: Existing) -> DataFrame:
+    there = existing.vertices.where(F.col("label").isin(*DATASET_LABELS)).select(F.col("id").alias("other"))
+    return pairs.join(there, "other", "leftsemi")
+
+
+def _missing(nodes: DataFrame, existing: Existing) -> DataFrame:
+    datasets = nodes.where(F.col("label").isin(*DATASET_LABELS)).select("id")
+    return datasets.join(existing.vertices.select("id"), "id", "leftanti")
+
+
+def _missing_and_losers(nodes: DataFrame, pairs: DataFrame, existing: Existing) -> tuple[int, int]:
+    """How many datasets the graph lacks, and how many it has under an id that is another's."""
+    missing = _missing(nodes, existing).select(F.lit("missing").alias("kind"))
+    losers = _losers(pairs, existing).select(F.lit("loser").alias("kind"))
+    rows = missing.union(losers).groupBy("kind").count().collect()
+    counts = {row.kind: row["count"] for row in rows}
+    return counts.get("missing", 0), counts.get("loser", 0)
+
+
+def _named_by_the_graph(
+    nodes: DataFrame, existing: Existing, pairs: DataFrame, endpoint: Endpoint, environment: str
+) -> DataFrame | None:
+    """`other`, `means` and `label`; None where there is none, which is usual."""
+    aliases = other_names(nodes.sparkSession, endpoint, environment)
+    names = moves.named_by_the_graph(nodes, existing, aliases)
+    # What this merge itself puts together, it has put together already.
+    names = names.join(pairs.select("other"), "other", "leftanti").cache()
+    if names.take(1):
+        return names
+    names.unpersist()
+    return None
+
+
+def _without_newer(nodes: DataFrame, edges: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """What was compared, without jobs that the graph knows from a later run, and what only they touch.
+
+    Of their edges those that are in the graph stay as they are.
+    """
+    newer = nodes.where("change = 'newer'").select("id", "job_type", F.col("name").alias("job_name"))
+    job = newer.select("job_type", "job_name", F.lit(True).alias("_newer"))
+    marked = edges.join(job, ["job_type", "job_name"], "left").withColumn(
+        "_newer", F.coalesce("_newer", F.lit(False)) & (F.col("change") != "absent")
+    )
+    ends = []
+    for end in ("from", "to"):
+        is_column = F.col("label") == "has_column"
+        ends.append(
+            marked.where(~is_column & (F.col("change") != "absent")).select(F.col(end).alias("id"), "_newer")
+        )
+    alone = ends[0].unionByName(ends[1]).groupBy("id").agg(F.min("_newer").alias("_newer")).where("_newer")
+    operations = nodes.where("label = 'operation'").join(job, ["job_type", "job_name"], "leftsemi")
+    alone = alone.select("id").unionByName(newer.select("id")).unionByName(operations.select("id")).distinct()
+    of = F.when(F.col("label") == "column", dataset_part("id")).otherwise(F.col("id"))
+    kept = nodes.withColumn("_of", of).join(alone.select(F.col("id").alias("_of")), "_of", "leftanti")
+    kept = kept.drop("_of").join(alone, "id", "leftanti").select(nodes.columns)
+    there = marked.where(~(F.col("_newer") & (F.col("change") == "new")))
+    there = there.withColumn("change", F.when(F.col("_newer"), "same").otherwise(F.col("change")))
+    for end in ("from", "to"):
+        lost = alone.select(F.col("id").alias(end), F.lit(True).alias("_lost"))
+        there = there.join(lost, end, "left").where("_lost is null or change <> 'new'").drop("_lost")
+    return kept, there.select(edges.columns)
+
+
+def _shown(plan: _Plan) -> tuple[str, ...]:
+    """The first changes, in words."""
+    nodes = _changed(plan.nodes).orderBy("id").limit(_SHOWN).collect()
+    edges = _changed(plan.edges).orderBy("from", "label", "to").limit(_SHOWN).collect()
+    return (
+        *(f"{row.change} {row.label} {row.id}" for row in nodes),
+        *(f"{row.change} {row['from']} -{row.label}-> {row.to}" for row in edges),
+    )
+
+
+def _changed(elements: DataFrame) -> DataFrame:
+    return elements.where(~F.col("change").isin(*difference.UNWRITTEN))
+
+
+def _carry_out(
+    plan: _Plan,
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+    token: str,
+    on_progress: Progress | None,
+) -> int:
+    if plan.counts.relabelled:
+        changes = plan.nodes.where("change = 'label'").select("id", "old_label", "label")
+
+        def relabel(rows: Iterable[Any]) -> Iterator[int]:
+            yield replace_labels(endpoint, ((row.id, row.old_label, row.label) for row in rows))
+
+        # One after the other: neighbours would be in each other's way.
+        changes.coalesce(1).rdd.mapPartitions(relabel).collect()
+    requests = 0
+    if plan.counts.nodes:
+        changed = _changed(plan.nodes).rdd.map(difference.told_only)
+        requests += write("nodes", changed, endpoint, None, on_progress)[1]
+    if plan.move_count:
+
+        def move(rows: Iterable[Any]) -> Iterator[int]:
+            yield moves.move(endpoint, ((row.other, row.means) for row in rows))
+
+        plan.moves.coalesce(1).rdd.mapPartitions(move).collect()
+    if plan.counts.edges:
+        changed = _changed(plan.edges).rdd.map(difference.told_only)
+        requests += write("edges", changed, endpoint, None, on_progress)[1]
+    if plan.tally.cleared:
+        _clear(plan.edges, endpoint)
+    if plan.tally.interim:
+        _settle(plan.existing, endpoint, environment, dag_name)
+    retire.take_out(plan.gone, endpoint, summary.run_id(environment, dag_name), token, dag_name)
+    return requests
+
+
+def _clear(edges: DataFrame, endpoint: Endpoint) -> None:
+    """Take properties away that an edge has no more."""
+
+    def clear(rows: Iterable[Any]) -> Iterator[int]:
+        ids: dict[str, list[str]] = {}
+        for row in rows:
+            for name in row.cleared:
+                ids.setdefault(name, []).append(row.id)
+        if not ids:
+            return
+        with connect(endpoint) as g:
+            ask = asker(endpoint, g)
+            for name, found in ids.items():
+                for start in range(0, len(found), IDS_A_REQUEST):
+                    some = found[start : start + IDS_A_REQUEST]
+                    ask(partial(_removing, ids=some, name=name))
+        yield 1
+
+    edges.where("size(cleared) > 0").select("id", "cleared").coalesce(1).rdd.mapPartitions(clear).collect()
+
+
+def _removing(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraversal:
+    return g.E(*ids).properties(name).drop()
+
+
+def _settle(existing: Existing, endpoint: Endpoint, environment: str, dag_name: str) -> None:
+    """Set the ids right of edges that a replacement left half way when it was killed."""
+    found = existing.edges.where("interim")
+
+    def settle(rows: Iterable[Any]) -> Iterator[int]:
+        own = {"environment": environment, "dag_name": dag_name}
+        edges = [
+            Edge(
+                row.id,
+                row.label,
+                row["from"],
+                row["to"],
+                {key: _value(key, values[0]) for key, values in row.properties.items()} | own,
+            )
+            for row in rows
+        ]
+        with connect(endpoint) as g:
+            settle_interim(endpoint, asker(endpoint, g), edges)
+        yield len(edges)
+
+    found.coalesce(1).rdd.mapPartitions(settle).collect()
+
+
+def _value(key: str, text: str) -> Any:
+    return int(text) if key == "sequence" else text

@@ -1,0 +1,85 @@
+"""Reads the text of a dbt catalog: which columns the relations had when it was made.
+
+`dbt docs generate` writes `catalog.json`; its schema is published at
+https://schemas.getdbt.com/dbt/catalog/v1.json.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from lineage_merge.errors import DocumentError
+from lineage_merge.json_schema import Checker
+from lineage_merge.model import Problem
+
+_VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/catalog/v1\.json")
+
+
+class CatalogColumn(NamedTuple):
+    """A column as the warehouse told it."""
+
+    name: str
+    data_type: str
+    description: str
+
+
+Catalog = Mapping[str, tuple[CatalogColumn, ...]]
+"""The columns of each relation in their order, by unique id."""
+
+
+def read_catalog(location: str, text: str) -> tuple[Catalog, list[Problem]]:
+    """Read and check a catalog; `location` names it in errors.
+
+    Raises `DocumentError` for text that is no JSON, is no catalog or is of an unknown
+    version. A single broken entry is left out and returned as a `Problem` (`rejected`).
+    """
+    try:
+        document = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({place})") from None
+    except RecursionError:
+        raise DocumentError(location, "", "is not a dbt catalog: nested too deeply") from None
+    _check(location, document)
+    catalog: dict[str, tuple[CatalogColumn, ...]] = {}
+    problems: list[Problem] = []
+    for section in ("nodes", "sources"):
+        for unique_id, entry in document[section].items():
+            wrong = _checkers()[1].error(entry)
+            if wrong is None:
+                catalog[unique_id] = _columns(entry)
+            else:
+                path = f"{section}.{unique_id}.{wrong.path}".rstrip(".")
+                problems.append(Problem("rejected", f"{location}: {unique_id}", path, wrong.problem))
+    return catalog, problems
+
+
+def _check(location: str, document: Any) -> None:
+    if not isinstance(document, dict):
+        raise DocumentError(location, "", "is not a dbt catalog: not a JSON object")
+    emptied: dict[str, Any] = {key: {} for key in ("nodes", "sources") if isinstance(document.get(key), dict)}
+    error = _checkers()[0].error(document | emptied)
+    if error is not None:
+        raise DocumentError(location, error.path, error.problem)
+    version = document["metadata"]["dbt_schema_version"]
+    if _VERSION.fullmatch(version) is None:
+        shown = json.dumps(version, ensure_ascii=False)[:120]
+        message = f"{shown} is not a supported catalog: v1 is supported"
+        raise DocumentError(location, "metadata.dbt_schema_version", message)
+
+
+def _columns(entry: Mapping[str, Any]) -> tuple[CatalogColumn, ...]:
+    columns = sorted(entry["columns"].values(), key=lambda column: (column["index"], column["name"]))
+    return tuple(
+        CatalogColumn(column["name"], column["type"] or "", column.get("comment") or "") for column in columns
+    )
+
+
+@cache
+def _checkers() -> tuple[Checker, Checker]:
+    """For the document without its entries, and for one entry."""
+    schema = json.loads(files(__package__).joinpath("catalog.schema.json").read_text(encoding="utf-8"))
+    return Checker(schema), Checker({"$defs": schema["$defs"], **schema["$defs"]["table"]})

@@ -1,0 +1,378 @@
+"""Which columns the datasets of a dbt project have, and which columns they are made of.
+
+From compiled SQL, in the order in which dbt builds. What the SQL does not tell for certain
+is left out and said in `problems`. Needs sqlglot (the extra `columns`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from lineage_merge.column_lineage import InfluenceKind, Transformation, listed
+from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
+from lineage_merge.sources.dbt.manifest import Manifest, Node
+from lineage_merge.sources.dbt.sql.depth import deep
+from lineage_merge.sources.dbt.sql.names import TableNames
+from lineage_merge.sources.dbt.sql.query import Queries
+from lineage_merge.sources.dbt.sql.scope import Named, Relation
+from lineage_merge.sources.dbt.sql.tables import Everything, Table, fold
+from lineage_merge.sources.dbt.sql.text import cut
+
+__all__ = ["Column", "ColumnFlow", "ColumnLineage", "Influence", "column_lineage"]
+
+_TABLES = frozenset({"source", "model", "seed", "snapshot"})
+# dbt's name of a platform where it is not sqlglot's.
+_DIALECTS = {
+    "alloydb": "postgres",
+    "cratedb": "postgres",
+    "fabricspark": "spark",
+    "glue": "spark",
+    "greenplum": "postgres",
+    "impala": "hive",
+    "mariadb": "mysql",
+    "mysql5": "mysql",
+    "sqlserver": "tsql",
+    "synapse": "tsql",
+    "timescaledb": "postgres",
+    "vertica": "postgres",
+}
+_EPHEMERAL = "__dbt__cte__"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a dataset. `position` counts from 0, None where the order is not known.
+
+    `data_type` is the warehouse's (from the catalog), else the project's, "" where neither
+    tells it. `description` is the project's, else the warehouse's comment.
+    """
+
+    name: str
+    data_type: str = ""
+    description: str = ""
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFlow:
+    """A column's value comes from another's, or is steered by it.
+
+    `source` is the other dataset's unique id. `transformations` are those of all chains,
+    direct ones first; `expression` is readable text, at most 1,000 characters, "" where the
+    column is only renamed. Distinct expressions of several branches are sorted and joined
+    with `` | ``.
+    """
+
+    source: str
+    column: str
+    target_column: str
+    transformations: tuple[Transformation, ...]
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """A column of the dataset `source` (a unique id) decides which rows the target has."""
+
+    source: str
+    column: str
+    kinds: tuple[InfluenceKind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """What is known of the columns of one dataset.
+
+    `problems` says what could not be told, as words that follow its unique id.
+    """
+
+    columns: tuple[Column, ...] = ()
+    flows: tuple[ColumnFlow, ...] = ()
+    influences: tuple[Influence, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[str, ColumnLineage]:
+    """The column lineage of a manifest that was read `with_columns`, by unique id, sorted.
+
+    For every dataset of which anything is known, and every ephemeral model with a problem.
+    Standard SQL is assumed where the manifest's adapter is none that sqlglot knows. Raises
+    nothing: a model that cannot be read costs that model its columns.
+    """
+    project = _Project(manifest, catalog or {})
+    for unique_id in _in_order(manifest.nodes):
+        project.build(unique_id)
+    found = {unique_id: project.lineage(unique_id) for unique_id in sorted(manifest.nodes)}
+    return {unique_id: lineage for unique_id, lineage in found.items() if lineage != ColumnLineage()}
+
+
+class _Unreadable(Exception):
+    """Why SQL that was parsed says nothing of columns."""
+
+
+class _Project:
+    """The datasets of a manifest, growing while their SQL is read."""
+
+    def __init__(self, manifest: Manifest, catalog: Catalog) -> None:
+        self._nodes = manifest.nodes
+        self._catalog = catalog
+        self._notes: dict[str, dict[str, dict[str, None]]] = {}
+        self._dialect = self._dialect_of(manifest)
+        self.tables = {
+            unique_id: self._table(node)
+            for unique_id, node in manifest.nodes.items()
+            if node.kind in _TABLES and not node.folded
+        }
+        relations = {unique_id: _relation_name(self._nodes[unique_id]) for unique_id in self.tables}
+        self._names = TableNames(self._dialect, relations)
+        self._ephemeral = {
+            fold(_EPHEMERAL + node.name): unique_id
+            for unique_id, node in manifest.nodes.items()
+            if node.kind == "model" and node.folded
+        }
+        self._inlined: dict[str, Relation] = {}
+        self._closed: set[str] = set()  # every column is in its own SQL's order
+        self._started: set[str] = set()
+
+    def _dialect_of(self, manifest: Manifest) -> Dialect:
+        adapter = manifest.adapter.lower()
+        name = _DIALECTS.get(adapter, adapter)
+        if name and Dialect.get(name) is None:
+            for unique_id in sorted(manifest.nodes)[:1]:
+                self._note(unique_id, f"is read as standard SQL: the platform {adapter} is not known", "")
+            name = ""
+        return Dialect.get_or_raise(name or None)
+
+    def _note(self, unique_id: str, what: str, name: str) -> None:
+        self._notes.setdefault(unique_id, {}).setdefault(what, {})[name] = None
+
+    # ---- what is known before SQL is read
+
+    def _table(self, node: Node) -> Table:
+        table = Table(node.unique_id)
+        known = self._catalog.get(node.unique_id, ())
+        for column in known:
+            table.columns.setdefault(fold(column.name), column.name)
+        # Of what dbt builds from SQL, the SQL knows better than what somebody wrote of it.
+        if not known and not self._has_sql(node):
+            self._declare(table, node)
+        table.complete = bool(known) or table.complete
+        return table
+
+    def _declare(self, table: Table, node: Node) -> None:
+        for column in node.code.columns:
+            table.add(column.name)
+        table.complete = node.code.contract and bool(node.code.columns)
+
+    def _has_sql(self, node: Node) -> bool:
+        readable = node.kind in ("model", "snapshot") and not node.built_elsewhere
+        return readable and bool(node.code.sql.strip()) and node.code.language == "sql"
+
+    # ---- SQL
+
+    def build(self, unique_id: str) -> None:
+        """Read the SQL of a model, once."""
+        table = self.tables.get(unique_id)
+        if table is None or unique_id in self._started:
+            return
+        self._started.add(unique_id)
+        node = self._nodes[unique_id]
+        if node.kind not in ("model", "snapshot") or node.built_elsewhere:
+            return
+        relation = self._read(node)
+        if relation is None:
+            if not table.complete:
+                self._declare(table, node)
+        else:
+            self._fill(table, node, relation)
+
+    def _read(self, node: Node) -> Relation | None:
+        """The columns of the node's SQL, None (and a problem) where it cannot be read."""
+        code = node.code
+        if code.language != "sql":
+            self._note(
+                node.unique_id, f"is a {code.language.capitalize()} model: its columns have no lineage", ""
+            )
+            return None
+        if not code.sql.strip():
+            self._note(node.unique_id, "has no compiled SQL: its columns have no lineage", "")
+            return None
+        try:
+            return deep(lambda: self._relation(node))
+        except _Unreadable as error:
+            reason = str(error)
+        except ParseError as error:
+            first = error.errors[0] if error.errors else {}
+            place = f" (line {first.get('line')}, column {first.get('col')})" if first.get("line") else ""
+            reason = str(first.get("description") or "").rstrip(".") + place
+        except TokenError:
+            reason = "a text or a name in quotes does not end"
+        except SqlglotError as error:
+            reason = next(iter(str(error).splitlines()), "")
+        except RecursionError:
+            reason = "it is nested too deeply"
+        except Exception as error:  # noqa: BLE001 - a parser's own bug costs one model, not the project
+            reason = type(error).__name__
+        self._note(node.unique_id, "has SQL that cannot be read, its columns have no lineage", cut(reason))
+        return None
+
+    def _relation(self, node: Node) -> Relation:
+        statements = [part for part in self._dialect.parse(node.code.sql) if part is not None]
+        queries = [part for part in statements if isinstance(part, exp.Query | exp.Pivot | exp.Values)]
+        if len(queries) != 1:
+            raise _Unreadable("several queries" if queries else "no SELECT")
+        reader = Queries(
+            self._dialect,
+            lambda table: self._meaning(table, node),
+            lambda what, name: self._note(node.unique_id, what, name),
+        )
+        return reader.read(queries[0])
+
+    def _meaning(self, table: exp.Table, node: Node) -> Table | Relation | None:
+        ephemeral = self._ephemeral.get(fold(table.name))
+        if ephemeral is not None and not table.args.get("db"):
+            return self._inline(ephemeral)
+        found = self._names.find(table, node.parents)
+        if found == node.unique_id:
+            return self._itself(found)
+        if found is None:
+            return None
+        self.build(found)
+        return self.tables[found]
+
+    def _itself(self, unique_id: str) -> Relation:
+        # What a model reads of itself (an incremental one) does not say where it came from: the
+        # other branches of its SQL do.
+        known = self._catalog.get(unique_id, ())
+        items = [Named(column.name, {}) for column in known]
+        return Relation([*items], rest={}) if known else Relation([Everything(None, own=True)])
+
+    def _inline(self, unique_id: str) -> Relation:
+        if unique_id not in self._inlined:
+            self._inlined[unique_id] = Relation([Everything(None)])
+            relation = self._read(self._nodes[unique_id])
+            if relation is not None:
+                self._inlined[unique_id] = relation
+        return self._inlined[unique_id]
+
+    def _fill(self, table: Table, node: Node, relation: Relation) -> None:
+        known = self._catalog.get(node.unique_id, ())
+        named = [item for item in relation.items if isinstance(item, Named)]
+        names = [item.name for item in named]
+        if relation.closed and len(known) == len(names) + len(node.code.snapshot_columns):
+            # Only the platform knows how it calls `count(*)`.
+            names = [name or column.name for name, column in zip(names, known, strict=False)]
+        table.built = True
+        table.influences = {
+            origin: kinds for origin, kinds in relation.influences.items() if origin.dataset != node.unique_id
+        }
+        for name, item in zip(names, named, strict=True):
+            key = fold(name)
+            if not name and item.derivation:
+                self._note(
+                    node.unique_id, "has columns without a name in its SQL, and no catalog tells it", ""
+                )
+            if name and key not in table.derivations:
+                table.columns.setdefault(key, name)
+                table.derivations[key] = item.derivation
+        for name in node.code.snapshot_columns:
+            table.add(name)
+            table.derivations.setdefault(fold(name), {})
+        hidden = frozenset(table.derivations)
+        stars = [Everything(star.table, star.hidden | hidden) for star in relation.stars]
+        if relation.rest is not None:
+            stars.append(Everything(None, hidden))
+        if known:
+            _close(table, stars)
+        else:
+            for star in stars:
+                table.select_all_of(star)
+            table.complete = not stars
+            if not stars:
+                if all(names) and len({fold(name) for name in names}) == len(names):
+                    self._closed.add(node.unique_id)
+            elif not any(star.table for star in stars):
+                self._declare(table, node)
+
+    # ---- what comes out
+
+    def lineage(self, unique_id: str) -> ColumnLineage:
+        """All that is known of a dataset by now."""
+        table = self.tables.get(unique_id)
+        problems = tuple(self._problems(unique_id))
+        if table is None:
+            return ColumnLineage(problems=problems)
+        return ColumnLineage(
+            tuple(self._columns(table)), tuple(_flows(table)), tuple(_influences(table)), problems
+        )
+
+    def _problems(self, unique_id: str) -> Iterator[str]:
+        for what, names in self._notes.get(unique_id, {}).items():
+            shown = ", ".join(sorted(name for name in names if name))
+            yield cut(f"{what}: {shown}" if shown else what)
+
+    def _columns(self, table: Table) -> Iterator[Column]:
+        """The columns in the order of the catalog, or of the model's own SQL."""
+        catalog = {
+            fold(column.name): (at, column)
+            for at, column in enumerate(self._catalog.get(table.unique_id, ()))
+        }
+        declared = {fold(column.name): column for column in self._nodes[table.unique_id].code.columns}
+        for at, (key, name) in enumerate(table.columns.items()):
+            position, column = catalog.get(key, (None, CatalogColumn(name, "", "")))
+            said = declared.get(key)
+            yield Column(
+                name=name,
+                data_type=column.data_type or (said.data_type if said else ""),
+                description=(said.description if said else "") or column.description,
+                position=at if table.unique_id in self._closed else position,
+            )
+
+
+def _close(table: Table, stars: list[Everything]) -> None:
+    """The catalog says which columns there are: find those that the SQL does not name."""
+    for key, name in table.columns.items():
+        if key not in table.derivations:
+            possible = [star for star in stars if star.may_have(name)]
+            certain = [star for star in possible if star.knows(name)]
+            if len(certain) == 1 or len(possible) == 1:
+                table.derivations[key] = (certain or possible)[0].find(name) or {}
+
+
+def _relation_name(node: Node) -> str:
+    if node.code.relation_name:
+        return node.code.relation_name
+    parts = (node.database, node.schema, node.identifier)
+    return ".".join(exp.to_identifier(part).sql() for part in parts if part)
+
+
+def _flows(table: Table) -> Iterator[ColumnFlow]:
+    for key, name in table.columns.items():
+        for origin, step in sorted(table.derivations.get(key, {}).items(), key=lambda item: item[0]):
+            if origin.dataset != table.unique_id:
+                expression = cut(" | ".join(sorted({text() for text in step.texts} - {""})))
+                yield ColumnFlow(origin.dataset, origin.column, name, listed(step.kinds), expression)
+
+
+def _influences(table: Table) -> Iterator[Influence]:
+    for origin, kinds in sorted(table.influences.items()):
+        yield Influence(origin.dataset, origin.column, tuple(sorted(kinds)))
+
+
+def _in_order(nodes: Mapping[str, Node]) -> list[str]:
+    """Every node after those it depends on (a cycle is cut open), the same way each time."""
+    order: list[str] = []
+    seen: set[str] = set()
+    stack = [(unique_id, False) for unique_id in sorted(nodes, reverse=True)]
+    while stack:
+        unique_id, finished = stack.pop()
+        if finished:
+            order.append(unique_id)
+        elif unique_id not in seen:
+            seen.add(unique_id)
+            stack.append((unique_id, True))
+            parents = sorted(nodes[unique_id].parents, reverse=True)
+            stack.extend((parent, False) for parent in parents if parent in nodes)
+    return order

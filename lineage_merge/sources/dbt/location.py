@@ -1,0 +1,90 @@
+"""Where the files of a dbt dataset lie, as far as the manifest tells it.
+
+Sources say it in `external.location` (dbt-external-tables), models in the setting that their
+adapter has for it. What only the profile knows (a root directory) or only the run (a
+generated directory that stands for the table) is not told.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Settings = Mapping[str, Any]
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*")
+
+
+def source_location(entry: Settings) -> str:
+    """The URI of an external source's files, "" where the manifest has none."""
+    external = entry.get("external")
+    return _uri(external.get("location")) if isinstance(external, Mapping) else ""
+
+
+def built_location(adapter: str, config: Settings, materialized: str, names: tuple[str, str, str]) -> str:
+    """The URI of what dbt builds, "" where the manifest has none.
+
+    `names` are database, schema and identifier.
+    """
+    tell = _ADAPTERS.get(adapter.lower())
+    return "" if tell is None or "view" in materialized else _uri(tell(config, names))
+
+
+def _uri(value: object) -> str:
+    if not isinstance(value, str):
+        return ""
+    text = value.strip().strip("'\"").strip()
+    return text if _URI.fullmatch(text) else ""
+
+
+def _athena(config: Settings, names: tuple[str, str, str]) -> str:
+    # https://docs.getdbt.com/reference/resource-configs/athena-configs
+    external, root = config.get("external_location"), config.get("s3_data_dir")
+    if external:
+        return str(external)
+    _, schema, identifier = names
+    table = config.get("s3_path_table_part") or identifier
+    # A `_unique` name ends with a UUID, which is no part of a dataset's name.
+    below = {
+        "table": f"{table}",
+        "table_unique": f"{table}",
+        "schema_table": f"{schema}/{table}",
+        "schema_table_unique": f"{schema}/{table}",
+    }.get(str(config.get("s3_data_naming")))
+    return f"{_without_slash(root)}/{below}" if root and below else ""
+
+
+def _below_root(config: Settings, names: tuple[str, str, str]) -> str:
+    root = config.get("location_root")
+    parts = names if config.get("include_full_name_in_path") is True else names[-1:]
+    return "/".join([_without_slash(root), *(part for part in parts if part)]) if root else ""
+
+
+def _glue(config: Settings, _: tuple[str, str, str]) -> str:
+    return str(config.get("custom_location") or "")
+
+
+def _trino(config: Settings, _: tuple[str, str, str]) -> str:
+    properties = config.get("properties")
+    if not isinstance(properties, Mapping):
+        return ""
+    return str(properties.get("external_location") or properties.get("location") or "")
+
+
+def _duckdb(config: Settings, _: tuple[str, str, str]) -> str:
+    return str(config.get("location") or "") if config.get("materialized") == "external" else ""
+
+
+def _without_slash(root: object) -> str:
+    return str(root).rstrip("/")
+
+
+_ADAPTERS: Mapping[str, Callable[[Settings, tuple[str, str, str]], str]] = {
+    "athena": _athena,
+    "databricks": _below_root,
+    "duckdb": _duckdb,
+    "fabricspark": _below_root,
+    "glue": _glue,
+    "spark": _below_root,
+    "starburst": _trino,
+    "trino": _trino,
+}

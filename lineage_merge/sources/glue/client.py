@@ -1,0 +1,95 @@
+"""Asks AWS Glue for databases and tables. The AWS chain gives credentials and, in tests, the address."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from typing import Any
+
+from lineage_merge.config import GlueCatalog
+from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+
+_DENIED = frozenset(
+    {
+        "401",
+        "403",
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "OptInRequired",
+        "UnrecognizedClientException",
+    }
+)
+# The driver asks first and alone, so that an address where nobody answers is known soon. Glue
+# allows an account few calls a second: the tasks, which ask all at once, are more patient.
+_DRIVER_ATTEMPTS, _TASK_ATTEMPTS = 3, 8
+
+_BUSY = frozenset({"InternalServiceException", "OperationTimeoutException", "ServiceUnavailable"})
+
+
+def database_names(catalog: GlueCatalog) -> list[str]:
+    """The databases of a catalog that the configuration wants, sorted. Raises `SourceError`."""
+    pages = _pages(catalog, "get_databases", str(catalog), _DRIVER_ATTEMPTS)
+    names = {str(each["Name"]) for page in pages for each in page.get("DatabaseList", ())}
+    globs = [glob.lower() for glob in catalog.databases] or ["*"]
+    return sorted(name for name in names if any(fnmatchcase(name.lower(), glob) for glob in globs))
+
+
+def tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]]:
+    """The tables of a database, as Glue's API describes them. Raises `SourceError`."""
+    place = f"{catalog}, database {database}"
+    for page in _pages(catalog, "get_tables", place, _TASK_ATTEMPTS, DatabaseName=database):
+        yield from page.get("TableList", ())
+
+
+def _pages(
+    catalog: GlueCatalog, call: str, place: str, attempts: int, **arguments: str
+) -> Iterator[dict[str, Any]]:
+    import boto3
+    from botocore.config import Config
+
+    if catalog.account:
+        arguments["CatalogId"] = catalog.account
+    with _reaching(place):
+        retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
+        settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
+        client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
+        try:
+            yield from client.get_paginator(call).paginate(**arguments)
+        finally:
+            client.close()
+
+
+@contextmanager
+def _reaching(place: str) -> Iterator[None]:
+    """Turn what goes wrong on the way to Glue into the project's own errors."""
+    from botocore import exceptions as boto
+
+    try:
+        yield
+    except boto.ClientError as error:
+        raise _answer(place, str(error.response.get("Error", {}).get("Code", ""))) from None
+    except (boto.NoCredentialsError, boto.PartialCredentialsError):
+        raise SourceDenied(f"{place}: no AWS credentials found") from None
+    except (boto.CredentialRetrievalError, boto.SSOError, boto.TokenRetrievalError):
+        raise SourceDenied(f"{place}: no AWS credentials: log in again") from None
+    except boto.ProfileNotFound:
+        raise SourceDenied(f"{place}: the AWS profile that AWS_PROFILE names does not exist") from None
+    except boto.InvalidRegionError:
+        raise SourceMissing(f"{place}: not the name of a region") from None
+    except boto.BotoCoreError as error:
+        raise SourceUnreachable(f"{place}: no connection to Glue ({type(error).__name__})") from None
+    except ValueError:
+        raise SourceUnreachable(f"{place}: AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL is not a URL") from None
+
+
+def _answer(place: str, code: str) -> SourceError:
+    if code == "EntityNotFoundException":
+        return SourceMissing(f"{place}: not there")
+    if code in _DENIED:
+        return SourceDenied(f"{place}: Glue refuses these credentials ({code})")
+    if code in _BUSY or "Throttl" in code:
+        return SourceUnreachable(f"{place}: Glue is too busy to answer ({code})")
+    return SourceError(f"{place}: Glue answers {code or 'with an error'}")

@@ -1,0 +1,108 @@
+"""A table of the Glue catalog into elements: which dataset it is, and what is known of it. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_merge import naming
+from lineage_merge.config import GlueCatalog
+from lineage_merge.errors import NamingError
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Column,
+    Dataset,
+    DatasetLabel,
+    Element,
+    Problem,
+    Reference,
+    Scalar,
+)
+from lineage_merge.naming import redact
+from lineage_merge.sources.glue import table as described
+
+# The rule's name on vertices and in reports: a table of the Glue catalog and its path are one dataset.
+GLUE_RULE = "glue-catalog"
+# What Athena calls the account's own Glue catalog.
+_OF_ATHENA = "awsdatacatalog"
+
+
+def translate(table: Mapping[str, Any], database: str, catalog: GlueCatalog) -> Iterator[Element]:
+    """What Glue says of one table of a database, under the path of its files.
+
+    A view, and a table whose path is unknown, keep their Glue name; why it is unknown is a
+    problem. All other names by which somebody may know the table are aliases.
+    """
+    name = str(table.get("Name") or "")
+    own, *others = references(database, name, catalog, str(table.get("CatalogId") or ""))
+    path, problem = _path(table, name)
+    if problem:
+        yield Problem("not-joined", "|".join(own[:2]), "", problem)
+    dataset = path or own
+    yield _dataset(table, database, name, dataset)
+    for position, column in enumerate(described.columns(table)):
+        told: dict[str, Scalar] = {"position": position}
+        if column.data_type:
+            told["data_type"] = column.data_type
+        if column.description.strip():
+            told["description"] = column.description
+        yield Column(dataset, column.name, Authority.CATALOG, told)
+    for other in (own, *others):
+        if other != dataset:
+            yield Alias(other, dataset, GLUE_RULE)
+
+
+def references(database: str, table: str, catalog: GlueCatalog, owner: str = "") -> list[Reference]:
+    """The names of a table: Glue's own first, then Athena's and those of Spark's catalogs.
+
+    `owner` is the account that Glue itself names, used where the configuration names none.
+    """
+    account = catalog.account or owner
+    partition = _partition(catalog.region)
+    domain = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
+    dotted = f"{database}.{table}"
+    return [
+        Reference(f"arn:{partition}:glue:{catalog.region}:{account}", f"table/{database}/{table}"),
+        Reference(f"awsathena://athena.{catalog.region}.{domain}", f"{_OF_ATHENA}.{dotted}"),
+        *(Reference(spark, dotted) for spark in catalog.spark_catalogs),
+    ]
+
+
+def _partition(region: str) -> str:
+    if region.startswith("cn-"):
+        return "aws-cn"
+    return "aws-us-gov" if region.startswith("us-gov-") else "aws"
+
+
+def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
+    """The path of a table's files, or why there is none that names the table alone."""
+    if described.is_view(table):
+        return None, ""
+    if described.is_link(table):
+        return None, "the table is a link to another catalog's, and so is its path"
+    location = described.location(table)
+    if not location:
+        return None, "the table has no location, so it has no path to be joined by"
+    shown = redact(location)
+    try:
+        found = naming.name_uri(location)
+    except NamingError:
+        return None, f"the table's location {shown} is no path, so it cannot be joined by it"
+    if found.label != "file":
+        return None, f"the table's location {shown} is no path, so it cannot be joined by it"
+    # Without its generated part a path may be that of many tables: s3://results/tables/{uuid}.
+    if found.generated and found.short_name.lower() != name.lower():
+        return None, f"the table's location is a generated folder of {'|'.join(found.name)}"
+    return Reference("", location), ""
+
+
+def _dataset(table: Mapping[str, Any], database: str, name: str, ref: Reference) -> Dataset:
+    label: DatasetLabel = "view" if described.is_view(table) else "table"
+    properties: dict[str, Scalar] = {"name": name, "qualified_name": f"{database}.{name}"}
+    comment = str((table.get("Parameters") or {}).get("comment") or "")
+    description = str(table.get("Description") or "").strip() or comment.strip()
+    if description:
+        properties["description"] = description
+    data_format = described.data_format(table)
+    if data_format and label == "table":
+        properties["format"] = data_format
+    return Dataset(ref, Authority.CATALOG, label, properties)

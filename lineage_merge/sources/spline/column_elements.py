@@ -1,0 +1,55 @@
+"""What a plan tells of columns, as elements of `lineage_merge.model`."""
+
+from collections.abc import Iterator
+
+from lineage_merge.model import (
+    Authority,
+    Column,
+    Element,
+    FeedsColumn,
+    Influences,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+)
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.lineage import Column as PlanColumn
+from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
+from lineage_merge.sources.spline.documents import Plan
+
+
+def read_columns(plan: Plan, application: str, document: str) -> ColumnLineage | Problem:
+    """The plan's column lineage; `document` names the plan in the problem.
+
+    The schema checks what is common to all documents. What agents put into the parameters of
+    operations and expressions is as free as Spark's own classes: one that nobody foresaw costs
+    the plan its columns, and nothing else.
+    """
+    try:
+        return column_lineage(PlanColumns(plan.header, plan.parts), application)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        what = f"its columns could not be read ({type(error).__name__}): please report the document"
+        return Problem("no-columns", document, "", what)
+
+
+def column_elements(lineage: ColumnLineage, job: JobKey, output: Reference) -> Iterator[Element]:
+    """The columns of the target and of what was read, and what leads from these to that."""
+    for column in lineage.columns:
+        yield Column(output, column.name, Authority.BUILDER, _properties(column))
+    for read in lineage.sources:
+        for column in read.columns:
+            # What only a subquery's text tells has no types there, and not always all columns.
+            known = {} if read.source.namespace else _properties(column)
+            yield Column(read.source, column.name, Authority.READER, known)
+    for flow in lineage.flows:
+        how = tuple(each.name for each in flow.transformations)
+        yield FeedsColumn(job, flow.source, flow.column, output, flow.target_column, how, flow.expression)
+    for influence in lineage.influences:
+        kinds = tuple(each.value for each in influence.kinds)
+        yield Influences(job, influence.source, influence.column, output, kinds)
+
+
+def _properties(column: PlanColumn) -> dict[str, Scalar]:
+    known: dict[str, Scalar] = {"position": column.position}
+    return {**known, "data_type": column.data_type} if column.data_type else known

@@ -1,0 +1,284 @@
+"""A plan's attributes and expressions as a graph of values.
+
+An attribute keeps its id through the operations that it passes. Where an operation gives new
+attributes without saying what they are made of, they stand by position: for a CTE's output
+(`CTERelationRef`), for the rows of an `Expand`, for the columns below an old `View`. Of an
+INTERSECT the left side's attributes go on as if nothing had happened: above it they are made
+of both sides.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from lineage_merge.column_lineage import Transformation
+from lineage_merge.model import Reference
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.roles import SUBQUERIES, UNION, steps
+from lineage_merge.sources.spline.columns.struct_fields import value_of_field
+from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
+
+_GROUPING_ID = "spark_grouping_id"
+_MERGE_CLAUSES = frozenset(
+    {"matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"}
+)
+# One row in, rows of the same columns out, under new attributes in some versions of Spark.
+_BY_POSITION = ("View", "SubqueryAlias")
+
+
+@dataclass(slots=True)
+class Attributes:
+    """What `build` found.
+
+    `graph` holds all values; `renewed` says which node an attribute is when an operation
+    (first key) puts it out, where that is not the attribute's own id; `generated` the generator
+    of an attribute that has only some of its arguments.
+    """
+
+    graph: ValueGraph
+    renewed: dict[str, dict[str, Node]] = field(default_factory=dict)
+    generated: dict[Node, Node] = field(default_factory=dict)
+
+    def output(self, plan: PlanColumns, operation: str) -> tuple[Node, ...]:
+        """The values that an operation puts out, by position."""
+        renewed = self.renewed.get(operation, {})
+        return tuple(renewed.get(each, each) for each in plan.output(operation))
+
+    def is_lost(self, plan: PlanColumns, operation: str) -> bool:
+        """Whether an operation puts out new attributes that nobody knows the origin of."""
+        graph = self.graph
+        new = plan.produced.get(operation, ())
+        return any(each not in graph.columns and each not in graph.inputs for each in new)
+
+
+def cte_column(cte: object, position: int) -> Node:
+    """The node of a CTE's column; a subquery's text refers to it as the plan does."""
+    return f"cte/{cte}/{position}"
+
+
+def build(plan: PlanColumns, application: str = "") -> Attributes:
+    """The graph of values of a plan, without what only the text of subqueries tells."""
+    found = Attributes(ValueGraph())
+    _expressions(plan, found.graph)
+    _attributes(plan, found.graph)
+    for operation in plan.bottom_up:
+        _pass_on_renewed(plan, found, operation)
+        document = plan.operations[operation]
+        if document.get("type") == "Read":
+            _read(plan, found.graph, operation, application)
+            continue
+        special = _OPERATIONS.get(str(document.get("name")))
+        if special:
+            special(plan, found, operation)
+    return found
+
+
+def _expressions(plan: PlanColumns, graph: ValueGraph) -> None:
+    for expression, document in plan.expressions.items():
+        name = plan.class_name(expression)
+        if name in SUBQUERIES:
+            continue
+        if not name and document.get("name") == UNION:
+            name = UNION
+        arguments = plan.arguments.get(expression, ())
+        field = value_of_field(plan, expression)
+        if field:
+            graph.add(expression, field, Transformation.TRANSFORMATION)
+            continue
+        for argument, step in zip(arguments, steps(name, len(arguments)), strict=True):
+            graph.add(expression, argument, step)
+
+
+def _attributes(plan: PlanColumns, graph: ValueGraph) -> None:
+    for attribute, document in plan.attributes.items():
+        computed = plan.computed_by.get(attribute, ())
+        for expression in computed:
+            graph.add(attribute, expression)
+        if computed:
+            continue
+        # The agent leaves out the expressions of some operations (MERGE INTO).
+        for value in plan.derives_from.get(attribute, ()):
+            other = plan.attributes.get(value)
+            if other is None:
+                continue
+            same = (other.get("name"), other.get("dataType")) == (
+                document.get("name"),
+                document.get("dataType"),
+            )
+            graph.add(attribute, value, Transformation.IDENTITY if same else Transformation.TRANSFORMATION)
+
+
+def _read(plan: PlanColumns, graph: ValueGraph, operation: str, application: str) -> None:
+    if plan.is_query(operation):
+        return  # the columns are the query's: by which of the tables' they are made, its text would tell
+    sources = [
+        Reference("", str(uri), application) for uri in plan.operations[operation].get("inputSources") or ()
+    ]
+    for attribute in plan.output(operation):
+        name = str((plan.attributes.get(attribute) or {}).get("name") or "")
+        if name:
+            graph.columns[attribute] = tuple(SourceColumn(source, name) for source in sources)
+
+
+def _new_attributes(plan: PlanColumns, operation: str) -> list[tuple[int, str]]:
+    """The attributes that no child puts out and no expression computes, with their positions."""
+    below = {each for child in plan.children.get(operation, ()) for each in plan.output(child)}
+    return [
+        (position, each)
+        for position, each in enumerate(plan.output(operation))
+        if each not in below and not plan.computed_by.get(each)
+    ]
+
+
+def _cte_reference(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    cte = plan.params(operation).get("cteId")
+    for position, attribute in enumerate(plan.output(operation)):
+        found.graph.add(attribute, cte_column(cte, position))
+
+
+def _cte_definition(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    _by_position(plan, found, operation)
+    cte = plan.params(operation).get("id")
+    for position, value in enumerate(found.output(plan, operation)):
+        found.graph.add(cte_column(cte, position), value)
+
+
+def _by_position(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    children = plan.children.get(operation, ())
+    if len(children) != 1:
+        return
+    below = found.output(plan, children[0])
+    if len(below) == len(plan.output(operation)):
+        for position, attribute in _new_attributes(plan, operation):
+            if attribute not in found.graph.inputs:
+                found.graph.add(attribute, below[position])
+
+
+def _expand(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    renewed = _below(found, plan, operation)
+    new = _new_attributes(plan, operation)
+    at_position = dict(new)
+    for use in plan.uses.get(operation, ()):
+        if len(use.path) == 3 and use.path[0] == "projections":
+            attribute = at_position.get(int(use.path[2]))
+            if attribute and use.value != attribute:
+                found.graph.add(attribute, renewed.get(use.value, use.value))
+    names = [(each, str((plan.attributes.get(each) or {}).get("name"))) for _, each in new]
+    for index, (attribute, name) in enumerate(names):
+        if name == _GROUPING_ID:
+            _grouping(plan, found.graph, attribute, [each for each, _ in names[:index]])
+
+
+def _grouping(plan: PlanColumns, graph: ValueGraph, grouping_id: str, grouped: list[str]) -> None:
+    """`grouping(column)` is a bit of the grouping id: it tells of that column, and of no other."""
+    graph.inputs[grouping_id] = []
+    for attribute in grouped:
+        graph.add(grouping_id, attribute, Transformation.CONDITIONAL)
+    for expression in plan.expressions:
+        arguments = plan.arguments.get(expression, ())
+        if (
+            plan.class_name(expression) != "ShiftRight"
+            or arguments[:1] != (grouping_id,)
+            or len(arguments) != 2
+        ):
+            continue
+        bit = (plan.expressions.get(arguments[1]) or {}).get("value")
+        if isinstance(bit, int) and 0 <= bit < len(grouped):
+            graph.inputs[expression] = []
+            graph.add(expression, grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL)
+
+
+def _generate(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    """`stack(n, a, b, c, d)`: each column has its own arguments; other generators have all for each."""
+    generator = next(iter(plan.parameter(operation, "generator")), "")
+    if generator not in plan.expressions or plan.class_name(generator) != "Stack":
+        return
+    arguments = plan.arguments.get(generator, ())
+    rows = (plan.expressions.get(arguments[0]) or {}).get("value") if arguments else None
+    if not isinstance(rows, int) or rows < 1:
+        return
+    columns = -(-(len(arguments) - 1) // rows)
+    below = {each for child in plan.children.get(operation, ()) for each in plan.output(child)}
+    new = [each for each in plan.output(operation) if each not in below]
+    if len(new) != columns:
+        return
+    for position, attribute in enumerate(new):
+        found.graph.inputs[attribute] = []
+        found.generated[attribute] = generator
+        for argument in arguments[1 + position :: columns]:
+            found.graph.add(attribute, argument, Transformation.TRANSFORMATION)
+
+
+def _intersect(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    """Each value stands on both sides. (EXCEPT takes none from its right side: that decides on rows.)"""
+    children = plan.children.get(operation, ())
+    if len(children) != 2:
+        return
+    left, right = (found.output(plan, child) for child in children)
+    renewed = dict(found.renewed.get(operation, {}))
+    for attribute, first, second in zip(plan.output(operation), left, right, strict=False):
+        node = f"{operation}>{attribute}"
+        found.graph.add(node, first)
+        found.graph.add(node, second)
+        renewed[attribute] = node
+    found.renewed[operation] = renewed
+
+
+def _rows(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    """Iceberg's and Delta's MERGE: each `Keep` has a condition and a value for every column."""
+    output = plan.output(operation)
+    for use in plan.uses.get(operation, ()):
+        values = plan.arguments.get(use.value, ())
+        if use.path[:1] and use.path[0] in _MERGE_CLAUSES and len(values) == len(output) + 1:
+            for attribute, value in zip(output, values[1:], strict=True):
+                if attribute != value and not plan.computed_by.get(attribute):
+                    found.graph.add(attribute, value)
+
+
+def _below(found: Attributes, plan: PlanColumns, operation: str) -> dict[str, Node]:
+    """The renewed attributes as an operation sees them."""
+    maps = [found.renewed[each] for each in plan.children.get(operation, ()) if found.renewed.get(each)]
+    if not maps:
+        return {}
+    if all(each is maps[0] for each in maps):
+        return maps[0]
+    merged: dict[str, Node] = {}
+    for each in maps:
+        merged.update(each)
+    return merged
+
+
+def _pass_on_renewed(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    """Above a set operation its attributes are the renewed ones, in every expression too."""
+    renewed = _below(found, plan, operation)
+    if not renewed:
+        return
+    found.renewed[operation] = renewed
+    roots = [use.value for use in plan.uses.get(operation, ())]
+    roots += [
+        each for attribute in plan.produced.get(operation, ()) for each in plan.computed_by.get(attribute, ())
+    ]
+    seen: set[Node] = set()
+    while roots:
+        node = roots.pop()
+        if node in seen or node not in plan.expressions:
+            continue
+        seen.add(node)
+        inputs = found.graph.inputs.get(node)
+        if inputs:
+            found.graph.inputs[node] = [
+                each._replace(node=renewed.get(each.node, each.node)) for each in inputs
+            ]
+        roots.extend(plan.arguments.get(node, ()))
+
+
+_Operation = Callable[[PlanColumns, Attributes, str], None]
+
+_OPERATIONS: Mapping[str, _Operation] = {
+    "CTERelationRef": _cte_reference,
+    "CTERelationDef": _cte_definition,
+    "Expand": _expand,
+    "Generate": _generate,
+    "Intersect": _intersect,
+    "MergeRows": _rows,
+    **dict.fromkeys(_BY_POSITION, _by_position),
+}

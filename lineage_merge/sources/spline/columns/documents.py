@@ -1,0 +1,202 @@
+"""The documents of one plan, indexed for column lineage.
+
+Ids are those of Spline's database with their collection (``attribute/{plan}:attr-1``), as
+edges name them. Edges to documents that are missing are left out: lineage is then incomplete,
+never wrong.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from lineage_merge.sources.spline.columns.roles import class_name
+from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.jdbc_queries import IS_QUERY
+
+# The collections that column lineage needs beside the plan's own document.
+COLLECTIONS = (
+    "operation",
+    "follows",
+    "schema",
+    "consistsOf",
+    "emits",
+    "produces",
+    "attribute",
+    "expression",
+    "computedBy",
+    "takes",
+    "derivesFrom",
+    "uses",
+)
+
+_PATH_STEP = re.compile(r"\['([^']*)'\]|\[(\d+)\]")
+
+
+class Use(NamedTuple):
+    """A parameter of an operation that is an attribute or an expression.
+
+    `path` is its place, such as ``("projections", 0, 2)``; `value` its id.
+    """
+
+    path: tuple[str | int, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class PlanColumns:
+    """All documents of one plan that column lineage looks at; `header` is the plan's own."""
+
+    header: Document | None
+    documents: Mapping[str, Sequence[Document]] = field(default_factory=dict)
+
+    def _of(self, collection: str) -> Sequence[Document]:
+        return self.documents.get(collection, ())
+
+    @cached_property
+    def operations(self) -> dict[str, Document]:
+        """By id."""
+        return {f"operation/{each['_key']}": each for each in self._of("operation")}
+
+    @cached_property
+    def attributes(self) -> dict[str, Document]:
+        """By id."""
+        return {f"attribute/{each['_key']}": each for each in self._of("attribute")}
+
+    @cached_property
+    def expressions(self) -> dict[str, Document]:
+        """By id."""
+        return {f"expression/{each['_key']}": each for each in self._of("expression")}
+
+    @cached_property
+    def write(self) -> str:
+        """The id of the plan's write, "" where it has none."""
+        return next((key for key, each in self.operations.items() if each.get("type") == "Write"), "")
+
+    @cached_property
+    def children(self) -> dict[str, tuple[str, ...]]:
+        """The operations that each one consumes, in their order."""
+        found = _ordered(self._of("follows"))
+        return {key: tuple(each for each in found.get(key, ()) if each in self.operations) for key in found}
+
+    @cached_property
+    def bottom_up(self) -> tuple[str, ...]:
+        """Every operation's id, each after those that it consumes."""
+        waiting = {key: len(set(self.children.get(key, ()))) for key in self.operations}
+        parents: defaultdict[str, list[str]] = defaultdict(list)
+        for key in self.operations:
+            for child in dict.fromkeys(self.children.get(key, ())):
+                parents[child].append(key)
+        ready = [key for key, count in waiting.items() if not count]
+        order: list[str] = []
+        while ready:
+            key = ready.pop()
+            order.append(key)
+            for parent in parents[key]:
+                waiting[parent] -= 1
+                if not waiting[parent]:
+                    ready.append(parent)
+        return tuple(order)
+
+    @cached_property
+    def schemas(self) -> dict[str, tuple[str, ...]]:
+        """The attributes that each operation puts out, by position."""
+        columns = _ordered(self._of("consistsOf"))
+        return {
+            each["_from"]: tuple(columns.get(each["_to"], ()))
+            for each in self._of("emits")
+            if each["_from"] in self.operations
+        }
+
+    def output(self, operation: str) -> tuple[str, ...]:
+        """The attributes that an operation puts out.
+
+        An operation that changes nothing has no schema of its own in some versions: then it is
+        that of the one below. An RDD has none at all.
+        """
+        seen: set[str] = set()
+        while operation not in self.schemas and operation not in seen:
+            seen.add(operation)
+            below = self.children.get(operation, ())
+            name = str((self.operations.get(operation) or {}).get("name") or "")
+            if len(below) != 1 or name.endswith("RDD"):
+                return ()
+            operation = below[0]
+        return self.schemas.get(operation, ())
+
+    @cached_property
+    def produced(self) -> dict[str, frozenset[str]]:
+        """The attributes that are new in each operation."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for edge in self._of("produces"):
+            found[edge["_from"]].add(edge["_to"])
+        return {key: frozenset(values) for key, values in found.items()}
+
+    @cached_property
+    def computed_by(self) -> dict[str, tuple[str, ...]]:
+        """The expressions that each attribute is the result of."""
+        found = _ordered(self._of("computedBy"))
+        return {key: tuple(each for each in found[key] if each in self.expressions) for key in found}
+
+    @cached_property
+    def arguments(self) -> dict[str, tuple[str, ...]]:
+        """The attributes and expressions that each expression takes, in their order."""
+        return {key: tuple(values) for key, values in _ordered(self._of("takes")).items()}
+
+    @cached_property
+    def derives_from(self) -> dict[str, tuple[str, ...]]:
+        """The nearest attributes that an attribute is computed from, as Spline's server says."""
+        return {key: tuple(values) for key, values in _ordered(self._of("derivesFrom")).items()}
+
+    @cached_property
+    def uses(self) -> dict[str, tuple[Use, ...]]:
+        """Each operation's parameters that are attributes or expressions, by place."""
+        found: defaultdict[str, list[Use]] = defaultdict(list)
+        for edge in self._of("uses"):
+            found[edge["_from"]].append(Use(_path(str(edge.get("path") or "")), edge["_to"]))
+        return {key: tuple(sorted(values, key=lambda use: _place(use.path))) for key, values in found.items()}
+
+    def parameter(self, operation: str, name: str) -> tuple[str, ...]:
+        """What an operation's parameter of that name uses, in its order."""
+        return tuple(use.value for use in self.uses.get(operation, ()) if use.path[:1] == (name,))
+
+    def is_query(self, operation: str) -> bool:
+        """Whether a read's columns are those of a query, not of the tables behind it."""
+        return bool(self.operations[operation].get(IS_QUERY))
+
+    def class_name(self, expression: str) -> str:
+        """The Catalyst class of an expression, such as ``aggregate.Sum``; "" where it is unknown."""
+        return class_name(self.expressions.get(expression) or {})
+
+    def params(self, key: str) -> Mapping[str, Any]:
+        """The parameters of an operation or an expression."""
+        found = (self.operations.get(key) or self.expressions.get(key) or {}).get("params")
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def data_types(self) -> dict[str, Document]:
+        """By id."""
+        types = ((self.header or {}).get("extra") or {}).get("dataTypes")
+        if not isinstance(types, list):
+            return {}
+        return {str(each["id"]): each for each in types if isinstance(each, dict) and "id" in each}
+
+
+def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:
+    """The ends of each start's edges, by `index` where they have one."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in sorted(edges, key=lambda each: (each["_from"], each.get("index") or 0)):
+        found[edge["_from"]].append(edge["_to"])
+    return dict(found)
+
+
+def _path(text: str) -> tuple[str | int, ...]:
+    """``$['params']['projections'][0][2]`` is ``("projections", 0, 2)``."""
+    steps = tuple(name if not number else int(number) for name, number in _PATH_STEP.findall(text))
+    return steps[1:] if steps[:1] == ("params",) else steps
+
+
+def _place(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:
+    return tuple((0, each, "") if isinstance(each, int) else (1, 0, each) for each in path)

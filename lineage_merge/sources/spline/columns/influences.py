@@ -1,0 +1,39 @@
+"""Which values decide on rows: the conditions, groupings and orders of a plan's operations."""
+
+from collections import defaultdict
+
+from lineage_merge.column_lineage import InfluenceKind
+from lineage_merge.sources.spline.columns.attributes import Attributes
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.value_graph import Node
+
+# The parameters of an operation that decide, and how.
+_DECIDING = {
+    "Filter": ("condition", InfluenceKind.FILTER),
+    "Join": ("condition", InfluenceKind.JOIN),
+    "LateralJoin": ("condition", InfluenceKind.JOIN),
+    "AsOfJoin": ("asOfCondition", InfluenceKind.JOIN),
+    "Aggregate": ("groupingExpressions", InfluenceKind.GROUP_BY),
+    "Deduplicate": ("keys", InfluenceKind.GROUP_BY),
+    "Sort": ("order", InfluenceKind.SORT),
+}
+
+
+def deciding(plan: PlanColumns, attributes: Attributes) -> dict[InfluenceKind, list[Node]]:
+    """The values that decide on the rows of the target, by how they do; subqueries' text aside.
+
+    DISTINCT groups by every column; INTERSECT and EXCEPT join their sides by every column.
+    """
+    found: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
+    for operation in plan.bottom_up:
+        name = str(plan.operations[operation].get("name"))
+        if name in _DECIDING:
+            parameter, kind = _DECIDING[name]
+            renewed = attributes.renewed.get(operation, {})
+            found[kind].extend(renewed.get(each, each) for each in plan.parameter(operation, parameter))
+        elif name == "Distinct":
+            found[InfluenceKind.GROUP_BY].extend(attributes.output(plan, operation))
+        elif name in ("Intersect", "Except"):
+            for child in plan.children.get(operation, ()):
+                found[InfluenceKind.JOIN].extend(attributes.output(plan, child))
+    return found

@@ -1,0 +1,317 @@
+"""Column lineage of one Spline plan: what it writes, column by column, and out of what."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lineage_merge.column_lineage import InfluenceKind, Transformation, listed
+from lineage_merge.model import Reference
+from lineage_merge.sources.spline.columns.attributes import Attributes, build
+from lineage_merge.sources.spline.columns.data_types import type_texts
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTexts
+from lineage_merge.sources.spline.columns.influences import deciding
+from lineage_merge.sources.spline.columns.table_schema import TableColumn, table_columns
+from lineage_merge.sources.spline.columns.text_columns import TextColumns, read_subquery
+from lineage_merge.sources.spline.columns.value_graph import Node, ValueGraph
+
+_OUTER = re.compile(r"outer\((?:[\w.`]*\.)?`?(?P<name>[^#`()]+)`?#(?P<id>\d+)L?\)")
+_ATTRIBUTE_ID = re.compile(r"#(\d+)L?\)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by position, from 0; `data_type` as Spark writes it in SQL, "" where unknown."""
+
+    position: int
+    name: str
+    data_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumns:
+    """The columns of a dataset that the plan reads.
+
+    `source` is ``("", uri)``, or ``(catalog, database.table)`` where only a subquery's text tells it.
+    """
+
+    source: Reference
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFlow:
+    """A target's column is made of, or steered by, a source's column.
+
+    `transformations` are those of all chains, direct ones first; `expression` is readable text,
+    at most 1,000 characters, "" where the column is only renamed. Distinct expressions of
+    several branches are sorted and joined with `` | ``.
+    """
+
+    source: Reference
+    column: str
+    target_column: str
+    transformations: tuple[Transformation, ...]
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """A source's column decides which rows the target has."""
+
+    source: Reference
+    column: str
+    kinds: tuple[InfluenceKind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """All that a plan tells of columns.
+
+    `untraced` are sources that some or all columns are lost of, on the way through an RDD or a
+    function over whole rows: the target depends on them, by which column nobody knows.
+    """
+
+    columns: tuple[Column, ...]
+    sources: tuple[SourceColumns, ...]
+    flows: tuple[ColumnFlow, ...]
+    influences: tuple[Influence, ...]
+    untraced: tuple[Reference, ...]
+
+
+def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
+    """The column lineage of a plan; `application` stands on the references of what it reads."""
+    attributes = build(plan, application)
+    subqueries = _subqueries(plan, attributes)
+    columns, values = _written(plan, attributes)
+    return ColumnLineage(
+        columns=columns,
+        sources=_sources(plan, application, subqueries),
+        flows=_flows(plan, attributes.graph, columns, values, subqueries, attributes.generated),
+        influences=_influences(plan, attributes, subqueries),
+        untraced=_untraced(plan, attributes, application),
+    )
+
+
+def _subqueries(plan: PlanColumns, attributes: Attributes) -> dict[str, TextColumns]:
+    """What the text of each subquery's plan tells, by expression; the graph gets its columns."""
+    names: dict[str, tuple[str, ...]] = {}
+    for operation, document in plan.operations.items():
+        if document.get("name") == "CTERelationDef":
+            output = plan.output(operation)
+            names[str(plan.params(operation).get("id"))] = tuple(_name(plan, each) for each in output)
+    found: dict[str, TextColumns] = {}
+    for expression in plan.expressions:
+        text = plan.params(expression).get("plan")
+        if not isinstance(text, str):
+            continue
+        outer = _outer_columns(plan, expression)
+        found[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, outer, names)
+        for node in found[expression].output[: _selected(plan, expression)]:
+            if node:
+                attributes.graph.add(expression, node)
+    for operation, document in plan.operations.items():
+        if document.get("name") == "LateralJoin":
+            _lateral(plan, attributes, found, operation)
+    return found
+
+
+def _selected(plan: PlanColumns, expression: str) -> int:
+    """How many of a subquery's columns its value is made of. EXISTS looks at none of them."""
+    class_name = plan.class_name(expression)
+    if class_name == "ListQuery":
+        columns = plan.params(expression).get("numCols")
+        return columns if isinstance(columns, int) and columns > 0 else 1
+    return 1 if class_name == "ScalarSubquery" else 0
+
+
+def _outer_columns(plan: PlanColumns, expression: str) -> dict[int, Node]:
+    """The columns of the query around a subquery by the id that its text has for them."""
+    written = plan.params(expression).get("outerAttrs")
+    if not isinstance(written, list):
+        # Spark 3.1 and older do not tell the ids, only which columns they are.
+        text = str(plan.params(expression).get("plan"))
+        names = {_name(plan, each): each for each in plan.arguments.get(expression, ())}
+        mentioned = ((int(each["id"]), each["name"]) for each in _OUTER.finditer(text))
+        return {each: names[name] for each, name in mentioned if name in names}
+    found: dict[int, Node] = {}
+    for text, argument in zip(written, plan.arguments.get(expression, ()), strict=False):
+        matched = _ATTRIBUTE_ID.search(str(text))
+        if matched:
+            found[int(matched[1])] = argument
+    return found
+
+
+def _lateral(
+    plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns], operation: str
+) -> None:
+    """The right side of a lateral join is text; its columns come after those of the left side."""
+    right = next((each for each in plan.parameter(operation, "right") if each in subqueries), None)
+    children = plan.children.get(operation, ())
+    if right is None or len(children) != 1:
+        return
+    first = len(plan.output(children[0]))
+    new = plan.output(operation)[first:]
+    for attribute, node in zip(new, subqueries[right].output, strict=False):
+        if node:
+            attributes.graph.add(attribute, node)
+
+
+def _name(plan: PlanColumns, attribute: str) -> str:
+    return str((plan.attributes.get(attribute) or {}).get("name") or "")
+
+
+def _written(plan: PlanColumns, attributes: Attributes) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
+    """The target's columns and the value of each: the write's input, by position."""
+    below = plan.children.get(plan.write, ())
+    operation = below[0] if below else plan.write
+    types = type_texts(plan.data_types)
+    output = plan.output(operation)
+    columns = [
+        Column(
+            position, _name(plan, each), types.get(str((plan.attributes.get(each) or {}).get("dataType")), "")
+        )
+        for position, each in enumerate(output)
+    ]
+    table = _table(plan, below)
+    if not output:
+        declared = tuple(Column(position, each.name, each.data_type) for position, each in enumerate(table))
+        return declared, ()
+    names = _table_names(table, len(columns))
+    if names:
+        columns = [
+            Column(each.position, name, each.data_type) for each, name in zip(columns, names, strict=True)
+        ]
+    return tuple(columns), attributes.output(plan, operation)
+
+
+def _table(plan: PlanColumns, below: tuple[str, ...]) -> tuple[TableColumn, ...]:
+    """The columns of the written table where the write or the command below it shows them."""
+    commands = [
+        each for each in below if plan.operations[each].get("name") == plan.operations[plan.write].get("name")
+    ]
+    for operation in filter(None, (plan.write, *commands)):
+        columns = _shown_columns(plan.params(operation).get("table"))
+        if columns:
+            return columns
+    return ()
+
+
+def _shown_columns(table: Any) -> tuple[TableColumn, ...]:
+    if isinstance(table, str):
+        return table_columns(table)
+    output = table.get("output") if isinstance(table, dict) else None
+    if not isinstance(output, list):
+        return ()
+    # A DataSource V2 write lists the table's columns as Spark prints them: `id#12L`.
+    names = [each.rpartition("#")[0] if isinstance(each, str) else "" for each in output]
+    return tuple(TableColumn(each, "") for each in names) if all(names) else ()
+
+
+def _table_names(table: tuple[TableColumn, ...], count: int) -> tuple[str, ...]:
+    """The table's names for so many columns, none where they do not fit.
+
+    An INSERT may leave out static partition columns, which come before the dynamic ones.
+    """
+    partitions = [each for each in table if each.is_partition]
+    left_out = partitions[: len(table) - count] if count < len(table) else []
+    names = tuple(each.name for each in table if each not in left_out)
+    return names if len(names) == count else ()
+
+
+def _flows(
+    plan: PlanColumns,
+    graph: ValueGraph,
+    columns: tuple[Column, ...],
+    values: tuple[Node, ...],
+    subqueries: Mapping[str, TextColumns],
+    generated: Mapping[Node, Node],
+) -> tuple[ColumnFlow, ...]:
+    computed = {node: text for each in subqueries.values() for node, text in each.texts.items()}
+    texts = ExpressionTexts(plan, {key: _selected_text(each) for key, each in subqueries.items()})
+    written: dict[Node, str] = {}
+    # By name: a join may put out two columns of one name, which are one column to whoever reads on.
+    transformations: defaultdict[tuple[str, Reference, str], set[Transformation]] = defaultdict(set)
+    steps: defaultdict[tuple[str, Reference, str], set[str]] = defaultdict(set)
+    for column, value in zip(columns, values, strict=False):
+        for (source, name), transformation, step in graph.chains(value):
+            transformations[column.name, source, name].add(transformation)
+            if not step:
+                continue
+            if step not in written:
+                known = computed.get(step)
+                written[step] = known if known is not None else texts.text(generated.get(step, step))
+            steps[column.name, source, name].add(written[step])
+    positions = {column.name: column.position for column in reversed(columns)}
+    return tuple(
+        ColumnFlow(source, name, target, listed(transformations[target, source, name]), text)
+        for target, source, name in sorted(transformations, key=lambda key: (positions[key[0]], *key))
+        for text in [" | ".join(sorted(steps[target, source, name]))[:LIMIT]]
+    )
+
+
+def _selected_text(subquery: TextColumns) -> str:
+    shown = [subquery.texts.get(node, "") if node else "" for node in subquery.output[:1]]
+    return f"SELECT {shown[0]}" if shown and shown[0] else "SELECT ..."
+
+
+def _influences(
+    plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns]
+) -> tuple[Influence, ...]:
+    nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
+    for found in (deciding(plan, attributes), *(each.influences for each in subqueries.values())):
+        for kind, values in found.items():
+            nodes[kind].extend(values)
+    kinds: defaultdict[tuple[Reference, str], set[InfluenceKind]] = defaultdict(set)
+    for kind, values in nodes.items():
+        for source, name in attributes.graph.leaves(values):
+            kinds[source, name].add(kind)
+    order = list(InfluenceKind)
+    return tuple(Influence(*key, tuple(sorted(kinds[key], key=order.index))) for key in sorted(kinds))
+
+
+def _sources(
+    plan: PlanColumns, application: str, subqueries: Mapping[str, TextColumns]
+) -> tuple[SourceColumns, ...]:
+    types = type_texts(plan.data_types)
+    found: dict[Reference, dict[str, str]] = {}
+    for operation, document in plan.operations.items():
+        if document.get("type") != "Read" or plan.is_query(operation):
+            continue
+        for uri in document.get("inputSources") or ():
+            columns = found.setdefault(Reference("", str(uri), application), {})
+            for attribute in plan.output(operation):
+                data_type = str((plan.attributes.get(attribute) or {}).get("dataType"))
+                columns.setdefault(_name(plan, attribute), types.get(data_type, ""))
+    for subquery in subqueries.values():
+        for source, names in subquery.tables.items():
+            columns = found.setdefault(source, {})
+            for name in names:
+                columns.setdefault(name, "")
+    return tuple(
+        SourceColumns(
+            source,
+            tuple(
+                Column(position, name, each) for position, (name, each) in enumerate(found[source].items())
+            ),
+        )
+        for source in sorted(found)
+        if found[source]
+    )
+
+
+def _untraced(plan: PlanColumns, attributes: Attributes, application: str) -> tuple[Reference, ...]:
+    """Sources without columns, and those below an operation whose new columns have no origin."""
+    reads = {key for key, each in plan.operations.items() if each.get("type") == "Read"}
+    blind = {key for key in reads if plan.is_query(key) or not plan.output(key)}
+    open_operations = [key for key in plan.operations if attributes.is_lost(plan, key)]
+    seen = set(open_operations)
+    while open_operations:
+        for child in plan.children.get(open_operations.pop(), ()):
+            if child not in seen:
+                seen.add(child)
+                open_operations.append(child)
+    uris = {uri for key in blind | (reads & seen) for uri in plan.operations[key].get("inputSources") or ()}
+    return tuple(Reference("", str(uri), application) for uri in sorted(uris))

@@ -1,0 +1,178 @@
+"""The text of a Spark logical plan as a tree.
+
+Spark prints one operation a line, indented by three characters a level (``:- ``, ``+- ``,
+``:  ``). The plans of an operation's subqueries come right below it, two levels deeper, and
+its children after them.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+_LINE = re.compile(r"^(?P<indent>(?:[: ] {2})*)(?P<branch>[:+]- )?(?P<mark>['!~]*)(?P<rest>[A-Za-z_].*)$")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+ATTRIBUTE = re.compile(r"(?P<name>[A-Za-z_][\w.$]*|`[^`]*`)?#(?P<id>\d+)L?")
+_ENDS_WITH_ID = re.compile(r"#\d+L?$")
+_ELIDED = re.compile(r"^\.\.\. (?P<count>\d+) more fields$")
+_ALIAS = " AS "
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+@dataclass(slots=True)
+class TextOperation:
+    """One line: `name` is the operation, `arguments` what follows it."""
+
+    name: str
+    arguments: str
+    children: list["TextOperation"] = field(default_factory=list)
+    subqueries: list["TextOperation"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TextItem:
+    """An entry of a list of columns: its own id, 0 where it has none, and what computes it.
+
+    `expression` is "" for a column that is only passed on.
+    """
+
+    id: int
+    name: str
+    expression: str
+    text: str
+
+
+def parse_plan(text: str) -> list[TextOperation]:
+    """Every operation of a plan's text, the outermost first, each before its descendants."""
+    found: list[TextOperation] = []
+    stack: list[tuple[int, TextOperation]] = []
+    for line in text.split("\n"):
+        matched = _LINE.match(line)
+        if not matched or (stack and not matched["branch"]):
+            # A line break inside of a constant.
+            if stack:
+                stack[-1][1].arguments += f" {line.strip()}"
+            continue
+        depth = len(matched["indent"]) // 3 + (1 if matched["branch"] else 0)
+        name = _NAME.match(matched["rest"])
+        each = TextOperation(name[0] if name else "", matched["rest"][name.end() if name else 0 :].strip())
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        if stack:
+            above, parent = stack[-1]
+            (parent.children if depth == above + 1 else parent.subqueries).append(each)
+        stack.append((depth, each))
+        found.append(each)
+    return found
+
+
+def split_top(text: str, separator: str = ", ") -> list[str]:
+    """The parts of a list, cut only where no bracket is open.
+
+    Constants stand in the text without quotes, so brackets may not match: a closing one that
+    was never opened is taken as a letter.
+    """
+    parts: list[str] = []
+    depth = start = position = 0
+    while position < len(text):
+        letter = text[position]
+        if letter in _OPEN:
+            depth += 1
+        elif letter in _CLOSE:
+            depth = max(0, depth - 1)
+        elif depth == 0 and text.startswith(separator, position):
+            parts.append(text[start:position])
+            position += len(separator)
+            start = position
+            continue
+        position += 1
+    parts.append(text[start:])
+    return [each for each in parts if each]
+
+
+def lists(text: str) -> list[str]:
+    """The lists of an operation's arguments, without their square brackets."""
+    found = _brackets(text)
+    if found or "[" not in text:
+        return found
+    # A bracket in a constant has no counterpart.
+    return text[text.index("[") + 1 : text.rfind("]")].split("], [")
+
+
+def _brackets(text: str) -> list[str]:
+    """The insides of the square brackets that stand at the top of a text, in their order."""
+    found: list[str] = []
+    depth = start = 0
+    for position, letter in enumerate(text):
+        if letter in _OPEN:
+            if depth == 0:
+                start = position
+            depth += 1
+        elif letter in _CLOSE and depth:
+            depth -= 1
+            if depth == 0 and text[start] == "[":
+                found.append(text[start + 1 : position])
+    return found
+
+
+def items(inside: str) -> tuple[list[TextItem], int]:
+    """The entries of a list of columns, and how many more Spark left out of the text."""
+    found: list[TextItem] = []
+    for part in _whole_items(inside):
+        elided = _ELIDED.match(part)
+        if elided:
+            return found, int(elided["count"])
+        found.append(item(part))
+    return found, 0
+
+
+def item(part: str) -> TextItem:
+    """``cast(a#1 as string) AS b#2`` has the id 2, the name b and the expression before AS."""
+    last = next((each for each in ATTRIBUTE.finditer(part) if each.end() == len(part)), None)
+    if last is None:
+        return TextItem(0, "", part, part)
+    before = split_top(part, _ALIAS)
+    if len(before) == 1 and _ALIAS in part and _opened(part) != 0:
+        # A constant's bracket, which nothing closes, hides the alias.
+        before = [*part.rsplit(_ALIAS, 1)]
+    if len(before) > 1:
+        name = _ALIAS.join(before[1:]).rpartition("#")[0]
+        return TextItem(int(last["id"]), name.strip("`"), before[0], part)
+    return TextItem(int(last["id"]), part.rpartition("#")[0].strip("`"), "", part)
+
+
+def _opened(text: str) -> int:
+    """How many brackets stay open."""
+    return sum(each in _OPEN for each in text) - sum(each in _CLOSE for each in text)
+
+
+def _whole_items(inside: str) -> list[str]:
+    """The entries, put together again where a name or a constant held a comma."""
+    separator = ", "
+    if "," in inside and separator not in inside:
+        # A relation's columns, or one expression such as `cast(a#1 as decimal(20,0)) AS b#2`.
+        separator = ","
+        parts = inside.split(",")
+        if not all(map(_is_whole, parts)):
+            parts = split_top(inside, ",")
+    else:
+        # Relations list their columns without a blank, and still say so before what they leave out.
+        parts = [each for piece in split_top(inside) for each in _split_tight(piece)]
+    whole: list[str] = []
+    held = ""
+    for part in parts:
+        held = f"{held}{separator}{part}" if held else part
+        if _is_whole(held):
+            whole.append(held)
+            held = ""
+    if held:
+        whole.append(held)
+    return whole
+
+
+def _is_whole(part: str) -> bool:
+    return bool(_ENDS_WITH_ID.search(part) or _ELIDED.match(part))
+
+
+def _split_tight(piece: str) -> list[str]:
+    parts = split_top(piece, ",")
+    plain = all(_ELIDED.match(each) or re.fullmatch(r"[^\s(]+#\d+L?", each) for each in parts)
+    return parts if plain else [piece]

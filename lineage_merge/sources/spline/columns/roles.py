@@ -1,0 +1,110 @@
+"""What each argument of an expression does to its value: makes it, or only steers it.
+
+By Catalyst's class, as `extra.simpleClassName` gives it (Spark 2.4 to 4.0).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lineage_merge.column_lineage import Transformation
+
+IDENTITY = Transformation.IDENTITY
+TRANSFORMATION = Transformation.TRANSFORMATION
+AGGREGATION = Transformation.AGGREGATION
+CONDITIONAL = Transformation.CONDITIONAL
+WINDOW = Transformation.WINDOW
+
+# The argument itself, or what Spark's analyzer put in the place of the function: the step is
+# that of the argument.
+TRANSPARENT = frozenset(
+    {
+        "Alias",
+        "AssertNotNull",
+        "objects.AssertNotNull",
+        "CheckOverflow",
+        "DatetimeSub",
+        "Decode",
+        "EqualNull",
+        "Extract",
+        "Get",
+        "KnownNotNull",
+        "KnownNullable",
+        "KnownFloatingPointNormalized",
+        "NormalizeNaNAndZero",
+        "NullIf",
+        "Nvl",
+        "Nvl2",
+        "PromotePrecision",
+        "StringTrimBoth",
+        "TempResolvedColumn",
+        "TryAdd",
+        "TryDivide",
+        "TryElementAt",
+        "TryEval",
+        "TryMultiply",
+        "TrySubtract",
+    }
+)
+# Spline's own function for a column of a union; it has no Catalyst class.
+UNION = "union"
+# Their plan is text: see `text_columns`. What they take are columns of the query around them,
+# which decide on the subquery's rows.
+SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
+
+# Their arguments are the window's order columns.
+_RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
+# Aggregates whose second argument only chooses.
+_CHOOSING = frozenset({"aggregate.MaxBy", "aggregate.MinBy"})
+
+_KNOWN = (
+    TRANSPARENT
+    | SUBQUERIES
+    | _RANKS
+    | _CHOOSING
+    | {"CaseWhen", "If", "WindowExpression", "WindowSpecDefinition", "SortOrder", "PythonUDF", "PythonUDAF"}
+    | {"Cast", "Stack", "ShiftRight", "aggregate.AggregateExpression", "aggregate.PivotFirst"}
+)
+_CLASSES = {each.rpartition(".")[2].lower(): each for each in _KNOWN}
+
+
+def class_name(expression: Mapping[str, Any]) -> str:
+    """The Catalyst class of an expression's document, such as ``aggregate.Sum``.
+
+    The oldest agents tell it by the function's name only; "" where that is no known class.
+    """
+    extra = expression.get("extra") or {}
+    name = str(extra.get("simpleClassName") or "")
+    if name.startswith("org."):
+        # Spark has moved classes: `org.apache.spark.sql.execution.python.PythonUDF`.
+        return name.rpartition(".")[2]
+    if name:
+        return name
+    if extra.get("_typeHint") == "expr.Alias":
+        return "Alias"
+    return _CLASSES.get(str(expression.get("name") or "").lower(), "")
+
+
+def steps(class_name: str, count: int) -> tuple[Transformation, ...]:
+    """The step from each of `count` arguments to the value of an expression."""
+    if class_name in TRANSPARENT or class_name == UNION:
+        return (IDENTITY,) * count
+    if class_name == "CaseWhen":
+        # Condition, value, condition, value, and the ELSE where there is one.
+        pairs = (CONDITIONAL, TRANSFORMATION) * (count // 2)
+        return pairs if count % 2 == 0 else (*pairs, TRANSFORMATION)
+    if class_name == "If" and count:
+        return (CONDITIONAL, *(TRANSFORMATION,) * (count - 1))
+    if class_name == "WindowExpression" and count:
+        return (TRANSFORMATION, *(WINDOW,) * (count - 1))
+    if class_name in _RANKS:
+        return (WINDOW,) * count
+    if class_name == "aggregate.AggregateExpression" and count:
+        # The second one is its FILTER (WHERE ...).
+        return (AGGREGATION, *(CONDITIONAL,) * (count - 1))
+    if class_name == "aggregate.PivotFirst" and count == 2:
+        return (CONDITIONAL, AGGREGATION)
+    if class_name in _CHOOSING and count == 2:
+        return (AGGREGATION, CONDITIONAL)
+    if class_name.startswith("aggregate.") or class_name == "PythonUDAF":
+        return (AGGREGATION,) * count
+    return (TRANSFORMATION,) * count

@@ -1,0 +1,397 @@
+"""The columns of subqueries, from the text of their plans.
+
+Spline keeps no operations for a subquery; its plan is text in `params.plan` of the expression.
+Columns stand there as ``name#id``: a relation defines them, projections and aggregates make
+new ones, ``outer(name#id)`` is a column of the query around.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.model import Reference
+from lineage_merge.sources.spline.columns.attributes import cte_column
+from lineage_merge.sources.spline.columns.plan_text import (
+    TextItem,
+    TextOperation,
+    items,
+    lists,
+    parse_plan,
+    split_top,
+)
+from lineage_merge.sources.spline.columns.text_values import Mention, mentions, readable
+from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
+from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
+
+_RELATIONS = frozenset({"Relation", "HiveTableRelation", "RelationV2", "DataSourceV2Relation"})
+_ALL_OF_BOTH = frozenset({"Union", "Intersect", "Except"})
+_GROUPING_ID = "spark_grouping_id"
+# What Spark's analyzer makes of `grouping(column)`: a bit of the grouping id.
+_GROUPING = re.compile(rf"shiftright\({_GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
+_STACK = re.compile(r"stack\((?P<rows>\d+), (?P<values>.*)\)", re.DOTALL)
+# Stands for a bit of a grouping id in an expression: no id of Spark's is so large.
+_FIRST_BIT = 10**18
+
+
+class _LeftOut(NamedTuple):
+    """Columns of a relation that Spark left out of the text: their ids follow the last one shown."""
+
+    source: Reference | None
+    ids: range
+
+
+@dataclass(slots=True)
+class _Output:
+    """What an operation of the text puts out: nodes `by_id`, and `ids` by position.
+
+    `ids` is shorter than the operation's output where Spark left columns out of the text;
+    `named` are then those of a CTE, by name.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    by_id: dict[int, Node] = field(default_factory=dict)
+    left_out: tuple[_LeftOut, ...] = ()
+    named: tuple[Mapping[str, Node], ...] = ()
+
+    def at(self, position: int) -> Node | None:
+        """The node at a position, None where the text does not show it."""
+        return self.by_id.get(self.ids[position]) if position < len(self.ids) else None
+
+
+@dataclass(slots=True)
+class TextColumns:
+    """What the text of a subquery tells.
+
+    `output` are the nodes of its columns by position, `texts` readable ones of what is computed;
+    `influences` the nodes that decide on rows; `tables` the columns that it shows of each table.
+    """
+
+    output: tuple[Node | None, ...] = ()
+    texts: dict[Node, str] = field(default_factory=dict)
+    influences: defaultdict[InfluenceKind, list[Node]] = field(default_factory=lambda: defaultdict(list))
+    tables: dict[Reference, dict[str, None]] = field(default_factory=dict)
+
+
+def read_subquery(
+    text: str,
+    prefix: str,
+    graph: ValueGraph,
+    outer: Mapping[int, Node],
+    cte_names: Mapping[str, tuple[str, ...]],
+) -> TextColumns:
+    """Add a subquery's columns to the graph and say what they are.
+
+    `prefix` keeps its nodes apart from those of other subqueries, `outer` gives the columns of
+    the query around by their id, `cte_names` the names of the columns of the plan's CTEs.
+    """
+    return _Reader(prefix, graph, outer, cte_names).read(parse_plan(text))
+
+
+class _Reader:
+    def __init__(
+        self,
+        prefix: str,
+        graph: ValueGraph,
+        outer: Mapping[int, Node],
+        cte_names: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self._prefix = prefix
+        self._graph = graph
+        self._cte_names = cte_names
+        self._found = TextColumns()
+        self._nodes = 0
+        self._outputs: dict[int, _Output] = {}
+        self._outer_ids: set[int] = set()
+        self._aliases: dict[int, str] = {}
+        self._grouped: dict[int, list[Node]] = {}
+        self._bits: dict[int, Node] = {}
+        self._subqueries: Iterator[TextOperation] = iter(())
+        for each, node in outer.items():
+            graph.add(self._outer(each), node)
+
+    def read(self, operations: list[TextOperation]) -> TextColumns:
+        for operation in operations:
+            if operation.name == "SubqueryAlias":
+                self._aliases.update((id(child), operation.arguments) for child in operation.children)
+        # Descendants come after their operation: backwards, all that an operation needs is there.
+        for operation in reversed(operations):
+            below = [self._outputs[id(child)] for child in operation.children]
+            self._subqueries = iter(operation.subqueries)
+            seen = _joined(below)
+            self._outputs[id(operation)] = self._output(operation, below, seen)
+            if operation.subqueries:
+                for each in self._outer_ids & seen.by_id.keys():
+                    self._graph.add(self._outer(each), seen.by_id[each])
+        if operations:
+            output = self._outputs[id(operations[0])]
+            self._found.output = tuple(output.at(position) for position in range(len(output.ids)))
+        return self._found
+
+    def _output(self, operation: TextOperation, below: list[_Output], seen: _Output) -> _Output:
+        name = operation.name
+        if name in _RELATIONS:
+            return self._relation(operation)
+        if name == "CTERelationRef":
+            return self._cte_reference(operation)
+        if name in _ALL_OF_BOTH:
+            return self._by_position(name, below)
+        makes = _MAKES.get(name)
+        if makes:
+            return makes(self, operation.arguments, seen)
+        if name == "CTERelationDef":
+            cte = operation.arguments.partition(",")[0].strip()
+            for position, each in enumerate(seen.ids):
+                self._graph.add(cte_column(cte, position), seen.by_id[each])
+        elif name == "WithCTE" and below:
+            return below[-1]
+        elif name == "LateralJoin" and operation.subqueries:
+            return _joined([seen, self._outputs[id(operation.subqueries[0])]])
+        elif name == "Join" and below:
+            self._influence(InfluenceKind.JOIN, operation.arguments.partition(", ")[2], seen)
+            if operation.arguments.startswith(("LeftSemi", "LeftAnti")):
+                return below[0]
+        elif name == "Distinct":
+            self._found.influences[InfluenceKind.GROUP_BY].extend(seen.by_id[each] for each in seen.ids)
+        elif name in _DECIDES:
+            self._influence(_DECIDES[name], operation.arguments, seen)
+        return seen
+
+    # Where columns come from.
+
+    def _relation(self, operation: TextOperation) -> _Output:
+        table, shown = self._table(operation)
+        source = Reference(table.catalog, table.name) if table else None
+        output = _Output()
+        for part in shown:
+            listed, more = items(part)
+            for each in listed:
+                output.ids.append(each.id)
+                output.by_id[each.id] = self._column(source, each.id, each.name)
+            ids = [each.id for each in listed]
+            if more and ids and ids == list(range(ids[0], ids[0] + len(ids))):
+                output.left_out += (_LeftOut(source, range(listed[-1].id + 1, listed[-1].id + 1 + more)),)
+            if more:
+                break
+        return output
+
+    def _table(self, operation: TextOperation) -> tuple[CatalogTable | None, list[str]]:
+        """The table that a relation reads, None where its text names none, and the lists of its columns."""
+        shown = lists(operation.arguments)
+        name = operation.arguments.partition("[")[0].strip()
+        if operation.name == "HiveTableRelation" and shown:
+            # Spark 2 has all of it without the outer bracket.
+            inside = operation.arguments if name else shown[0]
+            name = split_top(inside)[0]
+            shown = lists(inside)
+        elif not name:
+            # A table of another catalog stands behind its columns, before Spark 3.1 only in the line above.
+            after = operation.arguments.rpartition("]")[2].split()
+            name = next((each for each in after[:1] if "." in each), self._aliases.get(id(operation), ""))
+        return table_from_text(name), shown
+
+    def _column(self, source: Reference | None, each: int, name: str) -> Node:
+        node = f"{self._prefix}/column/{source}/{each}"
+        if source:
+            self._graph.columns[node] = (SourceColumn(source, name),)
+            self._found.tables.setdefault(source, {})[name] = None
+        return node
+
+    def _cte_reference(self, operation: TextOperation) -> _Output:
+        cte = operation.arguments.partition(",")[0].strip()
+        listed, more = items(next(iter(lists(operation.arguments)), ""))
+        output = _Output([each.id for each in listed])
+        output.by_id = {each.id: cte_column(cte, position) for position, each in enumerate(listed)}
+        if more:
+            names = list(enumerate(self._cte_names.get(cte, ())))[len(listed) :]
+            output.named = ({name: cte_column(cte, position) for position, name in names},)
+        return output
+
+    def _by_position(self, name: str, below: list[_Output]) -> _Output:
+        output = _Output()
+        values_of = below[:1] if name == "Except" else below
+        for position, each in enumerate(below[0].ids if below else ()):
+            node = self._new()
+            for branch in values_of:
+                value = branch.at(position)
+                if value:
+                    self._graph.add(node, value)
+            output.ids.append(each)
+            output.by_id[each] = node
+        if name != "Union":
+            both = [each.by_id[column] for each in below for column in each.ids]
+            self._found.influences[InfluenceKind.JOIN].extend(both)
+        return output
+
+    # Where columns are computed.
+
+    def _project(self, arguments: str, seen: _Output) -> _Output:
+        return self._computed(next(iter(lists(arguments)), ""), seen)
+
+    def _aggregate(self, arguments: str, seen: _Output) -> _Output:
+        parts = lists(arguments)
+        if len(parts) > 1:
+            self._influence(InfluenceKind.GROUP_BY, parts[0], seen)
+        return self._computed(parts[-1] if parts else "", seen)
+
+    def _window(self, arguments: str, seen: _Output) -> _Output:
+        return _joined([seen, self._computed(next(iter(lists(arguments)), ""), seen)])
+
+    def _generate(self, arguments: str, seen: _Output) -> _Output:
+        generator = split_top(arguments)[0]
+        made = _Output()
+        listed = items(lists(arguments)[-1])[0] if lists(arguments) else []
+        for each, part in zip(listed, _generated(generator, len(listed)), strict=True):
+            made.ids.append(each.id)
+            node = made.by_id[each.id] = self._value(TextItem(each.id, each.name, part, part), seen)
+            self._found.texts[node] = readable(generator)
+        return _joined([seen, made])
+
+    def _expand(self, arguments: str, seen: _Output) -> _Output:
+        parts = lists(arguments)
+        if len(parts) != 2:
+            return seen
+        rows = [split_top(row) for row in lists(parts[0])]
+        output = _Output(left_out=seen.left_out, named=seen.named)
+        grouped: list[Node] = []
+        for position, each in enumerate(items(parts[1])[0]):
+            output.ids.append(each.id)
+            if each.id in seen.by_id:
+                output.by_id[each.id] = seen.by_id[each.id]
+                continue
+            node = output.by_id[each.id] = self._new()
+            if each.name == _GROUPING_ID:
+                self._grouped[each.id] = list(grouped)
+                for column in grouped:
+                    self._graph.add(node, column, Transformation.CONDITIONAL)
+                continue
+            grouped.append(node)
+            for row in rows:
+                for mention in mentions(row[position]) if position < len(row) else ():
+                    self._add(node, mention, seen)
+        output.by_id = {**seen.by_id, **output.by_id}
+        return output
+
+    def _computed(self, inside: str, seen: _Output) -> _Output:
+        listed, more = items(inside)
+        output = _Output()
+        for each in listed:
+            output.ids.append(each.id)
+            output.by_id[each.id] = self._value(each, seen)
+        if more:
+            # What was left out may be a column that is only passed on.
+            output.by_id = {**seen.by_id, **output.by_id}
+            output.left_out, output.named = seen.left_out, seen.named
+        return output
+
+    def _value(self, item: TextItem, seen: _Output) -> Node:
+        if not item.expression:
+            found = self._resolved(Mention(item.id, item.name, Transformation.IDENTITY), seen)
+            return found or self._new()
+        node = self._new()
+        for mention in self._mentions(item.expression):
+            self._add(node, mention, seen)
+        if not self._graph.inputs.get(node):
+            # A made-up name that holds " AS " itself hides where the expression ends.
+            for mention in mentions(item.text):
+                if mention.id != item.id:
+                    self._add(node, mention._replace(step=Transformation.TRANSFORMATION), seen)
+        self._found.texts[node] = readable(item.expression)
+        return node
+
+    # What an expression mentions.
+
+    def _mentions(self, expression: str) -> Iterator[Mention]:
+        return mentions(_GROUPING.sub(self._bit, expression))
+
+    def _bit(self, matched: re.Match[str]) -> str:
+        """`grouping(column)` tells of that column, and of no other."""
+        grouped, bit = self._grouped.get(int(matched["id"]), []), int(matched["bit"])
+        if bit >= len(grouped):
+            return matched[0]
+        node = self._new()
+        self._graph.add(node, grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL)
+        number = _FIRST_BIT + len(self._bits)
+        self._bits[number] = node
+        return f"{_GROUPING_ID}#{number}"
+
+    def _influence(self, kind: InfluenceKind, expression: str, seen: _Output) -> None:
+        found = (self._resolved(mention, seen) for mention in self._mentions(expression))
+        self._found.influences[kind].extend(each for each in found if each)
+
+    def _add(self, node: Node, mention: Mention, seen: _Output) -> None:
+        value = self._resolved(mention, seen)
+        if value:
+            self._graph.add(node, value, mention.step)
+
+    def _resolved(self, mention: Mention, seen: _Output) -> Node | None:
+        if mention.subquery:
+            subquery = next(self._subqueries, None)
+            if subquery is None or mention.name == "exists":
+                return None
+            output = self._outputs[id(subquery)]
+            return self._united(output) if mention.name == "list" else output.at(0)
+        if mention.outer:
+            self._outer_ids.add(mention.id)
+            return self._outer(mention.id)
+        if mention.id in self._bits:
+            return self._bits[mention.id]
+        if mention.id in seen.by_id:
+            return seen.by_id[mention.id]
+        for part in seen.left_out:
+            if mention.id in part.ids:
+                return self._column(part.source, mention.id, mention.name)
+        named = [each[mention.name] for each in seen.named if mention.name in each]
+        return named[0] if len(named) == 1 else None
+
+    def _united(self, output: _Output) -> Node:
+        """All columns of a subquery that IN compares with."""
+        node = self._new()
+        for each in output.ids:
+            self._graph.add(node, output.by_id[each])
+        return node
+
+    def _outer(self, each: int) -> Node:
+        return f"{self._prefix}/outer/{each}"
+
+    def _new(self) -> Node:
+        self._nodes += 1
+        return f"{self._prefix}/{self._nodes}"
+
+
+def _generated(generator: str, columns: int) -> list[str]:
+    """What makes each column of a generator. `stack(n, a, b, c, d)` has arguments for each, others all."""
+    matched = _STACK.fullmatch(generator.strip())
+    values = split_top(matched["values"]) if matched else []
+    if not matched or not columns or len(values) != int(matched["rows"]) * columns:
+        return [generator] * columns
+    return [f"stack({', '.join(values[position::columns])})" for position in range(columns)]
+
+
+def _joined(outputs: Iterable[_Output]) -> _Output:
+    parts = list(outputs)
+    if len(parts) == 1:
+        return parts[0]
+    joined = _Output()
+    for each in parts:
+        joined.ids.extend(each.ids)
+        joined.by_id.update(each.by_id)
+        joined.left_out += each.left_out
+        joined.named += each.named
+    return joined
+
+
+_MAKES: Mapping[str, Callable[[_Reader, str, _Output], _Output]] = {
+    "Project": _Reader._project,
+    "Aggregate": _Reader._aggregate,
+    "Window": _Reader._window,
+    "Generate": _Reader._generate,
+    "Expand": _Reader._expand,
+}
+_DECIDES: Mapping[str, InfluenceKind] = {
+    "Filter": InfluenceKind.FILTER,
+    "Sort": InfluenceKind.SORT,
+    "Deduplicate": InfluenceKind.GROUP_BY,
+}

@@ -1,0 +1,97 @@
+"""What an expression in a plan's text makes of each column that it mentions."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lineage_merge.column_lineage import Transformation, along
+
+_TOKEN = re.compile(
+    r"outer\((?P<outer>[^()]*#(?P<outer_id>\d+)L?)\)"
+    r"|(?P<subquery>scalar-subquery|list|exists|lateral-subquery)#\d+ \[[^\]]*\]"
+    r"|(?P<function>[A-Za-z_]\w*)\("
+    r"|(?P<word>\b(?:CASE|WHEN|THEN|ELSE|END|if|else|FILTER)\b)(?![#\w])"
+    r"|(?P<column>[A-Za-z_`][^\s(),\[\]]*)?#(?P<id>\d+)L?"
+    r"|(?P<open>\()|(?P<close>\))"
+)
+_AGGREGATES = frozenset(
+    {
+        "any_value", "approx_count_distinct", "approx_percentile", "array_agg", "avg", "bit_and", "bit_or",
+        "bit_xor", "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count", "count_if",
+        "covar_pop", "covar_samp", "every", "first", "first_value", "kurtosis", "last", "last_value", "max",
+        "max_by", "mean", "median", "min", "min_by", "mode", "percentile", "percentile_approx", "pivotfirst",
+        "regr_avgx", "regr_avgy", "regr_count", "skewness", "some", "std", "stddev", "stddev_pop",
+        "stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "var_samp", "variance",
+    }
+)  # fmt: skip
+_STEERING = {
+    "windowspecdefinition": Transformation.WINDOW,
+    "rank": Transformation.WINDOW,
+    "dense_rank": Transformation.WINDOW,
+    "percent_rank": Transformation.WINDOW,
+}
+
+
+class Mention(NamedTuple):
+    """A column in an expression's text: `outer` says that it is one of the query around.
+
+    `subquery` says that it is no column: `name` is then what kind of subquery.
+    """
+
+    id: int
+    name: str
+    step: Transformation
+    outer: bool = False
+    subquery: bool = False
+
+
+def mentions(expression: str) -> Iterator[Mention]:
+    """Every column and subquery that an expression mentions, in the order of the text."""
+    whole = Transformation.IDENTITY if _is_plain(expression) else Transformation.TRANSFORMATION
+    # For each open bracket, and each open CASE, what holds inside of it.
+    levels: list[Transformation] = [whole]
+    condition_of_if = False
+    for token in _TOKEN.finditer(expression):
+        here = levels[-1]
+        if token["outer"]:
+            yield Mention(int(token["outer_id"]), token["outer"].rpartition("#")[0], here, outer=True)
+        elif token["subquery"]:
+            yield Mention(0, token["subquery"], here, subquery=True)
+        elif token["function"]:
+            name = token["function"].lower()
+            step = Transformation.AGGREGATION if name in _AGGREGATES else Transformation.TRANSFORMATION
+            if name == "exists":
+                step = Transformation.CONDITIONAL
+            if name == "if":
+                step = Transformation.CONDITIONAL
+            levels.append(along(here, _STEERING.get(name, step)))
+        elif token["open"]:
+            levels.append(along(here, Transformation.CONDITIONAL) if condition_of_if else here)
+            condition_of_if = False
+        elif token["close"]:
+            if len(levels) > 1:
+                levels.pop()
+        elif token["word"]:
+            word = token["word"]
+            if word == "CASE":
+                levels.append(here)
+            elif word == "WHEN" and len(levels) > 1:
+                levels[-1] = along(levels[-2], Transformation.CONDITIONAL)
+            elif word in ("THEN", "ELSE") and len(levels) > 1:
+                levels[-1] = along(levels[-2], Transformation.TRANSFORMATION)
+            elif word == "END" and len(levels) > 1:
+                levels.pop()
+            condition_of_if = word in ("if", "FILTER")
+        elif token["id"]:
+            yield Mention(int(token["id"]), (token["column"] or "").strip("`"), here)
+
+
+def _is_plain(expression: str) -> bool:
+    """Whether an expression is a column or a subquery as it is."""
+    token = _TOKEN.fullmatch(expression.strip())
+    return bool(token and (token["id"] or token["outer"] or token["subquery"]))
+
+
+def readable(text: str) -> str:
+    """An expression's text without Spark's ids."""
+    return re.sub(r"#\d+L?", "", text)

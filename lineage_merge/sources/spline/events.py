@@ -1,0 +1,135 @@
+"""The ends of writes, as `progress` documents tell them, as rows."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from pyspark import RDD
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge.model import Problem
+from lineage_merge.sources.spline import labels
+from lineage_merge.sources.spline.documents import Document, check, is_open
+from lineage_merge.sources.spline.naming import application
+
+# So many events at once are asked for the labels of their plans.
+_EVENTS_A_LOOK = 1000
+
+
+class EventRow(NamedTuple):
+    """One end of a write, as a `progress` document tells it, or only a `problem` with one.
+
+    Times in ms since 1970. `target` is the raw URI, `dataset` the identity behind it. `unlabelled`
+    are the wanted labels that the document does not have: its plan may have them.
+    """
+
+    database: str
+    problem: str | None = None
+    wanted: bool = False
+    key: str | None = None
+    plan: str | None = None
+    application: str | None = None
+    job: str | None = None
+    target: str | None = None
+    dataset: str | None = None
+    at: int | None = None
+    duration_ms: int | None = None
+    run_id: str | None = None
+    shown_run_id: str | None = None
+    failed: bool | None = None
+    append: bool | None = None
+    rows: int | None = None
+    framework: str | None = None
+    unlabelled: list[str] | None = None
+
+
+EVENT_DDL = (
+    "database string, problem string, wanted boolean, key string, plan string, application string,"
+    " job string, target string, dataset string, at bigint, duration_ms bigint, run_id string,"
+    " shown_run_id string, failed boolean, append boolean, rows bigint, framework string,"
+    " unlabelled array<string>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events count, and what is known of their targets.
+
+    `applies(job, application)` tells it by name, `labels` by the labels that are asked for.
+    `dataset_of(uri, job)` is the identity of a target.
+    """
+
+    applies: Callable[[str, str], bool]
+    labels: labels.Wanted
+    dataset_of: Callable[[str, str], str]
+
+
+def event_rows(
+    database: str,
+    documents: Iterable[Document | Problem],
+    wanted: Wanted,
+    open_transactions: frozenset[str],
+) -> Iterator[EventRow]:
+    """The committed ends of writes, and the documents that are broken."""
+    for document in documents:
+        problem = document if isinstance(document, Problem) else check("progress", document, database)
+        if problem or isinstance(document, Problem):
+            yield EventRow(database, json.dumps(astuple(problem)) if problem else None)
+        elif not is_open(document, open_transactions):
+            yield _event(database, document, wanted)
+
+
+def only_labelled(
+    rows: Iterable[EventRow], labels_of: Callable[[list[str]], Mapping[str, set[str]]]
+) -> Iterator[EventRow]:
+    """The rows that are wanted, and the problems, when the labels of plans are known too.
+
+    `labels_of(keys)` tells which of the wanted labels plans have; a plan without may be left out.
+    """
+    remaining = iter(rows)
+    while batch := list(islice(remaining, _EVENTS_A_LOOK)):
+        asked = sorted({row.plan for row in batch if row.wanted and row.unlabelled and row.plan})
+        found = labels_of(asked) if asked else {}
+        for row in batch:
+            is_labelled = set(row.unlabelled or ()) <= found.get(row.plan or "", set())
+            if row.problem or (row.wanted and is_labelled):
+                yield row
+
+
+def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
+    details = document["execPlanDetails"]
+    extra = document.get("extra") or {}
+    name = str(details.get("applicationName") or "")
+    app = application(name)
+    applies = wanted.applies(app.job, name)
+    # Agents before 1.0 name no run: then each write is one of its own.
+    run_id = extra.get("appId") or document["_key"]
+    target = details["dataSourceUri"]
+    rows = (extra.get("writeMetrics") or {}).get("numOutputRows")
+    return EventRow(
+        database=database,
+        wanted=applies,
+        key=document["_key"],
+        plan=details["executionPlanKey"],
+        application=name,
+        job=app.job,
+        target=target,
+        dataset=wanted.dataset_of(target, app.job) if applies else None,
+        # JSON may write a whole number as 1.0; Spark takes no such thing for a bigint.
+        at=int(document["timestamp"]),
+        duration_ms=int(document.get("durationNs") or 0) // 1_000_000,
+        run_id=run_id,
+        shown_run_id=app.run_id or run_id,
+        failed=document.get("error") is not None,
+        append=bool(details.get("append")),
+        rows=None if rows is None else int(rows),
+        framework=str(details.get("frameworkName") or ""),
+        unlabelled=sorted(wanted.labels.keys() - labels.of_event(wanted.labels, document)),
+    )
+
+
+def events_frame(spark: SparkSession, rows: RDD[EventRow]) -> DataFrame:
+    """An RDD of `EventRow` as a DataFrame."""
+    return spark.createDataFrame(rows, EVENT_DDL, verifySchema=False)

@@ -1,0 +1,57 @@
+"""The labels that an agent was given, wherever Spline keeps them. Pure.
+
+Spline keeps labels as lists of values under a flat name (``{"airflow.dag_id": ["tickit_daily"]}``), on the
+plan, on its executions, and a copy of the plan's on each execution. What users add by other ways stands
+in `extra`, nested or flat.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Wanted = Mapping[str, tuple[str, ...]]
+
+
+def of_event(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
+    """The names of wanted labels that a `progress` document has."""
+    details = document.get("execPlanDetails") or {}
+    return _found(wanted, document.get("labels"), document.get("extra"), details.get("labels"))
+
+
+def of_plan(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
+    """The names of wanted labels that an `executionPlan` document has."""
+    return _found(wanted, document.get("labels"), document.get("extra"))
+
+
+def heads(wanted: Wanted) -> list[str]:
+    """The keys below which a label may stand: ``a.b`` is ``a.b``, or ``b`` in ``a``."""
+    return sorted({head for name in wanted for head, _ in _splits(name)})
+
+
+def _found(wanted: Wanted, *places: object) -> set[str]:
+    return {
+        name
+        for name, values in wanted.items()
+        if any(value in values for place in places for value in _values(place, name))
+    }
+
+
+def _values(place: object, name: str) -> Iterator[str]:
+    if not isinstance(place, dict):
+        return
+    for head, rest in _splits(name):
+        if head not in place:
+            continue
+        if rest:
+            yield from _values(place[head], rest)
+            continue
+        found = place[head]
+        for value in found if isinstance(found, list) else [found]:
+            yield value if isinstance(value, str) else json.dumps(value)
+
+
+def _splits(name: str) -> Iterator[tuple[str, str]]:
+    """``a.b.c`` as ("a", "b.c"), ("a.b", "c") and ("a.b.c", "")."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        yield ".".join(parts[:count]), ".".join(parts[count:])

@@ -1,0 +1,68 @@
+"""Every request that loading makes is one that Neptune's grammar knows: no lambda, no script, no variable."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge.load import existing, moves, remove, replace, requests, retire, summary
+from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
+from tests.gremlin_text import passes_the_grammar
+
+Ask = Callable[[GraphTraversalSource], Any]
+
+IDS = ["dev|wh|it's", "dev|wh|$b"]
+SNAPSHOT = Snapshot(
+    "dev|wh|it's",
+    "view",
+    {"environment": ["dev"], "name": ["a"], "dag_name": ["d", "e"], "last_run_at": [5]},
+    (Edge("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
+    1,
+)
+DAG = remove.Pipeline("dev", "d")
+JOB = remove.Pipeline("dev", "d", "j")
+NODE = {"label": "job", "environment": "dev", "dag_name": "d", "name": "j", "last_run_at": 7, "tags": ["x"]}
+EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment": "dev", "dag_name": "d"}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda g: existing.tagged_ids(g, "dev", "d"),
+        lambda g: existing.vertices_by_id(g, IDS),
+        lambda g: existing.built_by_others(g, IDS, "d"),
+        lambda g: existing.edges_from(g, IDS, "d"),
+        lambda g: existing.aliases_of(g, "dev"),
+        lambda g: edges_at(g, IDS[0]),
+        lambda g: replace.replacing(g, SNAPSHOT, "table", list(SNAPSHOT.edges)),
+        lambda g: replace.dropping_edges(g, ["e0"]),
+        lambda g: moves.taking_out(g, IDS[0], 3),
+        lambda g: retire.dropping_edges(g, "run", "token", ["e0"]),
+        lambda g: retire.dropping_vertices(g, "run", "token", IDS, "d"),
+        lambda g: retire.removing_tags(g, "run", "token", IDS, "d"),
+        lambda g: summary.beginning(g, "dev", "d", "token"),
+        lambda g: summary.dropping_unmerged(g, "run", "token"),
+        lambda g: summary.dropping_token(g, "run", "token"),
+        lambda g: summary.ending(g, "run", {"report": "{}", "elements_written": 3}),
+        lambda g: remove.edges_of(g, JOB).limit(5),
+        lambda g: remove.vertices_of(g, DAG),
+        lambda g: remove.own_vertices_of(g, JOB),
+        lambda g: remove.dropping_edges(g, ["e0"]),
+        lambda g: remove.needless(g, IDS, "d"),
+        lambda g: remove.columns_of(g, IDS, "d"),
+        lambda g: remove.dropping_vertices(g, IDS, "d"),
+        lambda g: remove.removing_tags(g, IDS, "d"),
+        lambda g: requests.bytecode(u for key in IDS for u in requests.vertex_upserts(NODE | {"id": key})),
+        lambda g: requests.bytecode([requests.edge_upsert(EDGE), SNAPSHOT.edges[0].upsert()]),
+    ],
+)
+def test_the_request_passes_the_grammar_that_neptune_uses(
+    ask: Ask, gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    gremlin.add_v("view").property("name", "it's").iterate()
+    vertices = requests.bytecode(u for key in IDS for u in requests.vertex_upserts(NODE | {"id": key}))
+    with open_client(Endpoint(gremlin_url), 1) as client:
+        client.submit(vertices).all().result()
+        passes_the_grammar(client, ask(gremlin))

@@ -1,0 +1,382 @@
+"""The graph after a merge, compared whole: what is written, what is left, what goes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from pyspark.sql import SparkSession
+
+from lineage_merge.errors import RetireRefused
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.loader import Loaded
+from lineage_merge.load.retire import NOTHING, Coverage
+from lineage_merge.load.update import update
+from tests.graph_reading import edges_of, whole
+from tests.made_merges import ALL, Made, dataset
+
+RUN = "dev|daily|merge_run"
+
+Load = Callable[..., Loaded]
+
+
+@pytest.fixture
+def load(spark: SparkSession, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
+    def loading(made: Made, coverage: Coverage = ALL, **options: Any) -> Loaded:
+        return update(made.merge(spark, coverage), Endpoint(gremlin_url), "dev", made.dag, **options)
+
+    return loading
+
+
+def pipeline(dag: str = "daily", at: int = 1, models: int = 2) -> Made:
+    """raw -> sales -> each model's table, with columns."""
+    made = Made(dag).node("s3|raw", "file").job("spark", "ingest", {"sales": ["s3|raw"]}, at, sequence=1)
+    made.node("sales", "table", description="all sales", tags=["core"])
+    made.feeds_column(("spark", "ingest"), ("s3|raw", "price"), ("sales", "price"), transformation="IDENTITY")
+    for number in range(models):
+        job = f"model.shop.m{number}"
+        made.job("dbt", job, {f"m{number}": ["sales"]}, at, "shop", operations="Project")
+        made.feeds_column(("dbt", job), ("sales", "price"), (f"m{number}", "total"), expression="sum(price)")
+    return made
+
+
+def ends(*edges: tuple[str, str, str]) -> set[tuple[str, str, str]]:
+    return {(dataset(start), label, dataset(end)) for start, label, end in edges}
+
+
+def test_an_unchanged_merge_writes_nothing_but_its_merge_run(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    first = load(pipeline())
+    before = whole(gremlin)
+    again = load(pipeline())
+    assert (first.nodes, first.edges) == (len(pipeline().nodes), len(pipeline().edges))
+    assert (again.nodes, again.edges, again.requests) == (0, 0, 0)
+    assert (again.retired_nodes, again.retired_edges) == (0, 0)
+    assert again.unchanged == first.nodes + first.edges
+    assert whole(gremlin) == before
+    assert whole(gremlin, merge_runs=True)[0][RUN][1]["elements_written"] == [0]
+
+
+def test_a_merge_of_later_runs_writes_their_jobs_alone(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline(at=1))
+    again = load(pipeline(at=2))
+    assert (again.nodes, again.edges) == (3, 0)
+    runs = gremlin.V().has_label("job").values("last_run_at").to_list()
+    assert runs == [2, 2, 2]
+
+
+def test_what_another_person_put_on_a_vertex_or_edge_stays(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline())
+    gremlin.V(dataset("sales")).property("owner", "ann").iterate()
+    gremlin.V(dataset("sales")).both_e().property("checked", "yes").iterate()
+    changed = pipeline()
+    changed.nodes[dataset("sales")] |= {"description": "sales of all shops", "tags": ["core", "gold"]}
+    loaded = load(changed)
+    assert (loaded.nodes, loaded.edges) == (1, 0)
+    found = whole(gremlin)[0][dataset("sales")][1]
+    assert found["description"] == ["sales of all shops"]
+    assert (found["owner"], found["tags"]) == (["ann"], ["core", "gold"])
+    assert set(gremlin.V(dataset("sales")).both_e().values("checked").to_list()) == {"yes"}
+
+
+def test_the_order_of_writes_alone_is_no_reason_to_write_an_edge(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline())
+    changed = pipeline()
+    for edge in changed.edges.values():
+        edge["sequence"] = 7
+    assert load(changed).edges == 0
+    for edge in changed.edges.values():
+        if edge["label"] == "feeds":
+            edge["operations"] = "Filter"
+    assert load(changed).edges == 3
+    assert set(gremlin.E().has_label("feeds").values("sequence").to_list()) == {7}
+
+
+def test_an_expression_that_is_no_more_goes_from_the_edge(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline())
+    changed = pipeline()
+    for edge in changed.edges.values():
+        edge.pop("expression", None)
+    assert load(changed).edges == 2
+    assert gremlin.E().has("expression").count().next() == 0
+
+
+def test_a_model_that_its_project_dropped_goes_at_once_with_its_job_and_columns(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(models=3))
+    loaded = load(pipeline(models=2))
+    only = pipeline(models=2)
+    assert set(whole(gremlin)[0]) == set(only.nodes)
+    assert set(whole(gremlin)[1]) == set(only.edges)
+    # Its edges: feeds, writes, feeds_column, has_column; its vertices: table, column, job.
+    assert (loaded.retired_edges, loaded.retired_nodes) == (4, 3)
+
+
+def test_what_another_dag_still_knows_loses_only_the_tag(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline("weekly", models=3))
+    load(pipeline("daily", models=3))
+    load(pipeline("daily", models=2))
+    vertices, edges = whole(gremlin)
+    assert vertices[dataset("m2")][1]["dag_name"] == ["weekly"]
+    assert vertices[dataset("m2") + "|total"][1]["dag_name"] == ["weekly"]
+    assert vertices[dataset("m1")][1]["dag_name"] == ["daily", "weekly"]
+    assert set(edges) == set(pipeline("weekly", models=3).edges) | set(pipeline("daily", models=2).edges)
+
+
+def test_a_model_that_reads_something_else_loses_the_old_edge_at_once(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(Made().job("dbt", "model.p.a", {"a": ["x", "y"]}, 1, "p"))
+    load(Made().job("dbt", "model.p.a", {"a": ["x", "z"]}, 2, "p"))
+    feeds = {edge for edge in edges_of(gremlin) if edge[1] == "feeds"}
+    assert feeds == ends(("x", "feeds", "a"), ("z", "feeds", "a"))
+    assert dataset("y") not in whole(gremlin)[0]
+
+
+def test_another_dbt_project_and_spark_are_left_alone_by_a_merge_that_did_not_read_them(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("unused source"))
+    before = whole(gremlin)
+    alone = Made().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("sales", tags=["core"])
+    loaded = load(alone, Coverage(spark=False, dbt=True))
+    assert (loaded.retired_nodes, loaded.retired_edges) == (0, 0)
+    assert whole(gremlin) == before
+
+
+def test_files_that_do_not_say_what_was_read_retire_nothing(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(models=3))
+    before = whole(gremlin)
+    load(pipeline(models=1), NOTHING)
+    assert whole(gremlin) == before
+
+
+@pytest.mark.parametrize(("later", "stays"), [(2, True), (3, False)])
+def test_a_spark_target_goes_after_three_good_runs_without_it(
+    load: Load, gremlin: GraphTraversalSource, later: int, stays: bool
+) -> None:
+    load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
+    newer = Made().job("spark", "j", {"a": ["x"]}, 2).target("j", "a", 0).target("j", "b", later)
+    load(newer)
+    expected = {("x", "feeds", "a")} | ({("y", "feeds", "b")} if stays else set())
+    assert {edge for edge in edges_of(gremlin) if edge[1] == "feeds"} == ends(*expected)
+    assert (dataset("b") in whole(gremlin)[0]) is stays
+
+
+@pytest.mark.parametrize(("runs", "stays"), [(2, True), (3, False)])
+def test_a_spark_target_older_than_the_lookback_goes_once_the_job_ran_often_enough(
+    load: Load, gremlin: GraphTraversalSource, runs: int, stays: bool
+) -> None:
+    load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
+    load(Made().job("spark", "j", {"a": ["x"]}, 2).target("j", "a", 0).target("j", None, runs))
+    assert (dataset("b") in whole(gremlin)[0]) is stays
+
+
+def test_a_target_that_is_never_retired_stays(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
+    newer = Made().job("spark", "j", {"a": ["x"]}, 2).target("j", None, 99)
+    load(newer, Coverage(spark=True, dbt=True, retire_after=0))
+    assert dataset("b") in whole(gremlin)[0]
+
+
+def test_a_source_that_the_newest_write_no_longer_reads_goes_at_once(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(Made().job("spark", "j", {"a": ["x", "y"]}))
+    load(Made().job("spark", "j", {"a": ["x"]}, 2).target("j", "a", 0))
+    assert {edge for edge in edges_of(gremlin) if edge[1] == "feeds"} == ends(("x", "feeds", "a"))
+
+
+def test_a_spark_job_that_did_not_run_keeps_its_lineage(load: Load, gremlin: GraphTraversalSource) -> None:
+    both = Made().job("spark", "j", {"a": ["x"]}).job("spark", "k", {"b": ["a"]})
+    both.feeds_column(("spark", "k"), ("a", "c"), ("b", "c"))
+    load(both)
+    before = whole(gremlin)
+    load(Made().job("spark", "j", {"a": ["x"]}).column("a", "d").target("j", None, 99))
+    vertices, edges = whole(gremlin)
+    assert before[0].items() <= vertices.items()
+    assert set(edges) - set(before[1]) == set(Made().column("a", "d").edges)
+
+
+def test_a_merge_that_would_retire_much_stops_before_it_writes_anything(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(models=8))
+    before = whole(gremlin, merge_runs=True)
+    smaller = pipeline(models=2).node("new")
+    with pytest.raises(RetireRefused) as raised:
+        load(smaller)
+    total = len(pipeline(models=8).edges)
+    gone = total - len(pipeline(models=2).edges)
+    assert f"would retire {gone} of the DAG's {total} edges" in raised.value.message
+    assert "-feeds-> dev|wh|m2" in raised.value.message
+    assert raised.value.exit_code == 8
+    assert whole(gremlin, merge_runs=True) == before
+    load(smaller, allow_retire=True)
+    assert set(whole(gremlin)[0]) == set(smaller.nodes)
+
+
+def test_a_first_merge_that_is_refused_leaves_no_merge_run(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(Made().job("spark", "j", {"a": ["x"]}))
+    gremlin.V(RUN).drop().iterate()
+    with pytest.raises(RetireRefused, match="every edge of spark j"):
+        load(Made().job("spark", "j", {"b": ["x"]}, 2).target("j", "a", 3).target("j", "b", 0))
+    assert gremlin.V(RUN).count().next() == 0
+
+
+def test_a_dry_run_tells_the_difference_and_writes_nothing(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline(models=3))
+    before = whole(gremlin, merge_runs=True)
+    told = load(pipeline(models=2).node("new"), dry_run=True)
+    assert whole(gremlin, merge_runs=True) == before
+    assert (told.dry_run, told.nodes, told.edges, told.retired_nodes, told.retired_edges) == (
+        True,
+        1,
+        0,
+        3,
+        4,
+    )
+    assert told.changes == ("new table dev|wh|new",)
+    assert "dev|wh|sales -feeds-> dev|wh|m2" in told.retirements
+
+
+def test_a_job_that_the_graph_knows_from_a_later_run_is_left_as_it_is(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(Made().job("spark", "j", {"a": ["x"]}, 5))
+    before = whole(gremlin)
+    stale = Made().job("spark", "j", {"a": ["old"]}, 4).column("old", "c").target("j", "a", 0)
+    loaded = load(stale)
+    assert whole(gremlin) == before
+    assert (loaded.nodes, loaded.edges) == (0, 0)
+
+
+def test_an_older_manifest_neither_retires_nor_changes_a_newer_one(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(at=5, models=3))
+    before = whole(gremlin)
+    load(pipeline(at=4, models=2))
+    assert whole(gremlin) == before
+
+
+def test_a_changed_label_keeps_tags_properties_and_edges_of_every_dag(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline("weekly").node("m0", "view", description="d", tags=["a", "b"]))
+    load(pipeline("daily").node("m0", "view"))
+    before = whole(gremlin)
+    loaded = load(pipeline("daily").node("m0", "table"))
+    after = whole(gremlin)
+    assert loaded.relabelled == 1
+    assert after[0].pop(dataset("m0")) == ("table", before[0].pop(dataset("m0"))[1])
+    assert after == before
+
+
+def test_a_reader_does_not_change_what_a_builder_says(load: Load, gremlin: GraphTraversalSource) -> None:
+    builder = Made("a").job("dbt", "model.p.t", {"t": ["x"]}, 1, "p").column("t", "c", data_type="integer")
+    builder.node("t", "view", description="built")
+    reader = Made("b").job("spark", "j", {"y": ["t"]}).column("t", "c", data_type="int")
+    reader.node("t", "table", description="a view, read", format="jdbc")
+    for order in ((builder, reader), (reader, builder)):
+        gremlin.V().drop().iterate()
+        for made in order:
+            load(made)
+        for made in order:
+            again = load(made)
+            assert (again.nodes, again.edges) == (0, 0)
+        label, held = whole(gremlin)[0][dataset("t")]
+        assert (label, held["description"], held["format"]) == ("view", ["built"], ["jdbc"])
+        assert whole(gremlin)[0][dataset("t") + "|c"][1]["data_type"] == ["integer"]
+
+
+def test_two_readers_do_not_rewrite_each_other(load: Load, gremlin: GraphTraversalSource) -> None:
+    def reader(dag: str, data_type: str) -> Made:
+        return Made(dag).job("spark", "j", {dag: ["t"]}).column("t", "c", data_type=data_type)
+
+    found = []
+    for order in (("int", "integer"), ("integer", "int")):
+        gremlin.V().drop().iterate()
+        load(reader("a", order[0]))
+        load(reader("b", order[1]))
+        assert load(reader("a", order[0])).nodes == 0
+        found.append(whole(gremlin)[0][dataset("t") + "|c"][1]["data_type"])
+    assert found[0] == found[1]
+
+
+def table_only(dag: str = "t") -> Made:
+    """A DAG that knows a table by its name in the catalog."""
+    made = Made(dag).job("dbt", "model.p.m", {"m": ["hive|db.sales"]}, 1, "p")
+    made.node("hive|db.sales", "table", description="sales, as dbt reads them", qualified_name="db.sales")
+    return made.feeds_column(("dbt", "model.p.m"), ("hive|db.sales", "c"), ("m", "c"))
+
+
+def path_and_alias(dag: str = "p") -> Made:
+    """A DAG that knows the path, and that the table is kept there."""
+    made = Made(dag).job("spark", "j", {"s3://lake|sales": ["s3://raw|sales"]})
+    made.node(
+        "s3://lake|sales", "table", location="s3://lake/sales", qualified_name="db.sales", format="parquet"
+    )
+    made.column("s3://lake|sales", "c", data_type="int")
+    return made.alias("hive|db.sales", "s3://lake|sales")
+
+
+@pytest.mark.parametrize("table_first", [True, False])
+def test_a_dag_that_knows_the_table_and_one_that_knows_the_path_meet_in_the_path(
+    load: Load, gremlin: GraphTraversalSource, table_first: bool
+) -> None:
+    both = (table_only(), path_and_alias()) if table_first else (path_and_alias(), table_only())
+    loaded = [load(made) for made in both]
+    vertices, edges = whole(gremlin)
+    path = "dev|s3://lake|sales"
+    assert set(vertices) == (
+        {key for key in table_only().nodes if "hive" not in key} | set(path_and_alias().nodes)
+    )
+    label, held = vertices[path]
+    assert label == "table"
+    assert held["dag_name"] == ["p", "t"]
+    assert held["qualified_name"] == ["db.sales"]
+    assert held["description"] == ["sales, as dbt reads them"]
+    assert vertices[f"{path}|c"][1]["dag_name"] == ["p", "t"]
+    expected = (
+        Made("t")
+        .job("dbt", "model.p.m", {"m": ["s3://lake|sales"]}, 1, "p")
+        .feeds_column(("dbt", "model.p.m"), ("s3://lake|sales", "c"), ("m", "c"))
+    )
+    assert set(edges) == set(expected.edges) | set(path_and_alias().edges)
+    assert [each.moved for each in loaded] == ([0, 1] if table_first else [0, 0])
+    for made in both:
+        again = load(made)
+        assert (again.nodes, again.edges, again.moved, again.retired_edges) == (0, 0, 0, 0)
+    assert whole(gremlin) == (vertices, edges)
+
+
+def test_a_dag_that_learns_the_path_of_its_own_table_moves_what_did_not_run_too(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(table_only("d").job("spark", "old", {"hive|db.sales": ["x"]}))
+    load(path_and_alias("d"), Coverage(spark=True, dbt=False))
+    edges = edges_of(gremlin)
+    path = "dev|s3://lake|sales"
+    assert {
+        ("dev|wh|x", "feeds", path),
+        ("dev|d|spark|old", "writes", path),
+        (path, "feeds", "dev|wh|m"),
+    } <= edges
+    assert not any("hive" in key for key in whole(gremlin)[0])
+
+
+def test_a_name_that_two_vertices_claim_is_followed_to_neither(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(path_and_alias("p"))
+    other = Made("q").job("spark", "k", {"s3://lake|other": ["s3://raw|sales"]})
+    load(other.node("s3://lake|other", "table").alias("hive|db.sales", "s3://lake|other"))
+    load(table_only())
+    assert "dev|hive|db.sales" in whole(gremlin)[0]

@@ -1,0 +1,134 @@
+"""Merges made up for tests of loading: who writes what from what, as node and edge rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge.graph.schema import (
+    EDGE_KEYS,
+    EDGE_PROPERTIES,
+    NODE_KEYS,
+    NODE_PROPERTIES,
+    edge_ddl,
+    node_ddl,
+)
+from lineage_merge.load.retire import Coverage
+from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge
+from lineage_merge.model import JobKey, column_id, edge_id, job_id
+
+NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
+EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
+ALL = Coverage(spark=True, dbt=True, retire_after=3)
+
+Row = dict[str, Any]
+
+
+def dataset(name: str) -> str:
+    """The id of a dataset: a name with a ``|`` has its namespace."""
+    return f"dev|{name}" if "|" in name else f"dev|wh|{name}"
+
+
+@dataclass
+class Made:
+    """A merge of one DAG, put together step by step."""
+
+    dag: str = "daily"
+    nodes: dict[str, Row] = field(default_factory=dict)
+    edges: dict[str, Row] = field(default_factory=dict)
+    aliases: list[tuple[str, list[str]]] = field(default_factory=list)
+    targets: list[tuple[str, str, str | None, int]] = field(default_factory=list)
+
+    def node(self, name: str, label: str = "table", **values: Any) -> "Made":
+        """A dataset."""
+        identifier = dataset(name)
+        known = self.nodes.get(identifier, {"name": name.rpartition("|")[2]})
+        keys = {"id": identifier, "label": label, "environment": "dev", "dag_name": self.dag}
+        self.nodes[identifier] = {**known, **keys, **values}
+        return self
+
+    def job(
+        self,
+        job_type: str,
+        name: str,
+        flows: Mapping[str, Sequence[str]],
+        at: int = 1,
+        project: str | None = None,
+        **values: Any,
+    ) -> "Made":
+        """A job, and for each target that it writes what it reads; `values` stand on `feeds`."""
+        key = JobKey(job_type, name)
+        identifier = job_id("dev", self.dag, key)
+        self.nodes[identifier] = {
+            "id": identifier,
+            "label": "job",
+            "environment": "dev",
+            "dag_name": self.dag,
+            "name": name,
+            "job_type": job_type,
+            "last_run_at": at,
+            "project": project,
+        }
+        for target, sources in flows.items():
+            self._known(target)
+            self.edge(key, identifier, "writes", dataset(target))
+            for source in sources:
+                self._known(source)
+                self.edge(key, dataset(source), "feeds", dataset(target), **values)
+        return self
+
+    def column(self, of: str, name: str, **values: Any) -> "Made":
+        """A column of a dataset."""
+        self._known(of)
+        identifier = column_id(dataset(of), name)
+        keys = {"id": identifier, "label": "column", "environment": "dev", "dag_name": self.dag}
+        self.nodes[identifier] = {**keys, "name": name, **values}
+        return self.edge(None, dataset(of), "has_column", identifier)
+
+    def feeds_column(
+        self, job: tuple[str, str], source: tuple[str, str], target: tuple[str, str], **values: Any
+    ) -> "Made":
+        """One column feeds another."""
+        self.column(*source).column(*target)
+        ends = [column_id(dataset(of), name) for of, name in (source, target)]
+        return self.edge(JobKey(*job), ends[0], "feeds_column", ends[1], **values)
+
+    def edge(self, job: JobKey | None, start: str, label: str, end: str, **values: Any) -> "Made":
+        """Any edge, between ids."""
+        identifier = edge_id("dev", self.dag, job, start, label, end)
+        of_job = {"job_type": job.job_type, "job_name": job.name} if job else {}
+        keys = {"id": identifier, "label": label, "from": start, "to": end}
+        own = {"environment": "dev", "dag_name": self.dag}
+        self.edges[identifier] = {**keys, **own, **of_job, **values}
+        return self
+
+    def alias(self, name: str, means: str, rule: str = "catalog-table") -> "Made":
+        """`name` and `means` are one dataset, as this merge knows."""
+        self.aliases.append((dataset(name), [dataset(means)]))
+        node = self.nodes[dataset(means)]
+        node["aliases"] = [*node.get("aliases", ()), f"{name} ({rule})"]
+        return self
+
+    def target(self, job: str, name: str | None, later_runs: int) -> "Made":
+        """After its newest write of a target, a Spark job had so many good runs."""
+        self.targets.append(("spark", job, dataset(name) if name else None, later_runs))
+        return self
+
+    def merge(self, spark: SparkSession, coverage: Coverage = ALL) -> Merge:
+        """The merge as DataFrames."""
+        return Merge(
+            nodes=_frame(spark, self.nodes.values(), NODE_COLUMNS, node_ddl()),
+            edges=_frame(spark, self.edges.values(), EDGE_COLUMNS, edge_ddl()),
+            aliases=spark.createDataFrame(self.aliases, ALIAS_DDL),
+            targets=spark.createDataFrame(self.targets, TARGET_DDL),
+            coverage=coverage,
+        )
+
+    def _known(self, name: str) -> None:
+        if dataset(name) not in self.nodes:
+            self.node(name)
+
+
+def _frame(spark: SparkSession, rows: Any, columns: tuple[str, ...], ddl: str) -> DataFrame:
+    return spark.createDataFrame([tuple(row.get(key) for key in columns) for row in rows], ddl)

@@ -1,0 +1,337 @@
+"""Temporary datasets folded away: between datasets, between columns, and what stays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lineage_merge import config, pipeline
+from lineage_merge.config import Merge
+from lineage_merge.graph.files import flaws
+from lineage_merge.merge import names, rules
+from lineage_merge.merge.join import Merged, merge
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Influences,
+    Job,
+    JobKey,
+    Reference,
+    Writes,
+)
+from lineage_merge.records import RECORD_DDL, records
+from tests.spline_documents import SplineDatabase
+
+KNOWN = names.Names("dev", rules.Rules())
+A, B = JobKey("spark", "a"), JobKey("spark", "b")
+TEMPORARY = Merge(fold=("s3://*/tmp/*",))
+
+Edges = set[tuple[str, str, str]]
+
+
+def at(path: str) -> Reference:
+    return Reference("", f"s3://b/{path}")
+
+
+def flow(job: JobKey, source: str, target: str, *operations: str, **properties: int | str) -> Feeds:
+    return Feeds(job, at(source), at(target), properties, {"operations": operations} if operations else {})
+
+
+def column(job: JobKey, source: str, target: str, how: str, expression: str = "") -> FeedsColumn:
+    """From ``path.column`` to ``path.column``."""
+    (start, start_column), (end, end_column) = source.rsplit(".", 1), target.rsplit(".", 1)
+    return FeedsColumn(job, at(start), start_column, at(end), end_column, (how,), expression)
+
+
+def decides(job: JobKey, source: str, target: str, how: str) -> Influences:
+    start, start_column = source.rsplit(".", 1)
+    return Influences(job, at(start), start_column, at(target), (how,))
+
+
+def folded(spark: SparkSession, *elements: Element, settings: Merge = TEMPORARY) -> Merged:
+    rows = spark.createDataFrame(list(records(elements, KNOWN)), RECORD_DDL)
+    return merge(rows, "dev", "dag", settings)
+
+
+def edges(found: Merged, label: str, value: str) -> Mapping[tuple[str, str, str], Any]:
+    """Job, start and end of the edges of a label, and a property of each; ids from the path on."""
+
+    def short(identifier: str) -> str:
+        return identifier.removeprefix("dev|s3://b|").removeprefix("dev|dag|spark|").replace("|", ".")
+
+    return {
+        (row.job_name, short(row["from"]), short(row["to"])): row[value]
+        for row in found.edges.where(f"label = '{label}'").collect()
+    }
+
+
+def node_ids(found: Merged) -> set[str]:
+    return {row.id.removeprefix("dev|s3://b|") for row in found.nodes.collect()}
+
+
+def test_what_feeds_a_temporary_dataset_feeds_what_it_feeds(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        Dataset(at("tmp/x"), Authority.BUILDER),
+        Column(at("tmp/x"), "c", Authority.BUILDER),
+        Alias(Reference("spark_catalog", "db.x"), at("tmp/x"), "catalog-table"),
+        Job(A),
+        Writes(A, at("tmp/x")),
+        flow(A, "raw1", "tmp/x", "Filter", sequence=1),
+        flow(A, "raw2", "tmp/x", sequence=1),
+        Job(B),
+        Writes(B, at("mart")),
+        flow(B, "tmp/x", "mart", "Join > Sort", "Union", sequence=7),
+        flow(B, "raw3", "mart", "Join", sequence=7),
+    )
+
+    assert edges(found, "feeds", "via") == {
+        ("b", "raw1", "mart"): "s3://b/tmp/x",
+        ("b", "raw2", "mart"): "s3://b/tmp/x",
+        ("b", "raw3", "mart"): None,
+    }
+    assert edges(found, "feeds", "operations") == {
+        ("b", "raw1", "mart"): "Filter > Join > Sort | Filter > Union",
+        ("b", "raw2", "mart"): "Join > Sort | Union",
+        ("b", "raw3", "mart"): "Join",
+    }
+    assert {*edges(found, "feeds", "sequence").values()} == {7}
+    assert set(edges(found, "writes", "via")) == {("b", "b", "mart")}
+    assert not found.edges.where("label = 'has_column'").collect()
+    assert node_ids(found) == {"raw1", "raw2", "raw3", "mart", "dev|dag|spark|a", "dev|dag|spark|b"}
+    assert not found.aliases.collect()
+
+
+def test_a_temporary_dataset_is_known_by_any_of_its_names(spark: SparkSession) -> None:
+    table = Reference("spark_catalog", "db.x")
+
+    found = folded(
+        spark,
+        Alias(table, at("tmp/x"), "catalog-table"),
+        flow(A, "raw", "tmp/x"),
+        Feeds(B, table, at("mart")),
+    )
+
+    assert set(edges(found, "feeds", "via")) == {("b", "raw", "mart")}
+
+
+def test_a_chain_of_temporary_datasets_folds_whole(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        flow(A, "raw", "tmp/1", "Filter"),
+        flow(A, "tmp/1", "tmp/2"),
+        flow(A, "tmp/2", "tmp/3", "Sort"),
+        flow(B, "tmp/3", "mart", "Join"),
+        flow(B, "tmp/1", "mart", "Join"),
+    )
+
+    assert edges(found, "feeds", "via") == {
+        ("b", "raw", "mart"): "s3://b/tmp/1 | s3://b/tmp/2 | s3://b/tmp/3"
+    }
+    assert edges(found, "feeds", "operations") == {
+        ("b", "raw", "mart"): "Filter > Join | Filter > Sort > Join"
+    }
+
+
+def test_columns_that_one_step_loses_are_lost_on_the_whole_way(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        flow(A, "raw1", "tmp/1", columns="lost"),
+        flow(A, "raw2", "tmp/2"),
+        flow(A, "tmp/1", "tmp/2"),
+        flow(B, "tmp/2", "mart"),
+    )
+
+    assert edges(found, "feeds", "columns") == {("b", "raw1", "mart"): "lost", ("b", "raw2", "mart"): None}
+
+
+def test_generated_ids_are_no_part_of_what_was_folded(spark: SparkSession) -> None:
+    generated = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
+    below = at(f"tmp/{generated}")  # named s3://b/tmp, and yet below it
+
+    found = folded(
+        spark,
+        flow(A, "raw", f"tmp/{generated}/stage"),
+        flow(A, f"tmp/{generated}/stage", "mart"),
+        Feeds(A, at("raw2"), below),
+        Feeds(A, below, at("mart")),
+    )
+
+    assert edges(found, "feeds", "via") == {
+        ("a", "raw", "mart"): "s3://b/tmp/stage",
+        ("a", "raw2", "mart"): "s3://b/tmp",
+    }
+
+
+def test_circles_of_temporary_datasets_end(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        flow(A, "raw", "tmp/1"),
+        flow(A, "tmp/1", "tmp/2", "Map"),
+        flow(A, "tmp/2", "tmp/1", "Back"),
+        flow(A, "tmp/2", "tmp/2", "Stay"),
+        flow(A, "tmp/2", "mart"),
+        flow(A, "mart", "mart"),
+        column(A, "raw.a", "tmp/1.a", "IDENTITY"),
+        column(A, "tmp/1.a", "tmp/2.a", "IDENTITY"),
+        column(A, "tmp/2.a", "tmp/1.a", "AGGREGATION", "sum(a)"),
+        column(A, "tmp/2.a", "tmp/2.a", "IDENTITY"),
+        column(A, "tmp/2.a", "mart.a", "IDENTITY"),
+    )
+
+    assert edges(found, "feeds", "operations") == {("a", "raw", "mart"): "Map", ("a", "mart", "mart"): None}
+    # Straight on, or once more around through the sum.
+    assert edges(found, "feeds_column", "transformation") == {
+        ("a", "raw.a", "mart.a"): "IDENTITY,AGGREGATION"
+    }
+
+
+def test_ladders_of_temporary_datasets_do_not_multiply(spark: SparkSession) -> None:
+    """Each of twelve is made of the two before: 144 ways lead from one end to the other."""
+    ladder = [flow(A, "raw", "tmp/0", "Op"), flow(A, "raw", "tmp/1", "Op")]
+    for rung in range(2, 12):
+        ladder += [flow(A, f"tmp/{rung - back}", f"tmp/{rung}", f"Op{rung}") for back in (1, 2)]
+
+    found = folded(spark, *ladder, flow(A, "tmp/11", "mart", "Op"))
+
+    via = edges(found, "feeds", "via")
+    assert set(via) == {("a", "raw", "mart")}
+    assert via["a", "raw", "mart"].count(" | ") == 11
+
+
+def test_what_is_no_hop_between_others_stays(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        Writes(A, at("tmp/unread")),
+        flow(A, "raw", "tmp/unread"),
+        flow(A, "tmp/unwritten", "mart"),
+        Writes(A, at("tmp/constants")),
+        flow(A, "tmp/constants", "mart"),
+        flow(A, "tmp/itself", "tmp/itself"),
+        flow(A, "tmp/itself", "mart"),
+    )
+
+    assert set(edges(found, "feeds", "via")) == {
+        ("a", "raw", "tmp/unread"),
+        ("a", "tmp/unwritten", "mart"),
+        ("a", "tmp/constants", "mart"),
+        ("a", "tmp/itself", "tmp/itself"),
+        ("a", "tmp/itself", "mart"),
+    }
+
+
+def test_nothing_is_folded_that_nobody_asked_for(spark: SparkSession) -> None:
+    chain = flow(A, "raw", "tmp/x"), flow(A, "tmp/x", "mart")
+
+    for settings in (Merge(), Merge(fold=("s3://c/*",)), Merge(fold_run_local=True)):
+        assert set(edges(folded(spark, *chain, settings=settings), "feeds", "via")) == {
+            ("a", "raw", "tmp/x"),
+            ("a", "tmp/x", "mart"),
+        }
+
+
+def test_columns_run_on_through_temporary_datasets(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        flow(A, "raw", "tmp/1"),
+        flow(A, "tmp/1", "tmp/2"),
+        flow(B, "tmp/2", "mart"),
+        column(A, "raw.a", "tmp/1.A", "TRANSFORMATION", "cast(a as int)"),
+        column(A, "raw.b", "tmp/1.b", "IDENTITY"),
+        column(A, "raw.k", "tmp/1.b", "CONDITIONAL", "if(k, b, 0)"),
+        column(A, "raw.c", "tmp/1.c", "WINDOW", "rank()"),
+        column(A, "tmp/1.a", "tmp/2.x", "IDENTITY"),
+        column(A, "tmp/1.b", "tmp/2.y", "AGGREGATION", "sum(b)"),
+        column(A, "tmp/1.c", "tmp/2.z", "AGGREGATION", "max(c)"),
+        column(B, "tmp/2.X", "mart.x", "IDENTITY"),
+        column(B, "tmp/2.y", "mart.y", "IDENTITY"),
+        column(B, "tmp/2.z", "mart.z", "IDENTITY"),
+        column(B, "tmp/2.constant", "mart.none", "IDENTITY"),
+        column(B, "tmp/2.x", "mart.w", "CONDITIONAL", "if(x, 1, 2)"),
+    )
+
+    assert edges(found, "feeds_column", "transformation") == {
+        ("b", "raw.a", "mart.x"): "TRANSFORMATION",
+        ("b", "raw.b", "mart.y"): "AGGREGATION",
+        ("b", "raw.k", "mart.y"): "CONDITIONAL",
+        ("b", "raw.c", "mart.z"): "WINDOW",
+        ("b", "raw.a", "mart.w"): "CONDITIONAL",
+    }
+    assert edges(found, "feeds_column", "expression") == {
+        ("b", "raw.a", "mart.x"): "cast(a as int)",
+        ("b", "raw.b", "mart.y"): "sum(b)",
+        ("b", "raw.k", "mart.y"): "sum(b)",
+        ("b", "raw.c", "mart.z"): "max(c)",
+        ("b", "raw.a", "mart.w"): "if(x, 1, 2)",
+    }
+    assert not {each for each in node_ids(found) if "tmp" in each}
+
+
+def test_what_decides_a_temporary_datasets_rows_decides_those_behind_it(spark: SparkSession) -> None:
+    found = folded(
+        spark,
+        flow(A, "raw", "tmp/1"),
+        flow(A, "tmp/1", "tmp/2"),
+        flow(B, "tmp/2", "mart"),
+        column(A, "raw.a", "tmp/1.a", "TRANSFORMATION", "a + 1"),
+        column(A, "tmp/1.a", "tmp/2.a", "IDENTITY"),
+        column(A, "tmp/1.b", "tmp/2.b", "IDENTITY"),
+        decides(A, "raw.f", "tmp/1", "FILTER"),
+        decides(A, "tmp/1.a", "tmp/2", "GROUP_BY"),
+        decides(B, "tmp/2.a", "mart", "JOIN"),
+        decides(B, "tmp/2.b", "mart", "SORT"),
+        decides(B, "raw.j", "mart", "JOIN"),
+    )
+
+    assert edges(found, "influences", "transformation") == {
+        ("b", "raw.f", "mart"): "FILTER",
+        ("b", "raw.a", "mart"): "JOIN,GROUP_BY",
+        ("b", "raw.j", "mart"): "JOIN",
+    }
+    assert set(edges(found, "influences", "expression").values()) == {None}
+
+
+def test_a_dataset_that_only_its_run_reads_is_folded_from_documents_to_files(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spline = SplineDatabase()
+    for run, hour in (("r1", 0), ("r2", 24)):
+        for step, (source, target) in enumerate(
+            (
+                ("raw", "cleaned"),  # read by another application too
+                ("cleaned", "step1"),
+                ("step1", "step2"),
+                ("step2", "mart"),
+                ("state", "report"),  # what the run before wrote
+                ("report", "state"),
+            )
+        ):
+            spline.plan(
+                "load", reads=[f"s3://b/{source}"], writes=f"s3://b/{target}", at=hour + step, run=run
+            )
+    spline.plan("other", reads=["s3://b/cleaned"], writes="s3://b/copy", at=40, run="r3")
+    settings = {
+        "dag_name": "dag",
+        "environment": "dev",
+        "spline": {"export": str(spline.write(tmp_path / "export"))},
+        "merge": {"fold_run_local": True},
+    }
+
+    built = pipeline.build(spark, config.parse(settings))
+    pipeline.write_folder(built, str(tmp_path / "out"), "jsonl")
+
+    found = Merged(built.nodes, built.edges, built.edges)
+    assert edges(found, "feeds", "via") == {
+        ("load", "raw", "cleaned"): None,
+        ("load", "cleaned", "mart"): "s3://b/step1 | s3://b/step2",
+        # The report of a run is made of the state before it, and read by that run only.
+        ("load", "state", "state"): "s3://b/report",
+        ("other", "cleaned", "copy"): None,
+    }
+    assert flaws(spark, str(tmp_path / "out")) == (7 + 8, [])

@@ -1,0 +1,99 @@
+"""Tables of dbt that are kept in files are the paths of these files."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lineage_merge.model import Alias, Dataset, Element, Reference
+from lineage_merge.sources.dbt import read_manifest, translate
+
+HOST = "awsathena://athena.eu-west-1.amazonaws.com"
+
+
+def elements(adapter: str, entry: dict[str, Any], kind: str = "model") -> list[Element]:
+    unique_id = f"{kind}.p.sales"
+    whole = {
+        "unique_id": unique_id,
+        "resource_type": kind,
+        "name": "sales",
+        "database": "lake",
+        "schema": "raw",
+        "alias": "sales",
+        "config": {"materialized": "table"},
+        **entry,
+    }
+    document = {
+        "metadata": {
+            "dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json",
+            "generated_at": "2026-01-01T00:00:00Z",
+            "adapter_type": adapter,
+        },
+        "nodes": {},
+        "sources": {},
+        f"{kind}s".replace("models", "nodes"): {unique_id: whole},
+    }
+    manifest, problems = read_manifest("manifest.json", json.dumps(document))
+    assert problems == []
+    return list(translate(manifest, HOST, "manifest.json"))
+
+
+def aliases(found: list[Element]) -> list[Alias]:
+    return [element for element in found if isinstance(element, Alias)]
+
+
+def test_a_source_with_an_external_location_is_that_path_and_keeps_the_name_of_the_table() -> None:
+    found = elements("redshift", {"external": {"location": "s3://tickit-raw/sales/"}}, "source")
+    path = Reference("", "s3://tickit-raw/sales/")
+    assert aliases(found) == [Alias(Reference(HOST, "lake.raw.sales"), path, "dbt-location")]
+    (dataset,) = [each for each in found if isinstance(each, Dataset) and each.ref == path]
+    assert (dataset.label, dataset.properties) == (
+        "table",
+        {"name": "sales", "qualified_name": "lake.raw.sales"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("adapter", "config", "path"),
+    [
+        ("athena", {"external_location": "s3://lake/mart/sales/"}, "s3://lake/mart/sales/"),
+        ("athena", {"s3_data_dir": "s3://lake/", "s3_data_naming": "schema_table"}, "s3://lake/raw/sales"),
+        ("athena", {"s3_data_dir": "s3://lake", "s3_data_naming": "table_unique"}, "s3://lake/sales"),
+        ("spark", {"location_root": "s3a://lake/mart/"}, "s3a://lake/mart/sales"),
+        ("databricks", {"location_root": "dbfs:/mnt/mart"}, "dbfs:/mnt/mart/sales"),
+        (
+            "databricks",
+            {"location_root": "s3://lake", "include_full_name_in_path": True},
+            "s3://lake/lake/raw/sales",
+        ),
+        ("glue", {"custom_location": "s3://lake/mart/sales"}, "s3://lake/mart/sales"),
+        ("trino", {"properties": {"location": "'s3://lake/mart/sales'"}}, "s3://lake/mart/sales"),
+        ("duckdb", {"materialized": "external", "location": "s3://lake/s.parquet"}, "s3://lake/s.parquet"),
+    ],
+)
+def test_a_model_with_a_location_is_that_path(adapter: str, config: dict[str, Any], path: str) -> None:
+    found = elements(adapter, {"config": {"materialized": "incremental", **config}})
+    assert [alias.of for alias in aliases(found)] == [Reference("", path)]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "config"),
+    [
+        ("athena", {"s3_data_dir": "s3://lake"}),  # the profile says how the directory is called
+        ("athena", {"s3_data_dir": "s3://lake", "s3_data_naming": "unique"}),
+        ("spark", {"location_root": "s3://lake", "materialized": "view"}),
+        ("redshift", {"location_root": "s3://lake"}),
+        ("duckdb", {"materialized": "external", "location": "target/sales.parquet"}),
+        ("trino", {"properties": "location"}),
+        ("spark", {"location_root": None}),
+    ],
+)
+def test_a_location_that_the_manifest_does_not_tell_is_not_guessed(
+    adapter: str, config: dict[str, Any]
+) -> None:
+    assert aliases(elements(adapter, {"config": {"materialized": "table", **config}})) == []
+
+
+@pytest.mark.parametrize("external", [None, True, {"location": None}, {"location": "@stage/sales"}, {}])
+def test_a_source_whose_files_have_no_uri_stays_a_table(external: object) -> None:
+    assert aliases(elements("snowflake", {"external": external}, "source")) == []

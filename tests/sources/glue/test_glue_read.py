@@ -1,0 +1,312 @@
+"""Glue's catalog over its real API, and what it does to the graph of those who use its tables."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from pyspark.sql import SparkSession
+
+from lineage_merge import config, pipeline
+from lineage_merge.config import GlueCatalog
+from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.sources.glue import client
+from tests.s3_fixtures import S3
+from tests.spline_documents import Read, SplineDatabase
+
+EAST = GlueCatalog("us-east-1")
+# The account that moto plays.
+ARN = "arn:aws:glue:us-east-1:123456789012"
+ATHENA = "awsathena://athena.us-east-1.amazonaws.com"
+
+
+class Glue:
+    """A catalog of tables, empty at the start of a test."""
+
+    def __init__(self) -> None:
+        self._client: Any = boto3.client("glue")
+
+    def database(self, name: str) -> None:
+        self._client.create_database(DatabaseInput={"Name": name})
+
+    def table(
+        self, database: str, name: str, location: str = "", *columns: tuple[str, str], **more: Any
+    ) -> None:
+        listed = [{"Name": column, "Type": kind} for column, kind in columns]
+        storage = {"Location": location, "Columns": listed}
+        table = {"Name": name, "TableType": "EXTERNAL_TABLE", "StorageDescriptor": storage, **more}
+        self._client.create_table(DatabaseName=database, TableInput=table)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@pytest.fixture
+def glue(s3: S3) -> Iterator[Glue]:
+    """Glue's API, on the server that is S3 too."""
+    catalog = Glue()
+    yield catalog
+    catalog.close()
+
+
+def test_databases_are_chosen_by_globs_without_case(glue: Glue) -> None:
+    for name in ("tickit_raw", "tickit_mart", "finance"):
+        glue.database(name)
+
+    assert client.database_names(EAST) == ["finance", "tickit_mart", "tickit_raw"]
+    assert client.database_names(GlueCatalog("us-east-1", databases=("Tickit_*",))) == [
+        "tickit_mart",
+        "tickit_raw",
+    ]
+    assert client.database_names(GlueCatalog("us-east-1", databases=("nothing_*",))) == []
+
+
+def test_a_database_that_is_gone_is_one_clear_line(glue: Glue) -> None:
+    with pytest.raises(SourceMissing) as raised:
+        list(client.tables(EAST, "gone"))
+    assert raised.value.message == "Glue catalog in us-east-1, database gone: not there"
+
+
+def test_wrong_credentials_are_one_clear_line(glue: Glue, s3: S3) -> None:
+    s3.refuse_strangers()
+
+    with pytest.raises(SourceDenied) as raised:
+        client.database_names(GlueCatalog("us-east-1", "111122223333"))
+    assert raised.value.message.startswith("Glue catalog 111122223333 in us-east-1: Glue refuses these")
+
+
+def test_no_answer_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        monkeypatch.setenv("AWS_ENDPOINT_URL_GLUE", f"http://127.0.0.1:{port}")
+
+        with pytest.raises(SourceUnreachable, match="no connection to Glue"):
+            client.database_names(EAST)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "kind"),
+    [
+        ("AWS_ENDPOINT_URL_GLUE", "not an address", SourceUnreachable),
+        ("AWS_PROFILE", "nobody", SourceDenied),
+    ],
+)
+def test_wrong_settings_of_aws_are_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, kind: type[SourceError]
+) -> None:
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(kind) as raised:
+        client.database_names(EAST)
+    assert "\n" not in raised.value.message
+
+
+def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any) -> pipeline.Built:
+    settings: dict[str, Any] = {
+        "dag_name": "daily",
+        "environment": "dev",
+        "spline": {"export": str(spline.write(folder / "spline"))},
+    }
+    if glue:
+        settings["glue"] = [{"region": "us-east-1", **glue}]
+    return pipeline.build(spark, config.parse(settings))
+
+
+def flows(found: pipeline.Built) -> set[tuple[str, str]]:
+    rows = found.edges.where("label = 'feeds'").collect()
+    return {(row["from"].partition("|")[2], row["to"].partition("|")[2]) for row in rows}
+
+
+def datasets(found: pipeline.Built) -> dict[str, dict[str, Any]]:
+    """What each vertex of a dataset has, by id without the environment."""
+    rows = found.nodes.where("label not in ('job', 'column')").collect()
+    return {
+        row.id.partition("|")[2]: {name: value for name, value in row.asDict().items() if value is not None}
+        for row in rows
+    }
+
+
+def columns(found: pipeline.Built, dataset: str) -> set[tuple[str, str | None]]:
+    rows = found.nodes.where("label = 'column'").collect()
+    return {
+        (row["name"], row.data_type) for row in rows if row.id.rpartition("|")[0].partition("|")[2] == dataset
+    }
+
+
+BY_NAME = "Filter (a#1 > 0)\n+- Relation spark_catalog.tickit.sales[id#1L] parquet\n"
+BY_ATHENA = "jdbc:awsathena://AwsRegion=us-east-1;Catalog=AwsDataCatalog;Schema=tickit:sales"
+
+
+def test_a_table_that_some_know_by_path_and_others_by_name_is_one_vertex(
+    spark: SparkSession, glue: Glue, tmp_path: Path
+) -> None:
+    glue.database("tickit")
+    glue.table(
+        "tickit",
+        "sales",
+        "s3://tickit-lake/sales_v2/",
+        ("id", "bigint"),
+        ("pricepaid", "decimal(8,2)"),
+        PartitionKeys=[{"Name": "saledate", "Type": "date"}],
+        Description="one row a sale",
+        Parameters={"classification": "parquet"},
+    )
+    glue.table("tickit", "never_touched", "s3://tickit-lake/never", ("id", "bigint"))
+    spline = SplineDatabase()
+    spline.plan(
+        "ingest", reads=["s3://raw/sales"], writes="s3a://tickit-lake/sales_v2/saledate=2026-01-01", at=1
+    )
+    spline.plan("by_name", reads=["s3://raw/other"], writes="s3://out/a", subqueries=[BY_NAME], at=2)
+    spline.plan("by_athena", reads=[Read([BY_ATHENA], "jdbc")], writes="s3://out/b", at=3)
+
+    without = flows(built(spark, spline, tmp_path / "1"))
+    found = built(spark, spline, tmp_path / "2", databases=["tick*"])
+
+    table = "s3://tickit-lake|sales_v2"
+    assert without == {
+        ("s3://raw|sales", table),
+        ("s3://raw|other", "s3://out|a"),
+        ("spark_catalog|tickit.sales", "s3://out|a"),
+        (f"{ATHENA}|awsdatacatalog.tickit.sales", "s3://out|b"),
+    }
+    assert flows(found) == {
+        ("s3://raw|sales", table),
+        ("s3://raw|other", "s3://out|a"),
+        (table, "s3://out|a"),
+        (table, "s3://out|b"),
+    }
+    vertices = datasets(found)
+    assert set(vertices) == {table, "s3://raw|sales", "s3://raw|other", "s3://out|a", "s3://out|b"}
+    told = ("label", "name", "namespace", "qualified_name", "location", "format", "description")
+    assert [vertices[table][name] for name in told] == [
+        "table",
+        "sales",
+        "s3://tickit-lake",
+        "tickit.sales",
+        "s3://tickit-lake/sales_v2",
+        "parquet",
+        "one row a sale",
+    ]
+    assert vertices[table]["aliases"] == [
+        f"{ARN}|table/tickit/sales (glue-catalog)",
+        f"{ATHENA}|awsdatacatalog.tickit.sales (glue-catalog)",
+        "spark_catalog|tickit.sales (glue-catalog)",
+    ]
+    assert columns(found, table) == {("id", "bigint"), ("pricepaid", "decimal(8,2)"), ("saledate", "date")}
+    assert found.report.read["Glue tables"] == 2
+    assert found.report.of_kind("not-joined") == []
+
+
+def test_an_iceberg_table_in_a_catalog_of_its_own_name_is_its_path(
+    spark: SparkSession, glue: Glue, tmp_path: Path
+) -> None:
+    glue.database("shop")
+    path = "s3://lake/wh/shop.db/orders"
+    glue.table("shop", "orders", path, ("id", "bigint"), Parameters={"table_type": "ICEBERG"})
+    spline = SplineDatabase()
+    v2 = {"identifier": "glue_catalog.shop.orders"}
+    spline.plan(
+        "load", reads=["s3://raw/orders"], writes=path, table=v2, format="iceberg", command="AppendData", at=1
+    )
+    text = "RelationV2[id#1L] glue_catalog.shop.orders glue_catalog.shop.orders\n"
+    spline.plan("check", reads=["s3://raw/other"], writes="s3://out/a", subqueries=[text], at=2)
+
+    found = built(spark, spline, tmp_path, spark_catalogs=["glue_catalog"])
+
+    table = "s3://lake|wh/shop.db/orders"
+    assert flows(found) == {
+        ("s3://raw|orders", table),
+        ("s3://raw|other", "s3://out|a"),
+        (table, "s3://out|a"),
+    }
+    vertex = datasets(found)[table]
+    assert (vertex["label"], vertex["qualified_name"], vertex["format"]) == (
+        "table",
+        "shop.orders",
+        "iceberg",
+    )
+    assert "glue_catalog|shop.orders (catalog-table)" in vertex["aliases"]
+    assert "glue_catalog|shop.orders (glue-catalog)" in vertex["aliases"]
+
+
+def test_a_view_and_a_table_without_path_keep_their_glue_names(
+    spark: SparkSession, glue: Glue, tmp_path: Path
+) -> None:
+    glue.database("tickit")
+    glue.table("tickit", "v_sales", "", ("id", "bigint"), TableType="VIRTUAL_VIEW")
+    glue.table("tickit", "queue", "dev.public.queue", ("id", "bigint"))
+    glue.table("tickit", "other_queue", "dev.public.other_queue")
+    spline = SplineDatabase()
+    names = [f"Relation spark_catalog.tickit.{name}[id#1L] parquet\n" for name in ("v_sales", "queue")]
+    spline.plan("job", reads=["s3://raw/a"], writes="s3://out/a", subqueries=names, at=1)
+
+    found = built(spark, spline, tmp_path, databases=["tickit"])
+
+    view, queue = f"{ARN}|table/tickit/v_sales", f"{ARN}|table/tickit/queue"
+    assert flows(found) == {(source, "s3://out|a") for source in ("s3://raw|a", view, queue)}
+    labels = {name: vertex["label"] for name, vertex in datasets(found).items()}
+    assert labels == {"s3://raw|a": "file", "s3://out|a": "file", view: "view", queue: "table"}
+    [problem] = found.report.of_kind("not-joined")
+    assert (problem.document, problem.message) == (
+        queue,
+        "the table's location dev.public.queue is no path, so it cannot be joined by it",
+    )
+
+
+def test_a_name_that_two_catalogs_have_is_joined_with_neither_and_adds_nothing(
+    spark: SparkSession, glue: Glue, tmp_path: Path
+) -> None:
+    glue.database("tickit")
+    glue.table("tickit", "sales", "s3://lake/sales")
+    west: Any = boto3.client("glue", region_name="us-west-2")
+    west.create_database(DatabaseInput={"Name": "tickit"})
+    storage = {"Location": "s3://west/sales", "Columns": []}
+    west.create_table(DatabaseName="tickit", TableInput={"Name": "sales", "StorageDescriptor": storage})
+    west.close()
+    spline = SplineDatabase()
+    spline.plan("by_name", reads=["s3://raw/a"], writes="s3://out/a", subqueries=[BY_NAME], at=1)
+    settings = {
+        "dag_name": "daily",
+        "environment": "dev",
+        "spline": {"export": str(spline.write(tmp_path / "spline"))},
+        "glue": [{"region": "us-east-1"}, {"region": "us-west-2"}],
+    }
+
+    found = pipeline.build(spark, config.parse(settings))
+
+    assert flows(found) == {("s3://raw|a", "s3://out|a"), ("spark_catalog|tickit.sales", "s3://out|a")}
+    [problem] = found.report.of_kind("not-joined")
+    assert problem.document == "dev|spark_catalog|tickit.sales"
+    assert "dev|s3://lake|sales, dev|s3://west|sales" in problem.message
+
+
+def test_globs_that_match_no_database_are_reported(spark: SparkSession, glue: Glue, tmp_path: Path) -> None:
+    glue.database("tickit")
+    spline = SplineDatabase()
+    spline.plan("job", reads=["s3://raw/a"], writes="s3://out/a", at=1)
+
+    found = built(spark, spline, tmp_path, databases=["tikcit*"])
+
+    [problem] = found.report.of_kind("not-joined")
+    assert (problem.document, problem.message) == ("Glue catalog in us-east-1", "no database matches tikcit*")
+    assert flows(found) == {("s3://raw|a", "s3://out|a")}
+
+
+def test_a_jdbc_query_of_two_tables_is_two_flows_into_the_graph(spark: SparkSession, tmp_path: Path) -> None:
+    url = "jdbc:redshift://wh.abc123.us-east-1.redshift.amazonaws.com:5439/dev"
+    query = "(select s.id from public.sales s join event e on s.eventid = e.eventid) q"
+    spline = SplineDatabase()
+    spline.plan("unload", reads=[Read([f"{url}:{query}"], "jdbc")], writes="s3://out/a", at=1)
+
+    found = built(spark, spline, tmp_path)
+
+    warehouse = "redshift://wh.us-east-1:5439"
+    assert flows(found) == {
+        (f"{warehouse}|dev.public.sales", "s3://out|a"),
+        (f"{warehouse}|dev.public.event", "s3://out|a"),
+    }
+    assert found.report.of_kind("not-joined") == []
