@@ -18,8 +18,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge import naming, yaml_text
-from lineage_merge.errors import ConfigError, NamingError
+from lineage_merge import naming, storage, yaml_text
+from lineage_merge.errors import ConfigError, NamingError, SourceError
 from lineage_merge.json_schema import Checker, path_text
 from lineage_merge.model import DatasetName
 
@@ -34,12 +34,20 @@ class Arango:
     database: str
     username: str = "root"
     password_env: str = ""
+    password_secret: str = ""
     auth_method: str = "basic"
     batch_size: int = 1000
     timeout_seconds: float = 60.0
 
     def password(self) -> str:
-        """The password, from the variable that `password_env` names; none named: no password."""
+        """The password, from the variable or the secret that is named; none named: no password.
+
+        Raises `ConfigError` where it is not there, `SourceError` where Secrets Manager does not give it.
+        """
+        if self.password_secret:
+            from lineage_merge.secrets_manager import secret
+
+            return secret(self.password_secret, "spline.arango.password_secret")
         if not self.password_env:
             return ""
         try:
@@ -139,11 +147,41 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
+class Bulk:
+    """Neptune's bulk loader: files below `s3`, read by the cluster as `role_arn`.
+
+    `above`: how many elements differ before `gremlin.mode` auto takes it. `timeout_seconds` is for
+    waiting in the queue and loading. `endpoint`: where the loader answers, if not where Gremlin does.
+    """
+
+    s3: str
+    role_arn: str
+    above: int = 50_000
+    parallelism: str = "HIGH"
+    timeout_seconds: float = 3600.0
+    keep_files: bool = False
+    endpoint: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Gremlin:
-    """The graph."""
+    """The graph.
+
+    `iam_auth`: connections are signed (Neptune), for `region` ("": the endpoint's, or that of the
+    AWS chain) and as `role_arn` ("": as whoever runs this). `retry_seconds`: how long a request is
+    tried again while the graph is away or busy. `mode`: over Gremlin, in `bulk`, or whichever suits
+    what differs (`auto`).
+    """
 
     endpoint: str = field(default=EMBEDDED, repr=False)  # an address may hold a password
     timeout_seconds: float = 60.0
+    retry_seconds: float = 300.0
+    reader_endpoint: str = field(default="", repr=False)
+    iam_auth: bool = False
+    region: str = ""
+    role_arn: str = ""
+    mode: Literal["gremlin", "bulk", "auto"] = "gremlin"
+    bulk: Bulk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +200,21 @@ class SparkOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """What a run says while it works: `text` for people, or `json` lines."""
+
+    format: Literal["text", "json"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts of each run as CloudWatch's Embedded Metric Format, if asked for."""
+
+    format: Literal["none", "emf"] = "none"
+    namespace: str = "lineage_merge"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration, checked."""
 
@@ -174,6 +227,8 @@ class Config:
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
     spark: SparkOptions = field(default_factory=SparkOptions)
+    log: Log = field(default_factory=Log)
+    metrics: Metrics = field(default_factory=Metrics)
     strict: bool = False
 
 
@@ -226,17 +281,26 @@ _PATHS = (("spline", "export"), ("dbt", "manifest"), ("dbt", "catalog"))
 
 
 def load(
-    file: Path | None = None,
+    file: Path | str | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
     *,
     needs_source: bool = True,
 ) -> Config:
-    """Read and check the configuration.
+    """Read and check the configuration: `gather` and `parse`."""
+    return parse(gather(file, environ, flags), needs_source=needs_source)
 
-    `flags` maps dotted keys to texts. A relative path in the file is relative to the file's
-    folder, in a variable or flag to the working folder. An empty variable is none. Raises
-    `ConfigError`.
+
+def gather(
+    file: Path | str | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The settings of all layers, as a YAML file would hold them; not checked yet.
+
+    `file` is a path or s3://bucket/key. `flags` maps dotted keys to texts. A relative path in
+    the file is relative to the file's folder, in a variable or flag to the working folder. An
+    empty variable is none. Raises `ConfigError`.
     """
     settings = _read_file(file) if file else {}
     environ = os.environ if environ is None else environ
@@ -244,7 +308,19 @@ def load(
         text = (flags or {}).get(key.dotted, environ.get(key.variable) or None)
         if text is not None:
             _put(settings, key, text)
-    return parse(settings, needs_source=needs_source)
+    return settings
+
+
+def by_key(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by dotted key, without those that are not set."""
+    found: dict[str, Any] = {}
+    for key in settable():
+        value: Any = settings
+        for name in key.path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if value is not None:
+            found[key.dotted] = value
+    return found
 
 
 def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
@@ -282,9 +358,11 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
             fold=tuple(merge.get("fold", ())),
             fold_run_local=merge.get("fold_run_local", False),
         ),
-        gremlin=Gremlin(**settings.get("gremlin", {})),
+        gremlin=_gremlin(settings.get("gremlin", {})),
         load=Load(**settings.get("load", {})),
         spark=_spark(settings.get("spark", {})),
+        log=Log(**settings.get("log", {})),
+        metrics=Metrics(**settings.get("metrics", {})),
         strict=settings.get("strict", False),
     )
     if needs_source and config.spline is None and not config.dbt:
@@ -362,8 +440,21 @@ def _arango(settings: Mapping[str, Any]) -> Arango:
     hosts = [host.strip() for host in settings["hosts"].split(",")]
     if any("@" in host for host in hosts):
         raise ConfigError("spline.arango.hosts", "holds a user or password: use username and password_env")
+    if "password_env" in settings and "password_secret" in settings:
+        raise ConfigError("spline.arango", "give either password_env or password_secret")
     arango = Arango(**settings)
     return replace(arango, hosts=",".join(hosts), batch_size=int(arango.batch_size))
+
+
+def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
+    bulk = Bulk(**settings["bulk"]) if "bulk" in settings else None
+    mode = settings.get("mode", "auto" if bulk else "gremlin")
+    if mode != "gremlin" and bulk is None:
+        raise ConfigError("gremlin.mode", f"{mode} needs gremlin.bulk.s3 and gremlin.bulk.role_arn")
+    gremlin = Gremlin(**{**settings, "mode": mode, "bulk": bulk})
+    if mode == "bulk" and gremlin.endpoint == EMBEDDED:
+        raise ConfigError("gremlin.mode", "the embedded server has no bulk loader: gremlin or auto")
+    return gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, above=int(bulk.above)))
 
 
 def _spark(settings: Mapping[str, Any]) -> SparkOptions:
@@ -405,26 +496,38 @@ def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
     return rule
 
 
-def _read_file(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError("", f"cannot read {file}: {reason}") from None
-    settings = yaml_text.parse(text, "", str(file))
+def _read_file(file: Path | str) -> dict[str, Any]:
+    settings = yaml_text.parse(_text(file), "", str(file))
     if not isinstance(settings, dict):
         raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
     for section, name in _PATHS:
         entries = settings.get(section)
         for entry in entries if isinstance(entries, list) else [entries]:
             if isinstance(entry, dict) and isinstance(entry.get(name), str):
-                entry[name] = _relative_to(file.parent, entry[name])
+                entry[name] = _beside(file, entry[name])
     return settings
 
 
-def _relative_to(folder: Path, location: str) -> str:
+def _text(file: Path | str) -> str:
+    if isinstance(file, str) and storage.is_s3(file):
+        try:
+            return storage.read_text(file)
+        except SourceError as error:
+            raise ConfigError("", f"cannot read {error.message}") from None
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError("", f"cannot read {file}: {reason}") from None
+
+
+def _beside(file: Path | str, location: str) -> str:
+    """A location that a configuration file names: a relative path is relative to the file's folder."""
     if "://" in location:
         return location
+    if isinstance(file, str) and storage.is_s3(file):
+        return f"{file.rpartition('/')[0]}/{location}"
+    folder = Path(file).parent
     try:
         return str(folder / Path(location).expanduser())
     except RuntimeError:  # ~somebody who is not there

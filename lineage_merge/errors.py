@@ -12,8 +12,11 @@
     ├── NamingError              a URI that names no dataset
     ├── IntermediateError        node or edge files that do not fit their schema
     ├── GraphError               the graph cannot be written or read
-    │   ├── GraphUnreachable     no connection to the Gremlin endpoint
+    │   ├── GraphUnreachable     no connection to the graph, or it is too busy
+    │   ├── GraphDenied          no credentials, or no right to the graph
     │   ├── GraphRejected        the graph refused a request
+    │   │   └── GraphUnsupported the graph does not understand a request
+    │   ├── BulkLoadFailed       Neptune's bulk loader did not load what it was given
     │   └── RetireRefused        a merge would take out so much that it may be a mistake
     └── EmbeddedError            the embedded Gremlin Server cannot start
         └── JavaMissing          no Java 17 or newer on this machine
@@ -101,11 +104,23 @@ class GraphError(LineageMergeError):
 
 
 class GraphUnreachable(GraphError):
-    """There is no connection to the Gremlin endpoint."""
+    """There is no connection to the Gremlin endpoint, or it has no time for requests."""
+
+
+class GraphDenied(GraphError):
+    """There are no AWS credentials, or they have no right to the graph. It is never tried again."""
 
 
 class GraphRejected(GraphError):
     """The graph understood the request and refused it."""
+
+
+class GraphUnsupported(GraphRejected):
+    """The graph does not understand a request: an engine that is too old. It is never tried again."""
+
+
+class BulkLoadFailed(GraphError):
+    """Neptune's bulk loader did not load what it was given. What it loaded until then stays."""
 
 
 class RetireRefused(GraphError):

@@ -14,22 +14,26 @@ from typing import Any
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge import sources
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.embedded.store import default_graph_file
 from lineage_merge.errors import DocumentError, IntermediateError, SourceMissing
 from lineage_merge.graph import files
+from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.loader import Loaded
 from lineage_merge.load.retire import NOTHING, Coverage
 from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.mentioned import of_mentioned
-from lineage_merge.merge.report import MOST_PROBLEMS, Report, report
+from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
+from lineage_merge.merge.report import report
 from lineage_merge.merge.targets import targets
+from lineage_merge.sources import registry
 from lineage_merge.spark import own_errors
 from lineage_merge.storage import read_text, write_text
+from lineage_merge.telemetry import in_step, running, step
+from lineage_merge.telemetry.counts import loaded_counts, report_counts
 
 Say = Callable[[str], None]
 
@@ -70,14 +74,15 @@ def build(spark: SparkSession, config: Config, say: Say = _silent) -> Built:
     Broken documents are left out and stand in the report; with `config.strict` the first one
     raises `DocumentError`. Raises `SourceError` where a source cannot be read at all.
     """
-    with own_errors():
+    with running(config), step("build") as building, own_errors():
         known = names.from_config(config)
         found: list[DataFrame] = []
         catalogs: list[DataFrame] = []
-        for source in sources.configured(config):
-            say(f"reading {source.name}")
-            read = source.read(spark, config, known)
-            (catalogs if source.is_catalog else found).append(read)
+        for source in registry.configured(config):
+            with step("read"):
+                say(f"reading {source.name}")
+                read = source.read(spark, config, known)
+                (catalogs if source.is_catalog else found).append(read)
         records = reduce(DataFrame.unionByName, found).persist(StorageLevel.MEMORY_AND_DISK)
         if catalogs:
             listed = reduce(DataFrame.unionByName, catalogs).persist(StorageLevel.MEMORY_AND_DISK)
@@ -85,19 +90,22 @@ def build(spark: SparkSession, config: Config, say: Say = _silent) -> Built:
             records.persist(StorageLevel.MEMORY_AND_DISK)
         if config.strict:
             _stop_at_rejected(records)
-        say("joining")
-        merged = join.merge(records, config.environment, config.dag_name, config.merge)
-        nodes = merged.nodes.persist(StorageLevel.MEMORY_AND_DISK)
-        edges = merged.edges.persist(StorageLevel.MEMORY_AND_DISK)
-        merged = join.Merged(nodes, edges, merged.aliases)
-        told = report(records, merged)
-        by_target = targets(records, merged.aliases)
+        with step("join"):
+            say("joining")
+            merged = join.merge(records, config.environment, config.dag_name, config.merge)
+            nodes = merged.nodes.persist(StorageLevel.MEMORY_AND_DISK)
+            edges = merged.edges.persist(StorageLevel.MEMORY_AND_DISK)
+            merged = join.Merged(nodes, edges, merged.aliases)
+            # The first of Spark's jobs: what was only planned so far is done here.
+            told = report(records, merged)
+            by_target = targets(records, merged.aliases)
+        building.count(**report_counts(told))
         return Built(nodes, edges, told, merged.aliases, by_target, _coverage(config, told))
 
 
 def run(spark: SparkSession, config: Config, say: Say = _silent, *, dry_run: bool = False) -> Outcome:
     """Sources to graph: `build` and `load_graph`."""
-    with endpoint(config, say) as target:
+    with running(config), endpoint(config, say) as target:
         check(target)
         built = build(spark, config, say)
         return Outcome(built.report, load_graph(built, config, target, say, dry_run=dry_run))
@@ -142,20 +150,26 @@ def load_graph(
     Raises `GraphError`: `RetireRefused` where too much would go, unless `config.load.allow_retire`.
     """
 
-    def on_progress(what: str, done: int, total: int) -> None:
-        say(f"writing {what} ({done} of {total} partitions)")
+    with running(config), step("load") as loading, own_errors():
+        tell = in_step(say)
 
-    say("comparing with the graph")
-    with own_errors():
+        def on_progress(what: str, done: int, total: int) -> None:
+            tell(f"writing {what} ({done} of {total} partitions)")
+
+        say("comparing with the graph")
         whose = _whose(built, config)
-        return update(
+        loaded = update(
             Merge(built.nodes, built.edges, built.aliases, built.targets, built.coverage, built.report),
             target,
             *whose,
             allow_retire=config.load.allow_retire,
             dry_run=dry_run,
             on_progress=on_progress,
+            in_bulk=bulk.configured(config.gremlin, target),
+            say=tell,
         )
+        loading.count(**loaded_counts(loaded))
+        return loaded
 
 
 def _whose(built: Built, config: Config) -> tuple[str, str]:
@@ -196,13 +210,12 @@ def _told(folder: str) -> dict[str, Any]:
 @contextmanager
 def endpoint(config: Config, say: Say = _silent, graph_file: Path | None = None) -> Iterator[Endpoint]:
     """The graph to write to; the embedded one is started, and saved at the end."""
-    timeout = config.gremlin.timeout_seconds
     if config.gremlin.endpoint != EMBEDDED:
-        yield Endpoint(config.gremlin.endpoint, timeout)
+        yield configured.endpoint(config.gremlin)
         return
     server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=say)
     with server:
-        yield Endpoint(server.url, timeout)
+        yield configured.endpoint(config.gremlin, server.url)
         say("saving the graph")
         server.save()
 

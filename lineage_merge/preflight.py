@@ -1,7 +1,8 @@
 """Is everybody there? Asked before Spark starts, so that a wrong address is known in a second."""
 
 from lineage_merge.config import EMBEDDED, Config
-from lineage_merge.load.connection import Endpoint, check
+from lineage_merge.load import configured
+from lineage_merge.load.connection import check
 
 
 def check_sources(config: Config) -> None:
@@ -13,6 +14,6 @@ def check_sources(config: Config) -> None:
 
 
 def check_graph(config: Config) -> None:
-    """One query to the graph, if it is not the embedded one. Raises `GraphError`."""
+    """One query to the graph, if it is not the embedded one. Raises `GraphError` or `ConfigError`."""
     if config.gremlin.endpoint != EMBEDDED:
-        check(Endpoint(config.gremlin.endpoint, config.gremlin.timeout_seconds))
+        check(configured.endpoint(config.gremlin))

@@ -8,6 +8,8 @@ server of one's own, the address (``AWS_ENDPOINT_URL_S3``).
 import gzip
 import io
 import os
+import re
+import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,8 @@ from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, Sourc
 from lineage_merge.naming import redact
 
 _S3 = ("s3", "s3a", "s3n")
+# S3 deletes no more objects a request.
+_MOST_DELETED = 1000
 _DENIED = frozenset(
     {
         "403",
@@ -92,6 +96,63 @@ def write_text(location: str, text: str) -> None:
             _s3().put_object(Bucket=bucket, Key=key, Body=text.encode())
         else:
             _local(location).write_text(text, encoding="utf-8")
+
+
+def write_file(location: str, file: Path) -> None:
+    """Copy a local file to a location, in place of what stands there."""
+    with _reaching(location, "write"):
+        if is_s3(location):
+            bucket, key = _bucket_and_key(location)
+            _s3().upload_file(str(file), bucket, key)
+        else:
+            shutil.copyfile(file, _local(location))
+
+
+def make_folder(location: str) -> None:
+    """Make a local folder where it lacks; S3 has none."""
+    with _reaching(location, "write"):
+        if not is_s3(location):
+            _local(location).mkdir(parents=True, exist_ok=True)
+
+
+def delete_folder(location: str) -> None:
+    """Delete all files below a folder, which need not be there."""
+    with _reaching(location, "delete"):
+        if is_s3(location):
+            bucket, _ = _bucket_and_key(location)
+            _delete_s3(_s3(), bucket, [_bucket_and_key(each.location)[1] for each in _list_s3(location)])
+        elif _local(location).is_dir():
+            shutil.rmtree(_local(location))
+
+
+def _delete_s3(s3: Any, bucket: str, keys: list[str]) -> None:
+    for start in range(0, len(keys), _MOST_DELETED):
+        some = [{"Key": key} for key in keys[start : start + _MOST_DELETED]]
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": some, "Quiet": True})
+        for refused in answer.get("Errors", ()):
+            raise _s3_answer(f"s3://{bucket}/{refused.get('Key', '')}", refused.get("Code", ""))
+
+
+def replace_folder(location: str, folder: Path) -> None:
+    """Make a folder in S3 what a local one is; what else stood there is deleted first."""
+    with _reaching(location, "write"):
+        bucket, prefix = _bucket_and_key(location)
+        s3 = _s3()
+        old = [_bucket_and_key(each.location)[1] for each in _list_s3(location)]
+        _delete_s3(s3, bucket, old)
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            s3.upload_file(str(path), bucket, f"{prefix.rstrip('/')}/{path.relative_to(folder).as_posix()}")
+
+
+def fetch_folder(location: str, folder: Path) -> None:
+    """Copy a folder in S3 to a local one. Raises `SourceMissing` where there is none."""
+    found = list_files(location)
+    with _reaching(location):
+        s3 = _s3()
+        for file in found:
+            path = folder / file.location.removeprefix(location.rstrip("/") + "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            s3.download_file(*_bucket_and_key(file.location), str(path))
 
 
 def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
@@ -236,9 +297,14 @@ def _reaching(location: str, doing: str = "read") -> Iterator[None]:
 
 
 def _s3_error(place: str, error: Exception) -> SourceError:
+    from boto3.exceptions import S3UploadFailedError
     from botocore import exceptions as boto
 
     match error:
+        case S3UploadFailedError():
+            # It holds the answer's code in its text only.
+            code = re.search(r"\((\w+)\) when calling", str(error))
+            return _s3_answer(place, code[1] if code else "")
         case boto.ClientError():
             return _s3_answer(place, str(error.response.get("Error", {}).get("Code", "")))
         case boto.NoCredentialsError() | boto.PartialCredentialsError():

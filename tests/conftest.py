@@ -10,7 +10,12 @@ from pyspark.sql import SparkSession
 from lineage_merge.config import SparkOptions
 from lineage_merge.spark import session
 
-pytest_plugins = ["tests.gremlin_fixtures", "tests.arango_fixtures", "tests.s3_fixtures"]
+pytest_plugins = [
+    "tests.gremlin_fixtures",
+    "tests.arango_fixtures",
+    "tests.s3_fixtures",
+    "tests.neptune_standin",
+]
 
 DATA = Path(__file__).parent / "data"
 

@@ -21,6 +21,13 @@ def gremlin_url() -> Iterator[str]:
         yield server.url
 
 
+@pytest.fixture(scope="session")
+def conflicting_url() -> Iterator[str]:
+    """The URL of a server whose concurrent writers conflict, as Neptune's do; it is not emptied."""
+    with EmbeddedServer(None, transactional=True) as server:
+        yield server.url
+
+
 @pytest.fixture
 def gremlin(gremlin_url: str) -> Iterator[GraphTraversalSource]:
     """A traversal source over a graph that is empty at the start of the test."""

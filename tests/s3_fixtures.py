@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A developer's own profile, region or endpoint must not matter.
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         patch.delenv(name)
-    for service in ("S3", "GLUE"):
+    for service in ("S3", "GLUE", "SECRETS_MANAGER"):
         patch.setenv(f"AWS_ENDPOINT_URL_{service}", f"http://127.0.0.1:{taken.getsockname()[1]}")
     patch.setenv("AWS_ACCESS_KEY_ID", "testing")
     patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")

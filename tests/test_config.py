@@ -15,6 +15,7 @@ from lineage_merge.errors import ConfigError
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 SECRET = "hunter2"
+ROLE = "arn:aws:iam::111122223333:role/loader"
 
 # A whole configuration, and for every key that a flag or variable can set: the text that sets
 # it, and what the configuration then holds.
@@ -32,6 +33,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "spline.arango.database": ("lineage", "lineage"),
     "spline.arango.username": ("reader", "reader"),
     "spline.arango.password_env": ("ARANGO_PASSWORD", "ARANGO_PASSWORD"),
+    "spline.arango.password_secret": ("lineage/arango#password", "lineage/arango#password"),
     "spline.arango.auth_method": ("jwt", "jwt"),
     "spline.arango.batch_size": ("50", 50),
     "spline.arango.timeout_seconds": ("1.5", 1.5),
@@ -62,6 +64,22 @@ TEXTS: dict[str, tuple[str, Any]] = {
     ),
     "gremlin.endpoint": ("wss://graph:8182/gremlin", "wss://graph:8182/gremlin"),
     "gremlin.timeout_seconds": ("30", 30.0),
+    "gremlin.retry_seconds": ("0", 0.0),
+    "gremlin.reader_endpoint": ("wss://reader:8182/gremlin", "wss://reader:8182/gremlin"),
+    "gremlin.iam_auth": ("yes", True),
+    "gremlin.region": ("us-gov-west-1", "us-gov-west-1"),
+    "gremlin.role_arn": ("arn:aws:iam::111122223333:role/a/b", "arn:aws:iam::111122223333:role/a/b"),
+    "gremlin.mode": ("gremlin", "gremlin"),
+    "gremlin.bulk.s3": ("s3://bucket/bulk", "s3://bucket/bulk"),
+    "gremlin.bulk.role_arn": (f"{ROLE}1,{ROLE}2", f"{ROLE}1,{ROLE}2"),
+    "gremlin.bulk.above": ("0", 0),
+    "gremlin.bulk.parallelism": ("LOW", "LOW"),
+    "gremlin.bulk.timeout_seconds": ("60", 60.0),
+    "gremlin.bulk.keep_files": ("yes", True),
+    "gremlin.bulk.endpoint": ("https://loader:8182", "https://loader:8182"),
+    "log.format": ("json", "json"),
+    "metrics.format": ("emf", "emf"),
+    "metrics.namespace": ("Team/Lineage", "Team/Lineage"),
     "spark.master": ("local[4]", "local[4]"),
     "spark.partitions": ("8", 8),
     "strict": ("true", True),
@@ -76,7 +94,9 @@ def written(folder: Path, settings: Mapping[str, Any] | str) -> Path:
 
 
 def with_key(dotted: str) -> dict[str, Any]:
-    """Settings to which the key may be added: an export excludes a database."""
+    """Settings to which the key may be added: an export excludes a database, a bulk loader has a role."""
+    if dotted.startswith("gremlin.bulk."):
+        return SETTINGS | {"gremlin": {"bulk": {"s3": "s3://bucket", "role_arn": ROLE}}}
     return SETTINGS | {"spline": {}} if dotted == "spline.export" else SETTINGS
 
 
@@ -469,11 +489,14 @@ def test_a_variable_that_is_not_set_is_told_by_its_key(monkeypatch: pytest.Monke
         (arango(password=SECRET), "spline.arango.password"),
         (arango(password_env=f"{SECRET}!"), "spline.arango.password_env"),
         (arango(password_env=[SECRET]), "spline.arango.password_env"),
+        (arango(password_secret=f"{SECRET} "), "spline.arango.password_secret"),
+        (arango(password_env="PASSWORD", password_secret=SECRET), "spline.arango"),
         (arango(hosts=f"http://root:{SECRET}@h:8529"), "spline.arango.hosts"),
         (arango(hosts=f"root:{SECRET}@h:8529"), "spline.arango.hosts"),
         (changed(spline={"arango": SECRET}), "spline.arango"),
         (changed(spline={"arango": f"http://root:{SECRET}@h"}), "spline.arango"),
         (changed(gremlin={"endpoint": f"https://u:{SECRET}@h/gremlin"}), "gremlin.endpoint"),
+        (changed(gremlin={"reader_endpoint": f"https://u:{SECRET}@h/gremlin"}), "gremlin.reader_endpoint"),
         (changed(gremlin=f"wss://u:{SECRET}@h/gremlin"), "gremlin"),
         (
             changed(merge={"defaults": {f"redshift://u:{SECRET}@h:1": "a.b.c"}}),

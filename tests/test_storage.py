@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
-from lineage_merge.storage import Slice, list_files, read_bytes, read_lines, read_text, write_text
+from lineage_merge.storage import (
+    Slice,
+    delete_folder,
+    list_files,
+    read_bytes,
+    read_lines,
+    read_text,
+    write_text,
+)
 from tests.s3_fixtures import S3
 
 Put = Callable[[str, bytes], str]
@@ -114,6 +122,18 @@ def test_what_was_written_is_read_back(put: Put) -> None:
     write_text(file, '{"job": "naïve"}\n')
 
     assert read_text(file) == '{"job": "naïve"}\n'
+
+
+def test_a_deleted_folder_takes_nothing_along_that_begins_alike(put: Put) -> None:
+    file = put("bulk/a.csv.gz", b"1")
+    put("bulk/deep/b.csv.gz", b"2")
+    beside = put("bulk-old/c.csv.gz", b"3")
+    folder = folder_of(file, "a.csv.gz")
+
+    delete_folder(folder)
+    delete_folder(folder)  # which is not there any more
+
+    assert [found.location for found in list_files(folder_of(folder, "bulk"))] == [beside]
 
 
 LINES = st.lists(st.text(st.sampled_from("ab\né☃"), max_size=6).map(str.encode), max_size=12)

@@ -2,9 +2,10 @@
 
 import dataclasses
 import json
+import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,7 @@ def demo(as_json: bool, quiet: bool) -> None:
             built = pipeline.build(spark, settings, say)
             loaded = pipeline.load_graph(built, settings, target, say)
             say("asking for the way")
-            with connect(target) as g:
+            with connect(target.reader) as g:
                 found = way(g, *sample.way_ends(settings.environment))
     if as_json:
         hops = [hop._asdict() for hop in found.hops]
@@ -148,8 +149,7 @@ def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, qu
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
-    with _reported(), _progress(quiet) as say:
-        config = _with_retire(settings, allow_retire).load()
+    with _reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -162,7 +162,7 @@ def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, qu
     else:
         print_report(_console(), outcome.report, loaded_text(outcome.loaded))
         print_difference(_console(), outcome.loaded)
-    _exit_for(outcome.report)
+    _exit_for(outcome.report, config)
 
 
 @main.command(
@@ -188,8 +188,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     """Read the sources and merge them into node and edge files only."""
     from lineage_merge.cli.printing import print_report
 
-    with _reported(), _progress(quiet) as say:
-        config = settings.load()
+    with _reported(), _observed(settings, quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -202,7 +201,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
         _print_json({"report": built.report.as_json(), "out": folder})
     else:
         print_report(_console(), built.report, f"{folder}: nodes/, edges/ and report.json")
-    _exit_for(built.report)
+    _exit_for(built.report, config)
 
 
 @main.command(
@@ -223,8 +222,7 @@ def load(
     """Write what differs of the node and edge files of DIR into the graph."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
-    with _reported(), _progress(quiet) as say:
-        config = _with_retire(settings, allow_retire).load()
+    with _reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -264,8 +262,8 @@ def report(
         from lineage_merge.load.connection import check
 
         with pipeline.endpoint(config, say) as target:
-            check(target)
-            found = summary.last(target, config.environment, config.dag_name)
+            check(target.reader)
+            found = summary.last(target.reader, config.environment, config.dag_name)
         if found is None:
             raise GraphError(f"the graph has no merge of {config.dag_name} in {config.environment}")
     if as_json:
@@ -314,6 +312,47 @@ def remove(
         _print_json({"dry_run": dry_run, "removed": dataclasses.asdict(gone)})
     else:
         click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(gone)}")
+
+
+@main.command(
+    epilog=_epilog(
+        "lineage-merge doctor --config lineage_merge.yml",
+        "lineage-merge doctor -c lineage_merge.yml --json",
+    )
+)
+@configured
+@_json
+def doctor(settings: Settings, as_json: bool) -> None:
+    """Check each connection and right that a run needs, and say how to mend what is wrong.
+
+    Ends with 0 where nothing failed, otherwise with the exit code of the first failure. Writes
+    nothing but a vertex with an id of its own into the graph, and an object under gremlin.bulk.s3,
+    which it takes away again. Takes half a minute at most.
+    """
+    from lineage_merge.cli.findings import as_lines, colours
+    from lineage_merge.doctor import CONFIGURATION, Finding
+
+    with _reported():
+        try:
+            config = settings.load()
+        except ConfigError as error:
+            mend = "correct the file, or the flag or variable; lineage-merge run --help lists all keys"
+            found = [Finding(CONFIGURATION, "failed", error.message, mend, error.exit_code)]
+        else:
+            from lineage_merge.doctor.examination import examine
+
+            told = f"{config.dag_name} in {config.environment}"
+            found = [Finding(CONFIGURATION, "ok", told), *examine(config)]
+        code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
+        if as_json:
+            _print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})
+        else:
+            console = _console()
+            for line, state in as_lines(found, console.encoding):
+                console.print(line, style=colours[state], soft_wrap=True, markup=False)
+    # Not waiting for a check that hangs.
+    sys.stdout.flush()
+    sys.exit(code)
 
 
 def _with_retire(settings: Settings, allow_retire: bool) -> Settings:
@@ -394,35 +433,124 @@ def serve(port: int, graph_file: Path | None) -> None:
         keep_serving(graph_file or default_graph_file(), port, lambda line: click.echo(line))
 
 
+@main.command(
+    epilog=_epilog(
+        "lineage-merge publish --s3 s3://artifacts/lineage_merge",
+        "lineage-merge publish --s3 s3://artifacts/lineage_merge --with-dependencies",
+    )
+)
+@click.option("--s3", "prefix", required=True, metavar="s3://BUCKET/PREFIX", help="where all of it goes")
+@click.option(
+    "--with-dependencies",
+    is_flag=True,
+    help="also what the package depends on, for a job without internet; pip fetches it now",
+)
+@click.option(
+    "--wheels",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="a folder of wheels for Python 3.11 on x86-64 Linux: where --with-dependencies looks, "
+    "and what is taken as it is without that",
+)
+@click.option(
+    "--emr-environment",
+    "environment",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="a packed Python 3.11 with this package, for EMR Serverless (docs/airflow.md says how)",
+)
+@_json
+def publish(
+    prefix: str, with_dependencies: bool, wheels: Path | None, environment: Path | None, as_json: bool
+) -> None:
+    """Put what a Glue or EMR Serverless job needs into S3: its script and this package.
+
+    Prints the arguments that the job is started with. Airflow's task group finds them by itself.
+    """
+    from lineage_merge.cli.printing import print_published
+
+    with _reported():
+        from lineage_merge import publish as publishing
+
+        index = ("--no-index", "--find-links", str(wheels)) if wheels and with_dependencies else ()
+        published = publishing.publish(
+            prefix,
+            with_dependencies=with_dependencies,
+            wheels=wheels,
+            environment=environment,
+            index_options=index,
+        )
+    if as_json:
+        _print_json(dataclasses.asdict(published))
+    else:
+        print_published(_console(), published)
+
+
+Tell = Callable[[str, int], None]
+
+
+def _echo_error(line: str, _exit_code: int) -> None:
+    click.echo(line, err=True)
+
+
+def _log_error(line: str, exit_code: int) -> None:
+    logging.getLogger("lineage_merge").error("%s", line, extra={"exit_code": exit_code})
+
+
 @contextmanager
-def _reported() -> Iterator[None]:
+def _reported(tell: Tell = _echo_error) -> Iterator[None]:
     """What goes wrong as one line and an exit code, never a traceback."""
     try:
         yield
     except LineageMergeError as error:
         kind = "" if isinstance(error, ConfigError) else "error: "
-        click.echo(f"{kind}{_one_line(error.message)}", err=True)
+        tell(f"{kind}{_one_line(error.message)}", error.exit_code)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+        tell("stopped", 130)
         sys.exit(130)
     except ModuleNotFoundError as error:
         if error.name not in ("pyspark", "py4j"):
             raise
-        click.echo("error: PySpark is not installed: pip install 'lineage-merge[local]'", err=True)
+        tell("error: PySpark is not installed: pip install 'lineage-merge[local]'", 1)
         sys.exit(1)
     except Exception as error:
         # A fault of ours: whoever reports it can have the traceback, nobody else has to read it.
         if os.environ.get(_TRACEBACK):
             raise
         told = _one_line(redact(f"{type(error).__name__}: {error}"))
-        click.echo(f"error: unexpected: {told} (set {_TRACEBACK}=1 to see where)", err=True)
+        tell(f"error: unexpected: {told} (set {_TRACEBACK}=1 to see where)", 1)
         sys.exit(1)
 
 
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..."
+
+
+@contextmanager
+def _observed(
+    settings: Settings, quiet: bool, as_json: bool
+) -> "Iterator[tuple[Config, Callable[[str], None]]]":
+    """The configuration, and where progress goes, under one run id.
+
+    With `log.format: json` progress and errors are log lines. Metrics go to standard output,
+    and to standard error where `as_json` has that for itself.
+    """
+    config = settings.load()
+    from lineage_merge.telemetry import running
+
+    out = sys.stderr if as_json else sys.stdout
+    if config.log.format == "json":
+        from lineage_merge.telemetry import logs
+
+        with (
+            logs.as_json(logging.WARNING if quiet else logging.INFO),
+            running(config, out),
+            _reported(_log_error),
+        ):
+            yield config, logging.getLogger("lineage_merge").info
+        return
+    with running(config, out), _progress(quiet) as say:
+        yield config, say
 
 
 def _progress(quiet: bool) -> Any:
@@ -447,9 +575,11 @@ def _written(loaded: Any) -> dict[str, Any]:
     return dataclasses.asdict(loaded)
 
 
-def _exit_for(report: Any) -> None:
+def _exit_for(report: Any, config: "Config") -> None:
     """End with the code, and a line, that says that documents were left out, if some were."""
     rejected = report.totals.get("rejected")
+    if rejected and config.log.format == "json":
+        sys.exit(EXIT_REJECTED)  # the log's last line has the counts
     if rejected:
         from lineage_merge.cli.printing import counted, problem_text
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from lineage_merge.load.loader import Loaded
     from lineage_merge.load.remove import Removed
     from lineage_merge.load.summary import MergeRun
-    from lineage_merge.merge.report import Report
+    from lineage_merge.merge.outcome import Report
     from lineage_merge.model import Problem
+    from lineage_merge.publish import Published
     from lineage_merge.query.way import Way
 
 _COULD_NOT = {
@@ -81,6 +82,27 @@ def print_merge_run(console: Console, run: "MergeRun") -> None:
         console.print(f"written: {written}")
 
 
+def print_published(console: Console, published: "Published") -> None:
+    """What lies in S3, and the arguments of jobs that use it."""
+
+    def line(text: str) -> None:
+        # Whole, to be copied.
+        console.print(Text(text), soft_wrap=True)
+
+    for location in published.locations:
+        line(location)
+    line("\nGlue 5, besides the arguments of a step:")
+    line(f"  script location: {published.script}")
+    for name, value in published.glue.items():
+        line(f"  {name} {value}")
+    line("\nEMR Serverless:")
+    if published.emr_serverless:
+        line(f"  entryPoint: {published.script}")
+        line(f"  sparkSubmitParameters: {published.emr_serverless}")
+    else:
+        line("  not published: --emr-environment FILE, a packed Python 3.11")
+
+
 def print_problems(console: Console, report: "Report") -> None:
     """The list behind the counts, cut where it grows long."""
     for kind, title in _COULD_NOT.items():
@@ -114,8 +136,10 @@ def loaded_text(loaded: "Loaded") -> str:
     if loaded.moved:
         elements += f", {counted(loaded.moved, 'dataset', 'datasets')} moved to the name that counts"
     if loaded.dry_run:
-        return f"nothing, it is a dry run; would write {elements} ({loaded.seconds:.1f} s)"
-    return f"{elements} ({counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
+        in_bulk = " in bulk" if loaded.way == "bulk" else ""
+        return f"nothing, it is a dry run; would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
+    how = "bulk load and " if loaded.way == "bulk" else ""
+    return f"{elements} ({how}{counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
 
 
 def _read(what: str, number: int) -> str:

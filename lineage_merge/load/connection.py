@@ -17,44 +17,44 @@ import aiohttp
 from gremlin_python.driver.aiohttp.transport import AiohttpTransport
 from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-from gremlin_python.driver.protocol import ConfigurationError, GremlinServerError
 from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.errors import GraphError, GraphRejected, GraphUnreachable
+from lineage_merge.errors import GraphError, GraphUnreachable
+from lineage_merge.load.faults import fault_of, reason_of
 from lineage_merge.load.serializer import serializer
+from lineage_merge.load.signing import Iam, signed_headers
 
 _CONNECT_SECONDS = 10.0
 _CHECK_SECONDS = 5.0
+_FAREWELL_SECONDS = 1.0
+# The graph is told to give a request up when the time is over (`Endpoint.timeout_seconds`): what
+# nobody waits for any more must not be carried out later. It gets this much longer to say so.
+_GRACE_SECONDS = 1.0
 _DEFAULT_PORTS = {"ws": 80, "wss": 443}
-_LONGEST_MESSAGE = 500
-
-# gremlinpython raises these as RuntimeError.
-_CLOSED = ("Connection was closed", "Connection was already closed", "Received error on read")
-
-# How servers say that a request met another writer and did nothing wrong by itself:
-# Neptune, TinkerTransactionGraph, and two requests that create the same vertex at once.
-_CONFLICTS = (
-    "ConcurrentModification",
-    "TransactionException",
-    "Conflict: element modified in another transaction",
-    "with id already exists",
-)
-
-
-class GraphConflict(GraphRejected):
-    """A request met another writer; the same request may pass when sent again."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Endpoint:
     """Where the graph is: `url` as ``ws://host:8182/gremlin`` or ``wss://...``.
 
-    `timeout_seconds` is how long one answer may take.
+    `timeout_seconds` is how long one answer may take, `retry_seconds` how long a request is tried
+    again while the graph is away or busy (0: not at all). With `iam` each connection is signed.
+    `reader_url`: a replica for those who only read; it may lag behind.
+
+    It holds no secret but what somebody wrote into a URL, so it may go to Spark's workers.
     """
 
     url: str
     timeout_seconds: float = 60
+    retry_seconds: float = 300
+    iam: Iam | None = None
+    reader_url: str = ""
+
+    @property
+    def reader(self) -> "Endpoint":
+        """For questions. What reads before it writes must not use it, because replicas lag."""
+        return replace(self, url=self.reader_url or self.url)
 
     @property
     def address(self) -> str:
@@ -84,26 +84,44 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
     the limit that takes aiohttp's five minutes to notice.
     """
 
-    def __init__(self, connect_seconds: float, **options: Any) -> None:
+    def __init__(self, connect_seconds: float, iam: Iam | None, **options: Any) -> None:
         super().__init__(**options)
         self._connect_seconds = connect_seconds
+        self._iam = iam
 
     def connect(self, url: str, headers: Any = None) -> None:
-        async def handshake() -> None:
+        async def handshake(signed: dict[str, str]) -> None:
             async with asyncio.timeout(self._connect_seconds):
+                # A session of its own also asks DNS anew: after a failover the name leads elsewhere.
                 self._client_session = aiohttp.ClientSession()
                 self._websocket = await self._client_session.ws_connect(
-                    url, headers=headers, **self._aiohttp_kwargs
+                    url, headers={**(headers or {}), **signed}, **self._aiohttp_kwargs
                 )
 
         try:
-            self._loop.run_until_complete(handshake())
+            signed = signed_headers(url, self._iam) if self._iam else {}
+            self._loop.run_until_complete(handshake(signed))
         except BaseException:
             self.close()  # the driver forgets a connection that never opened
             raise
 
+    def close(self) -> None:
+        async def farewell() -> None:
+            # A server that hangs or has gone does not answer the farewell.
+            with suppress(OSError, RuntimeError, aiohttp.ClientError):
+                async with asyncio.timeout(_FAREWELL_SECONDS):
+                    if self._websocket is not None:
+                        await self._websocket.close()
+            if self._client_session is not None:
+                await self._client_session.close()
 
-def _host_and_port(endpoint: Endpoint) -> tuple[str, int]:
+        if not self._loop.is_closed():
+            self._loop.run_until_complete(farewell())
+            self._loop.close()
+
+
+def host_and_port(endpoint: Endpoint) -> tuple[str, int]:
+    """Where to connect to. Raises GraphUnreachable where the URL is none of a Gremlin server."""
     parts = _split(endpoint.url)
     if parts is None or parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         raise GraphUnreachable(
@@ -114,7 +132,7 @@ def _host_and_port(endpoint: Endpoint) -> tuple[str, int]:
 
 def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
     """What every connection is opened with."""
-    _host_and_port(endpoint)
+    host_and_port(endpoint)
     logger = logging.getLogger("gremlinpython")
     if logger.level == logging.NOTSET:
         # It logs the whole of an error's answer, Java stack trace included. The error says it.
@@ -123,8 +141,9 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
     def transport() -> AiohttpTransport:
         return _Transport(
             min(_CONNECT_SECONDS, endpoint.timeout_seconds),
+            endpoint.iam,
             call_from_event_loop=_inside_event_loop(),
-            read_timeout=endpoint.timeout_seconds,
+            read_timeout=endpoint.timeout_seconds + _GRACE_SECONDS,
             write_timeout=endpoint.timeout_seconds,
             max_content_length=10 * 1024 * 1024,
         )
@@ -185,20 +204,14 @@ def _close(connection: Any) -> None:
 def check(endpoint: Endpoint) -> None:
     """One cheap query. Raises GraphUnreachable or GraphRejected within a few seconds."""
     quick = replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _CHECK_SECONDS))
-    address = _host_and_port(quick)
+    address = host_and_port(quick)
     try:
         # By itself, because a name or port that nobody answers shows here soonest.
         socket.create_connection(address, timeout=_CHECK_SECONDS).close()
     except OSError as error:
-        raise GraphUnreachable(f"{quick.address}: no connection: {_reason(error)}") from None
+        raise GraphUnreachable(f"{quick.address}: no connection: {reason_of(error)}") from None
     with connect(quick) as g:
         g.inject(1).iterate()
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return getattr(error, "strerror", None) or type(error).__name__
 
 
 @contextmanager
@@ -206,31 +219,15 @@ def translated_errors(endpoint: Endpoint) -> Iterator[None]:
     """Errors of gremlinpython and aiohttp, raised as ours, in one line that names the endpoint."""
     try:
         yield
-    except GremlinServerError as error:
-        raise _refusal(endpoint, error) from None
-    except ConfigurationError:
-        raise GraphRejected(f"{endpoint.address}: the server asks for a user and password") from None
-    except aiohttp.WSServerHandshakeError as error:
-        # Not its text: that repeats the whole URL.
-        problem = f"no Gremlin endpoint, the answer was HTTP {error.status}"
-        raise GraphUnreachable(f"{endpoint.address}: {problem}") from None
-    except TimeoutError:
-        raise GraphUnreachable(f"{endpoint.address}: no answer in time") from None
-    except (aiohttp.ClientError, ConnectionError) as error:
-        raise GraphUnreachable(f"{endpoint.address}: no connection: {_reason(error)}") from None
-    except RuntimeError as error:
-        if not str(error).startswith(_CLOSED):
-            raise  # not the driver's
-        raise GraphUnreachable(f"{endpoint.address}: the server closed the connection") from None
+    except GraphError:
+        raise
+    except Exception as error:
+        fault = fault_of(error, endpoint.address)
+        if fault is None:
+            raise
+        raise fault.error from None
 
 
-def _refusal(endpoint: Endpoint, error: GremlinServerError) -> GraphError:
-    message = " ".join(str(error.status_message).split())
-    if "Server disconnected" in message:
-        return GraphUnreachable(f"{endpoint.address}: the server closed the connection")
-    attributes = error.status_attributes or {}
-    told = f"{message} {attributes.get('exceptions', '')}"
-    if len(message) > _LONGEST_MESSAGE:
-        message = message[: _LONGEST_MESSAGE - 3] + "..."
-    kind = GraphConflict if any(sign in told for sign in _CONFLICTS) else GraphRejected
-    return kind(f"refused by {endpoint.address}: {message} (status {error.status_code})")
+def time_limit(endpoint: Endpoint) -> dict[str, int]:
+    """What a request says to the server: when to give it up, in ms."""
+    return {"evaluationTimeout": max(1, int(endpoint.timeout_seconds * 1000))}

@@ -17,8 +17,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.sending import answer
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.sending import Asker, asking
 
 IDS_A_REQUEST = 200
 
@@ -120,14 +120,14 @@ def aliases_of(g: GraphTraversalSource, environment: str) -> GraphTraversal:
 
 
 def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[tuple[str]]:
-    with connect(endpoint) as g:
-        for found in tagged_ids(g, environment, dag_name):
+    with asking(endpoint) as ask:
+        for found in ask(partial(tagged_ids, environment=environment, dag_name=dag_name)):
             yield (found,)
 
 
 def _aliases(endpoint: Endpoint, environment: str) -> Iterator[tuple[str, str, str]]:
-    with connect(endpoint) as g:
-        for found in aliases_of(g, environment):
+    with asking(endpoint) as ask:
+        for found in ask(partial(aliases_of, environment=environment)):
             for alias in found["aliases"]:
                 yield found["id"], found["label"], alias
 
@@ -137,20 +137,18 @@ def _fetch(endpoint: Endpoint, dag_name: str, rows: Iterable[Any]) -> Iterator[t
     batch = list(islice(ids, IDS_A_REQUEST))
     if not batch:
         return
-    with connect(endpoint) as g:
+    with asking(endpoint) as ask:
         while batch:
-            yield from _vertices(endpoint, g, batch, dag_name)
-            for edge in answer(endpoint, g, partial(edges_from, ids=batch, dag_name=dag_name)):
+            yield from _vertices(ask, batch, dag_name)
+            for edge in ask(partial(edges_from, ids=batch, dag_name=dag_name)):
                 yield _edge_row(edge)
             batch = list(islice(ids, IDS_A_REQUEST))
 
 
-def _vertices(
-    endpoint: Endpoint, g: GraphTraversalSource, ids: list[str], dag_name: str
-) -> Iterator[tuple[Any, ...]]:
-    found = answer(endpoint, g, lambda g: vertices_by_id(g, ids))
+def _vertices(ask: Asker, ids: list[str], dag_name: str) -> Iterator[tuple[Any, ...]]:
+    found = ask(lambda g: vertices_by_id(g, ids))
     shared = [each["id"] for each in found if set(each["properties"].get("dag_name", ())) - {dag_name}]
-    built = set(answer(endpoint, g, lambda g: built_by_others(g, shared, dag_name))) if shared else set()
+    built = set(ask(lambda g: built_by_others(g, shared, dag_name))) if shared else set()
     for each in found:
         held = each["properties"]
         dags = sorted(held.get("dag_name", ()))

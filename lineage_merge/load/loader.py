@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.load import requests
@@ -30,7 +30,8 @@ class Loaded:
     After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave
     another label, or moved to the vertex that it turned out to be. `changes` and `retirements` are
     the first of them, in words. `dry_run`: nothing was written, the numbers tell what would be,
-    and `refusal` why a real load would stop.
+    and `refusal` why a real load would stop. `way`: over Gremlin alone, or the larger part through
+    Neptune's bulk loader (`load.bulk`).
     """
 
     nodes: int
@@ -46,6 +47,7 @@ class Loaded:
     retirements: tuple[str, ...] = ()
     dry_run: bool = False
     refusal: str = ""
+    way: Literal["gremlin", "bulk"] = "gremlin"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,18 @@ from functools import partial
 from itertools import chain
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from gremlin_python.process.traversal import P
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.schema import DATASET_LABELS
 from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import Existing, dataset_part
 from lineage_merge.load.requests import Upsert
-from lineage_merge.load.sending import send
-from lineage_merge.load.snapshot import Ask, Edge, Snapshot, asker, take
+from lineage_merge.load.sending import Asker, asking, send
+from lineage_merge.load.snapshot import Edge, Snapshot, take
 from lineage_merge.merge.grouping import edge_id as edge_id_in_spark
 from lineage_merge.merge.grouping import encoded
 from lineage_merge.model import JobKey, edge_id
@@ -35,19 +36,19 @@ def move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> int:
     The winners must be in the graph. Raises GraphUnreachable and GraphRejected.
     """
     moved = 0
-    with connect(endpoint) as g:
-        ask = asker(endpoint, g)
+    with asking(endpoint) as ask:
         for loser, winner in pairs:
             moved += _move(endpoint, ask, loser, winner)
     return moved
 
 
-def taking_out(g: GraphTraversalSource, vertex: str, edge_count: int) -> GraphTraversal:
-    """Drop a vertex, if it has no more edges than were moved."""
-    return g.V(vertex).where(__.both_e().count().is_(edge_count)).drop()
+def taking_out(g: GraphTraversalSource, vertex: str, edge_count: int, dags: list[str]) -> GraphTraversal:
+    """Drop a vertex, if it has no more edges and no other tags than were moved."""
+    others = __.values("dag_name").is_(P.without(dags))
+    return g.V(vertex).where(__.both_e().count().is_(edge_count)).not_(others).drop()
 
 
-def _move(endpoint: Endpoint, ask: Ask, loser: str, winner: str) -> int:
+def _move(endpoint: Endpoint, ask: Asker, loser: str, winner: str) -> int:
     for attempt in range(_ATTEMPTS):
         found = take(ask, loser)
         if found is None:
@@ -59,15 +60,15 @@ def _move(endpoint: Endpoint, ask: Ask, loser: str, winner: str) -> int:
         new_ids = {loser: winner, **{each.id: winner + each.id[len(loser) :] for each in columns}}
         _copy(endpoint, ask, [found, *columns], new_ids)
         for column in columns:
-            ask(partial(taking_out, vertex=column.id, edge_count=column.edge_count))
+            ask(partial(taking_out, vertex=column.id, edge_count=column.edge_count, dags=column.dags))
         left = found.edge_count - len(hanging)
-        ask(partial(taking_out, vertex=loser, edge_count=left))
+        ask(partial(taking_out, vertex=loser, edge_count=left, dags=found.dags))
     if take(ask, loser) is None:
         return 1
     raise GraphRejected(f"{loser}: it was not moved to {winner}: others kept writing to it")
 
 
-def _copy(endpoint: Endpoint, ask: Ask, found: list[Snapshot], new_ids: dict[str, str]) -> None:
+def _copy(endpoint: Endpoint, ask: Asker, found: list[Snapshot], new_ids: dict[str, str]) -> None:
     def vertices() -> Iterator[Upsert]:
         for each in found:
             there = take(ask, new_ids[each.id])

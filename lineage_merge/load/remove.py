@@ -11,14 +11,19 @@ from functools import partial
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import IDS_A_REQUEST
-from lineage_merge.load.snapshot import Ask, asker
+from lineage_merge.load.sending import Asker, asking
+
+_IDLE_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """How many edges were taken out, vertices dropped, and vertices only untagged."""
+    """How many edges were taken out, vertices dropped, and vertices only untagged.
+
+    Of vertices at least so many: what a request did whose answer was lost is not counted.
+    """
 
     edges: int
     dropped: int
@@ -36,8 +41,7 @@ class Pipeline:
 
 def remove(endpoint: Endpoint, pipeline: Pipeline, *, dry_run: bool = False) -> Removed:
     """Take a pipeline out; with `dry_run` only count. Raises GraphUnreachable and GraphRejected."""
-    with connect(endpoint) as g:
-        ask = asker(endpoint, g)
+    with asking(endpoint) as ask:
         if dry_run:
             return _count(ask, pipeline)
         return _remove_job(ask, pipeline) if pipeline.job else _remove_dag(ask, pipeline)
@@ -92,21 +96,27 @@ def removing_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> Gra
     return g.V(*ids).has("dag_name", dag_name).not_(touched).side_effect(tag).count()
 
 
-def _remove_dag(ask: Ask, pipeline: Pipeline) -> Removed:
+def _remove_dag(ask: Asker, pipeline: Pipeline) -> Removed:
     edges = 0
     while ids := ask(lambda g: edges_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
         ask(partial(dropping_edges, ids=ids))
         edges += len(ids)
     dropped = untagged = 0
+    last: list[str] = []
+    idle = 0
     while ids := ask(lambda g: vertices_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
         gone, bare = _untag(ask, ids, pipeline.dag_name)
         dropped, untagged = dropped + gone, untagged + bare
-        if not gone + bare:
-            break  # another merge of the DAG has begun to write
+        # Nothing done tells little: the answers may have been lost, and the requests, sent again,
+        # found nothing left to do. The same vertices again: another merge of the DAG writes.
+        idle = 0 if gone + bare else idle + 1
+        if idle and (ids == last or idle == _IDLE_ROUNDS):
+            break
+        last = ids
     return Removed(edges, dropped, untagged)
 
 
-def _remove_job(ask: Ask, pipeline: Pipeline) -> Removed:
+def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
     edges = 0
     touched: set[str] = set(ask(lambda g: own_vertices_of(g, pipeline).id_()))
     while found := ask(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_A_REQUEST))):
@@ -134,7 +144,7 @@ def _remove_job(ask: Ask, pipeline: Pipeline) -> Removed:
     return Removed(edges, dropped, untagged)
 
 
-def _untag(ask: Ask, ids: list[str], dag_name: str) -> tuple[int, int]:
+def _untag(ask: Asker, ids: list[str], dag_name: str) -> tuple[int, int]:
     gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
     bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
     return gone, bare
@@ -151,7 +161,7 @@ def _with_ends(edges: GraphTraversal) -> GraphTraversal:
     )
 
 
-def _count(ask: Ask, pipeline: Pipeline) -> Removed:
+def _count(ask: Asker, pipeline: Pipeline) -> Removed:
     """What `remove` would do, to the edge; of a job, without the datasets that nobody else needs."""
     edges: int = ask(lambda g: edges_of(g, pipeline).count())[0]
     mine: Callable[[GraphTraversalSource], GraphTraversal] = partial(

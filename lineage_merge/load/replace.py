@@ -14,10 +14,12 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 
 from lineage_merge.errors import GraphRejected
 from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, GraphConflict, connect, translated_errors
+from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import IDS_A_REQUEST, INTERIM
-from lineage_merge.load.sending import send
-from lineage_merge.load.snapshot import Ask, Edge, Snapshot, asker, take
+from lineage_merge.load.faults import Kind
+from lineage_merge.load.patience import pause
+from lineage_merge.load.sending import Asker, Conflict, asking, send
+from lineage_merge.load.snapshot import Edge, Snapshot, take
 
 _ATTEMPTS = 10
 # Of text in one request; a server takes 10 MiB. Edges beyond that follow in requests of their own.
@@ -30,10 +32,9 @@ def replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) 
     Raises GraphUnreachable and GraphRejected.
     """
     replaced = 0
-    with connect(endpoint) as g:
-        ask = asker(endpoint, g)
+    with asking(endpoint) as ask:
         for vertex, old, new in changes:
-            replaced += _replace(endpoint, g, ask, vertex, old, new)
+            replaced += _replace(endpoint, ask, vertex, old, new)
     return replaced
 
 
@@ -64,32 +65,41 @@ def _as_map(edge: Edge, suffix: str) -> dict[Any, Any]:
     return {T.id: edge.id + suffix, T.label: edge.label, **ends, **requests.typed(edge.properties)}
 
 
-def _replace(
-    endpoint: Endpoint, g: GraphTraversalSource, ask: Ask, vertex: str, old_label: str, label: str
-) -> int:
+def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label: str) -> int:
     suffix = ""
-    for _ in range(_ATTEMPTS):
+    together: list[Edge] = []
+    after: list[Edge] = []
+    for attempt in range(1, _ATTEMPTS + 1):
         held = take(ask, vertex)
-        if held is None or held.label != old_label:
+        if held is None or held.label not in (old_label, label):
             return 0  # another merge was here
+        if held.label == label:
+            # So was another merge, or this one, and the answer was lost.
+            _finish(endpoint, ask, together, after, suffix)
+            return int(attempt > 1)
         together, after = _split(held.edges)
         try:
-            with translated_errors(endpoint):
-                done = replacing(g, held, label, together, suffix).next()
-        except GraphConflict:
+            done = ask.once(partial(replacing, old=held, label=label, edges=together, suffix=suffix))
+        except Conflict:
             # Either another writer, or a graph (TinkerTransactionGraph) in which an id that was
             # dropped cannot be used again in the same request: then interim ids help.
-            suffix = "" if suffix else INTERIM
-            continue
-        if done:
             if suffix:
-                settle_interim(endpoint, ask, together)
-            send(endpoint, requests.batches(edge.upsert() for edge in after))
+                pause(Kind.CONFLICT, attempt)
+            suffix, together, after = "" if suffix else INTERIM, [], []
+            continue
+        if done[0]:
+            _finish(endpoint, ask, together, after, suffix)
             return 1
     raise GraphRejected(f"{vertex}: its label did not become {label}: others kept writing to it")
 
 
-def settle_interim(endpoint: Endpoint, ask: Ask, edges: list[Edge]) -> None:
+def _finish(endpoint: Endpoint, ask: Asker, together: list[Edge], after: list[Edge], suffix: str) -> None:
+    if suffix and together:
+        settle_interim(endpoint, ask, together)
+    send(endpoint, requests.batches(edge.upsert() for edge in after))
+
+
+def settle_interim(endpoint: Endpoint, ask: Asker, edges: list[Edge]) -> None:
     """Give edges that were made under an interim id their own."""
     send(endpoint, requests.batches(edge.upsert() for edge in edges))
     ids = [edge.id + INTERIM for edge in edges]

@@ -17,9 +17,9 @@ from gremlin_python.process.traversal import Cardinality, P
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import IDS_A_REQUEST, Existing, dataset_part
-from lineage_merge.load.snapshot import asker
+from lineage_merge.load.sending import asking
 from lineage_merge.load.tally import OF_COLUMNS, Tally
 
 # Of this many edges or more, a merge may retire this part without being told to.
@@ -164,11 +164,10 @@ def _in_batches(endpoint: Endpoint, rows: Iterable[Any], ask: Any) -> int:
     ids = [row if isinstance(row, str) else row.id for row in rows]
     if not ids:
         return 0
-    with connect(endpoint) as g:
-        send = asker(endpoint, g)
+    with asking(endpoint) as tell:
         for start in range(0, len(ids), IDS_A_REQUEST):
             some = ids[start : start + IDS_A_REQUEST]
-            send(partial(ask, ids=some))
+            tell(partial(ask, ids=some))
     return len(ids)
 
 

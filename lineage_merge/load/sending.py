@@ -1,111 +1,142 @@
-"""Requests on their way: several at once, sent again where they met another writer."""
+"""Requests on their way: several at once, and sent again where that may help.
 
-import random
-import time
+Sending a request again whose answer was lost is safe: every write is an upsert by id, every
+removal asks for itself whether it still holds.
+"""
+
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from gremlin_python.driver.client import Client
+from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.traversal import Bytecode
+from gremlin_python.structure.graph import Graph
 
-from lineage_merge.errors import GraphRejected
+from lineage_merge.errors import GraphError, GraphRejected
 from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, GraphConflict, open_client, translated_errors
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.faults import Kind
+from lineage_merge.load.link import GraphFault, Link, Sent
+from lineage_merge.load.patience import Patience
 from lineage_merge.load.requests import Upsert
 
 # One request is worked on by the server while the next is being written.
 _UNDER_WAY = 2
-_ATTEMPTS = 6
-_LONGEST_PAUSE_SECONDS = 1.0
+
+# Traversals are written down here and sent over whichever connection there is.
+_g = traversal().with_graph(Graph())
 
 
-def answer(
-    endpoint: Endpoint, g: GraphTraversalSource, ask: Callable[[GraphTraversalSource], GraphTraversal]
-) -> list[Any]:
-    """The results of one traversal; one that met another writer is sent again.
+class Conflict(GraphRejected):
+    """A request met another writer and did nothing. It does not leave this package."""
 
-    Raises GraphUnreachable and GraphRejected; `GraphConflict` (which is one) where another
-    writer was in the way each time.
-    """
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with translated_errors(endpoint):
-                found: list[Any] = ask(g).to_list()
-        except GraphConflict:
-            if attempt == _ATTEMPTS:
-                raise
-            _pause(attempt)
-        else:
-            return found
-    raise AssertionError("unreachable")
+
+class Asker:
+    """One request after another, over one connection that is made anew where it breaks."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def __call__(self, ask: Callable[[GraphTraversalSource], GraphTraversal]) -> list[Any]:
+        """The results of one traversal. Raises GraphError."""
+        return self._results(ask(_g).bytecode, conflicts=True)
+
+    def once(self, ask: Callable[[GraphTraversalSource], GraphTraversal]) -> list[Any]:
+        """The same, but raises Conflict at once: for a request that is made anew from what is there then."""
+        return self._results(ask(_g).bytecode, conflicts=False)
+
+    def _results(self, request: Bytecode, *, conflicts: bool) -> list[Any]:
+        patience = Patience(self._link.endpoint.retry_seconds)
+        while True:
+            sent = self._link.send(request)
+            try:
+                return [each.object for each in self._link.results(sent) for _ in range(each.bulk)]
+            except GraphFault as failed:
+                fault = failed.fault
+            if fault.broken:
+                self._link.renew(sent)
+            if fault.kind is Kind.CONFLICT and not conflicts:
+                raise Conflict(fault.error.message)
+            patience.wait(fault)
+
+
+@contextmanager
+def asking(endpoint: Endpoint) -> Iterator[Asker]:
+    """To ask, or to tell, the graph one thing after another. A connection is opened at the first."""
+    with Link(endpoint) as link:
+        yield Asker(link)
 
 
 def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
     """Send every batch, a few under way at a time; how many there were.
 
-    Raises GraphUnreachable, and GraphRejected with the name of the element that was refused.
+    Raises GraphUnreachable, GraphDenied, and GraphRejected with the name of the element that was
+    refused.
     """
     sent = 0
     first = next(batches, None)
     if first is None:
         return sent  # no rows, no connection
-    with open_client(endpoint, _UNDER_WAY) as client:
-        under_way: deque[tuple[list[Upsert], Future[Any]]] = deque()
-        try:
-            for batch in chain([first], batches):
-                if len(under_way) == _UNDER_WAY:
-                    _settle(client, endpoint, *under_way.popleft())
-                under_way.append((batch, _submit(client, batch)))
-                sent += 1
-            while under_way:
-                _settle(client, endpoint, *under_way.popleft())
-        finally:
-            for _, waiting in under_way:
-                _wait_quietly(waiting)
+    with Link(endpoint, _UNDER_WAY) as link:
+        under_way: deque[tuple[list[Upsert], Sent]] = deque()
+        for batch in chain([first], batches):
+            if len(under_way) == _UNDER_WAY:
+                _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
+            under_way.append((batch, link.send(requests.bytecode(batch))))
+            sent += 1
+        while under_way:
+            _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
     return sent
 
 
-def _submit(client: Client, batch: list[Upsert]) -> "Future[Any]":
-    waiting: Future[Any] = client.submit_async(requests.bytecode(batch))
-    return waiting
+# What smaller requests may help against: at once, after a pause, when nothing else did.
+_SMALLER = frozenset({Kind.REFUSED, Kind.TOO_LARGE})
+_SMALLER_LATER = frozenset({Kind.TOO_MUCH})
+_SMALLER_AT_LAST = frozenset({Kind.CONFLICT, Kind.INTERNAL})
 
 
-def _wait_quietly(waiting: "Future[Any]") -> None:
-    # After an error the others do not matter, but a client closes only the connections that
-    # wait for nothing.
-    if waiting.exception() is None:
-        waiting.result().all().exception()
-
-
-def _settle(client: Client, endpoint: Endpoint, batch: list[Upsert], waiting: "Future[Any]") -> None:
+def _settle(link: Link, batch: list[Upsert], sent: Sent, patience: Patience) -> None:
     """Wait for the answer to a batch. Sends it again, or in parts, if that may help."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    while True:
         try:
-            with translated_errors(endpoint):
-                waiting.result().all().result()
-        except GraphConflict as error:
-            if attempt == _ATTEMPTS:
-                raise GraphRejected(f"{_named(batch)}: tried {_ATTEMPTS} times: {error.message}") from None
-            _pause(attempt)
-            waiting = _submit(client, batch)
-        except GraphRejected as error:
-            if len(batch) == 1:
-                raise GraphRejected(f"{_named(batch)}: {error.message}") from None
-            # The server refuses a whole request and need not say which element is wrong.
-            for upsert in batch:
-                _settle(client, endpoint, [upsert], _submit(client, [upsert]))
-            return
+            link.results(sent)
+        except GraphFault as failed:
+            fault = failed.fault
         else:
             return
+        if fault.broken:
+            link.renew(sent)
+        several = len(batch) > 1
+        if several and fault.kind in _SMALLER:
+            # The server refuses a whole request and need not say which element is wrong.
+            size = 1 if fault.kind is Kind.REFUSED else (len(batch) + 1) // 2
+            _send_parts(link, batch, size, patience)
+            return
+        try:
+            patience.wait(fault)
+        except GraphError as error:
+            if several and fault.kind in _SMALLER_AT_LAST:
+                _send_parts(link, batch, 1, patience)
+                return
+            raise _named(error, batch) from None
+        if several and fault.kind in _SMALLER_LATER:
+            _send_parts(link, batch, (len(batch) + 1) // 2, patience)
+            return
+        sent = link.send(requests.bytecode(batch))
 
 
-def _pause(attempt: int) -> None:
-    time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS * attempt / _ATTEMPTS))  # noqa: S311 # jitter
+def _send_parts(link: Link, batch: list[Upsert], size: int, patience: Patience) -> None:
+    for start in range(0, len(batch), size):
+        part = batch[start : start + size]
+        _settle(link, part, link.send(requests.bytecode(part)), patience.of_part())
 
 
-def _named(batch: list[Upsert]) -> str:
+def _named(error: GraphError, batch: list[Upsert]) -> GraphError:
+    """The error with what was refused; one that says nothing of an element stays as it is."""
+    if type(error) is not GraphRejected:
+        return error
     others = f" and {len(batch) - 1} more" if len(batch) > 1 else ""
-    return f"{batch[0]}{others}"
+    return GraphRejected(f"{batch[0]}{others}: {error.message}")

@@ -1,18 +1,15 @@
 """A vertex with everything that hangs on it, as the graph holds it: what is needed to make it anew."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 
 from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
-from lineage_merge.load.sending import answer
-
-Ask = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
+from lineage_merge.load.sending import Asker
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +41,11 @@ class Snapshot:
     edges: tuple[Edge, ...]
     edge_count: int
 
+    @property
+    def dags(self) -> list[str]:
+        """The tags."""
+        return sorted(self.values.get("dag_name", ()))
+
     def upsert(self, identifier: str, label: str, leave: frozenset[str] = frozenset()) -> VertexUpsert:
         """A vertex of that id and label with these values, but for those to `leave` out."""
         singles: dict[str, Any] = {}
@@ -56,17 +58,12 @@ class Snapshot:
         return VertexUpsert(identifier, label, tuple(requests.typed(singles).items()), tuple(members))
 
 
-def asker(endpoint: Endpoint, g: GraphTraversalSource) -> Ask:
-    """`sending.answer` over one connection."""
-    return lambda ask: answer(endpoint, g, ask)
-
-
 def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
     """The edges of a vertex, in and out."""
     return project_edges(g.V(vertex).both_e())
 
 
-def take(ask: Ask, vertex: str) -> Snapshot | None:
+def take(ask: Asker, vertex: str) -> Snapshot | None:
     """The vertex as it is now; None where it is not there."""
     found = ask(lambda g: vertices_by_id(g, [vertex]))
     if not found:

@@ -16,9 +16,9 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, T
 from gremlin_python.statics import long
 
-from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.sending import answer
-from lineage_merge.merge.report import Report
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.sending import asking
+from lineage_merge.merge.outcome import Report
 from lineage_merge.model import encode
 from lineage_merge.naming import redact
 
@@ -67,32 +67,32 @@ def run_id(environment: str, dag_name: str) -> str:
 def begin(endpoint: Endpoint, environment: str, dag_name: str) -> str:
     """Say that a load is under way; returns its token."""
     token = uuid.uuid4().hex
-    with connect(endpoint) as g:
-        answer(endpoint, g, lambda g: beginning(g, environment, dag_name, token))
+    with asking(endpoint) as ask:
+        ask(lambda g: beginning(g, environment, dag_name, token))
     return token
 
 
 def give_up(endpoint: Endpoint, environment: str, dag_name: str, token: str) -> None:
     """The load ends without having written: as if it had not begun."""
     run = run_id(environment, dag_name)
-    with connect(endpoint) as g:
-        answer(endpoint, g, lambda g: dropping_unmerged(g, run, token))
-        answer(endpoint, g, lambda g: dropping_token(g, run, token))
+    with asking(endpoint) as ask:
+        ask(lambda g: dropping_unmerged(g, run, token))
+        ask(lambda g: dropping_token(g, run, token))
 
 
 def end(endpoint: Endpoint, environment: str, dag_name: str, token: str, facts: Facts) -> None:
     """Keep what the load did, and take its token away."""
     run = run_id(environment, dag_name)
     values = _values(facts)
-    with connect(endpoint) as g:
-        answer(endpoint, g, lambda g: ending(g, run, values))
-        answer(endpoint, g, lambda g: dropping_token(g, run, token))
+    with asking(endpoint) as ask:
+        ask(lambda g: ending(g, run, values))
+        ask(lambda g: dropping_token(g, run, token))
 
 
 def last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
     """The last merge of a DAG; None where there was none."""
-    with connect(endpoint) as g:
-        found = answer(endpoint, g, lambda g: g.V(run_id(environment, dag_name)).value_map())
+    with asking(endpoint) as ask:
+        found = ask(lambda g: g.V(run_id(environment, dag_name)).value_map())
     held = {key: values[0] for key, values in found[0].items()} if found else {}
     if "last_merged_at" not in held:
         return None

@@ -2,32 +2,36 @@
 
 Everything is read and decided before anything is written. What is written stands in an order in
 which a load may be killed anywhere and run again: vertices before edges, everything new before
-anything old goes.
+anything old goes. Neptune's bulk loader (`load.bulk`) changes nothing of that: labels and moves come
+before it, and what is gone goes when it has loaded, because a load that fails must take nothing out.
 """
 
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.errors import GraphRejected, RetireRefused
+from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
 from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.load import difference, moves, retire, summary
-from lineage_merge.load.connection import Endpoint, check, connect
+from lineage_merge.load import bulk, difference, moves, retire, summary
+from lineage_merge.load.bulk import BulkLoad
+from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.existing import IDS_A_REQUEST, Existing, dataset_part, other_names, read
 from lineage_merge.load.loader import Loaded, Progress, write
 from lineage_merge.load.replace import replace_labels, settle_interim
 from lineage_merge.load.retire import Coverage, Gone
-from lineage_merge.load.snapshot import Edge, asker
+from lineage_merge.load.sending import asking
+from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.tally import Tally, tally
-from lineage_merge.merge.report import Report
+from lineage_merge.merge.outcome import Report
 from lineage_merge.spark import own_errors
+from lineage_merge.telemetry import step
 
 TARGET_DDL = "job_type string, job_name string, target string, later_runs bigint"
 ALIAS_DDL = "source string, candidates array<string>"
@@ -75,6 +79,19 @@ class _Plan:
             frame.unpersist()
 
 
+class _Target(NamedTuple):
+    """Where, whose, and the token of this load (`load.summary`)."""
+
+    endpoint: Endpoint
+    environment: str
+    dag_name: str
+    token: str
+
+
+def _silent(_line: str) -> None:
+    """The progress of one who wants to hear none."""
+
+
 def update(
     merge: Merge,
     endpoint: Endpoint,
@@ -84,18 +101,25 @@ def update(
     allow_retire: bool = False,
     dry_run: bool = False,
     on_progress: Progress | None = None,
+    in_bulk: BulkLoad | None = None,
+    say: bulk.Say = _silent,
 ) -> Loaded:
     """Make the graph what the merge says; with `dry_run` only say what would be done.
 
-    Raises GraphUnreachable, GraphRejected, IntermediateError (a row without a key), and
-    RetireRefused before anything is written.
+    With `in_bulk` a large difference goes through Neptune's bulk loader; `say` is told how that
+    stands. Raises GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without
+    a key), and RetireRefused before anything is written.
     """
     check(endpoint)
     started = time.monotonic()
     for attempt in range(1, _ATTEMPTS + 1):
+        if in_bulk and not dry_run:
+            bulk.await_earlier(in_bulk, environment, dag_name, say)
         token = "" if dry_run else summary.begin(endpoint, environment, dag_name)
-        with own_errors():
+        with step("compare"), own_errors():
             plan = _plan(merge, endpoint, environment, dag_name)
+        if in_bulk and in_bulk.takes(plan.counts.nodes + plan.counts.edges):
+            plan = replace(plan, counts=replace(plan.counts, way="bulk"))
         try:
             with own_errors():
                 refusal = "" if allow_retire else plan.gone.refusal
@@ -108,9 +132,12 @@ def update(
                 if refusal:
                     summary.give_up(endpoint, environment, dag_name, token)
                     raise RetireRefused(refusal)
-                requests = _carry_out(plan, endpoint, environment, dag_name, token, on_progress)
-        except GraphRejected:
-            if attempt == _ATTEMPTS:
+                with step("write"):
+                    chosen = in_bulk if plan.counts.way == "bulk" else None
+                    target = _Target(endpoint, environment, dag_name, token)
+                    requests = _carry_out(plan, target, on_progress, chosen, say)
+        except GraphRejected as error:
+            if attempt == _ATTEMPTS or isinstance(error, GraphUnsupported):
                 raise
             continue
         finally:
@@ -262,13 +289,9 @@ def _changed(elements: DataFrame) -> DataFrame:
 
 
 def _carry_out(
-    plan: _Plan,
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
-    token: str,
-    on_progress: Progress | None,
+    plan: _Plan, target: _Target, on_progress: Progress | None, in_bulk: BulkLoad | None, say: bulk.Say
 ) -> int:
+    endpoint, environment, dag_name, token = target
     if plan.counts.relabelled:
         changes = plan.nodes.where("change = 'label'").select("id", "old_label", "label")
 
@@ -278,18 +301,23 @@ def _carry_out(
         # One after the other: neighbours would be in each other's way.
         changes.coalesce(1).rdd.mapPartitions(relabel).collect()
     requests = 0
+    nodes, edges = _changed(plan.nodes), _changed(plan.edges)
+    parts = bulk.parts(nodes, edges, plan.moves) if in_bulk else None
     if plan.counts.nodes:
-        changed = _changed(plan.nodes).rdd.map(difference.told_only)
-        requests += write("nodes", changed, endpoint, None, on_progress)[1]
+        told = parts.first if parts else nodes.rdd.map(difference.told_only)
+        requests += write("nodes", told, endpoint, None, on_progress)[1]
     if plan.move_count:
 
         def move(rows: Iterable[Any]) -> Iterator[int]:
             yield moves.move(endpoint, ((row.other, row.means) for row in rows))
 
         plan.moves.coalesce(1).rdd.mapPartitions(move).collect()
+    if in_bulk and parts:
+        counts = plan.counts.nodes, plan.counts.edges
+        bulk.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, say)
     if plan.counts.edges:
-        changed = _changed(plan.edges).rdd.map(difference.told_only)
-        requests += write("edges", changed, endpoint, None, on_progress)[1]
+        told = parts.last if parts else edges.rdd.map(difference.told_only)
+        requests += write("edges", told, endpoint, None, on_progress)[1]
     if plan.tally.cleared:
         _clear(plan.edges, endpoint)
     if plan.tally.interim:
@@ -308,8 +336,7 @@ def _clear(edges: DataFrame, endpoint: Endpoint) -> None:
                 ids.setdefault(name, []).append(row.id)
         if not ids:
             return
-        with connect(endpoint) as g:
-            ask = asker(endpoint, g)
+        with asking(endpoint) as ask:
             for name, found in ids.items():
                 for start in range(0, len(found), IDS_A_REQUEST):
                     some = found[start : start + IDS_A_REQUEST]
@@ -339,8 +366,8 @@ def _settle(existing: Existing, endpoint: Endpoint, environment: str, dag_name: 
             )
             for row in rows
         ]
-        with connect(endpoint) as g:
-            settle_interim(endpoint, asker(endpoint, g), edges)
+        with asking(endpoint) as ask:
+            settle_interim(endpoint, ask, edges)
         yield len(edges)
 
     found.coalesce(1).rdd.mapPartitions(settle).collect()

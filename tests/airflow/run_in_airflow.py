@@ -1,8 +1,9 @@
-"""Parse the DAG and run it with `dag.test()`, inside an environment that has Airflow.
+"""Parse the shipped DAGs and run one for each engine with `dag.test()`, inside an environment with Airflow.
 
-`check_dag.py` makes that environment and starts this script in it. The Glue jobs run on moto,
-`dbt` is a stand-in that writes down its arguments, the merge is the real one: Spark, the sample
-data, a Gremlin Server.
+`check_dag.py` makes that environment and starts this script in it. AWS is moto, which runs the
+script of a Glue job when one is started; Spline's ArangoDB is the tests' stand-in, which hears of
+the runs late; `dbt` writes down its arguments. The merges are real ones: Spark, the sample data, a
+Gremlin Server.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -14,25 +15,31 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module, util
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from importlib.metadata import version
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from threading import Thread
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DAG_FILE = REPOSITORY / "dags" / "lineage_merge.py"
-DAG_ID = "tickit_daily"
+TESTS = Path(__file__).resolve().parents[1]
+REPOSITORY = TESTS.parent
+SAMPLE = REPOSITORY / "sample_data"
+SHIPPED = {"lineage_merge.py": "tickit_daily", "lineage_merge_scheduled.py": "lineage_unclaimed"}
 GLUE_JOBS = ("tickit_sales_ingest", "tickit_sales_load")
-TASKS = [*(f"glue_{job}" for job in GLUE_JOBS), "dbt_build", "merge_lineage"]
+STEPS = ["lineage.wait", "lineage.build", "lineage.load", "lineage.report"]
 PARSE_SECONDS = 0.5
 # None of these may come with a parse; the Glue operator itself brings boto3.
-HEAVY = ("pyspark", "gremlin_python", "lineage_merge")
+HEAVY = ("pyspark", "gremlin_python", "arango", "lineage_merge.config", "lineage_merge.pipeline")
 DBT = '#!/bin/sh\nprintf "%s\\n" "$@" > "$DBT_ARGUMENTS"\n'
+PASSWORD = "secret of arangodb"
+LATE_SECONDS = 3.0
 
 
 def main() -> None:
@@ -40,72 +47,111 @@ def main() -> None:
     arguments.add_argument("--parse-only", action="store_true")
     arguments.add_argument("facts", type=Path, help="where the outcome goes, as JSON")
     given = arguments.parse_args()
-    dag, parse_seconds = parsed()
-    the_file_uses_nothing_deprecated()
-    the_factory_leaves_out_what_it_is_told()
+    with output_in(Path(os.environ["AIRFLOW_HOME"]) / "output"):
+        check_all(given.facts, given.parse_only)
+
+
+def check_all(facts_file: Path, parse_only: bool) -> None:
     facts: dict[str, Any] = {
         "airflow": version("apache-airflow"),
         "amazon_provider": version("apache-airflow-providers-amazon"),
-        "parse_seconds": round(parse_seconds, 3),
+        "parse_seconds": round(parsed(), 3),
     }
-    if not given.parse_only:
-        facts |= run(dag, Path(os.environ["AIRFLOW_HOME"]))
-    given.facts.write_text(json.dumps(facts))
+    the_files_use_nothing_deprecated()
+    if not parse_only:
+        facts |= run(Path(os.environ["AIRFLOW_HOME"]))
+    facts_file.write_text(json.dumps(facts))
 
 
-def parsed() -> tuple[Any, float]:
-    """The DAG as Airflow's own parser sees it, and the processor seconds of one more parse.
+@contextmanager
+def output_in(file: Path) -> Iterator[None]:
+    """Everything that is printed goes into a file first: not every Airflow logs where a handler hears it."""
+    before = os.dup(1)
+    with file.open("wb") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    try:
+        yield
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        sys.stdout.flush()
+        os.dup2(before, 1)
+        os.dup2(before, 2)
+        sys.stdout.write(file.read_text(errors="replace"))
+
+
+def dag_folder() -> Path:
+    return Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+
+
+def bag_of(file: Path) -> Any:
+    """A file as Airflow's own parser sees it."""
+    try:
+        dag_bag = import_module("airflow.dag_processing.dagbag").DagBag
+    except ImportError:
+        dag_bag = import_module("airflow.models.dagbag").DagBag
+    bag = dag_bag(dag_folder=str(file))
+    assert not bag.import_errors, bag.import_errors
+    return bag
+
+
+def parsed() -> float:
+    """Check what parsing brings; returns the processor seconds of one more parse of all shipped files.
 
     The first parse pays for importing Airflow and its providers, which every DAG does.
     """
-    dag_bag = dag_bag_class()
-    bag = dag_bag(dag_folder=str(DAG_FILE), include_examples=False)
-    assert not bag.import_errors, bag.import_errors
-    assert sorted(bag.dags) == [DAG_ID], sorted(bag.dags)
+    for name, dag_id in SHIPPED.items():
+        bag = bag_of(dag_folder() / name)
+        assert sorted(bag.dags) == [dag_id], sorted(bag.dags)
     imported = [name for name in HEAVY if name in sys.modules]
     assert not imported, f"parsing imports {imported}"
     started = time.process_time()
-    dag_bag(dag_folder=str(DAG_FILE), include_examples=False)
+    dags = {}
+    for name in SHIPPED:
+        dags |= bag_of(dag_folder() / name).dags
     seconds = time.process_time() - started
     assert seconds < PARSE_SECONDS, f"one parse takes {seconds:.1f} s"
-    dag = bag.dags[DAG_ID]
-    assert order(dag) == TASKS, order(dag)
-    return dag, seconds
-
-
-def dag_bag_class() -> Any:
-    try:
-        return import_module("airflow.dag_processing.dagbag").DagBag
-    except ImportError:
-        return import_module("airflow.models.dagbag").DagBag
+    chain = [*(f"glue_{job}" for job in GLUE_JOBS), "dbt_build", *STEPS]
+    assert order(dags["tickit_daily"]) == chain, order(dags["tickit_daily"])
+    steps = {"find", *(f"each.merge.{step}" for step in ("build", "load", "report"))}
+    assert {task.task_id for task in dags["lineage_unclaimed"].tasks} == {
+        f"unclaimed.{step}" for step in steps
+    }
+    (asset,) = dags["tickit_daily"].get_task("lineage.report").outlets
+    assert asset.uri == "lineage-merge://graph/tickit_daily", asset
+    return seconds
 
 
 def order(dag: Any) -> list[str]:
     """The tasks of a chain, first to last; fails where the DAG is no chain."""
     chain: list[str] = []
-    following = [task.task_id for task in dag.tasks if not task.upstream_task_ids]
+    following = {task.task_id for task in dag.tasks if not task.upstream_task_ids}
     while following:
-        assert len(following) == 1, following
-        chain.append(following[0])
-        following = sorted(dag.get_task(following[0]).downstream_task_ids)
+        (task_id,) = following - set(chain)
+        chain.append(task_id)
+        following = set(dag.get_task(task_id).downstream_task_ids)
     return chain
 
 
-def the_file_uses_nothing_deprecated() -> None:
-    dag_file()  # what providers do when they are first imported is their own affair
+def the_files_use_nothing_deprecated() -> None:
+    dag_folder_module()  # what providers do when they are first imported is their own affair
+    for name in [name for name in sys.modules if name.startswith("lineage_merge")]:
+        del sys.modules[name]
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        dag_file()
-    assert not warned, [str(each.message) for each in warned]
+        dag_folder_module()
+    ours = [
+        str(each.message) for each in warned if "lineage_merge" in each.filename or "shipped" in each.filename
+    ]
+    assert not ours, ours
 
 
-def the_factory_leaves_out_what_it_is_told() -> None:
-    dag = dag_file().pipeline_dag("merge_alone", schedule=None, glue_jobs=[], dbt=False)
-    assert order(dag) == ["merge_lineage"], order(dag)
+def dag_folder_module() -> Any:
+    from importlib import util
 
-
-def dag_file() -> ModuleType:
-    spec = util.spec_from_file_location("dag_under_test", DAG_FILE)
+    spec = util.spec_from_file_location("checked_dags", dag_folder() / "checked_dags.py")
     assert spec
     assert spec.loader
     module = util.module_from_spec(spec)
@@ -113,76 +159,297 @@ def dag_file() -> ModuleType:
     return module
 
 
-def run(dag: Any, home: Path) -> dict[str, Any]:
-    """Run the whole DAG; returns what it did."""
+def run(home: Path) -> dict[str, Any]:
+    """Run the DAGs; returns what they did."""
     from lineage_merge.embedded import EmbeddedServer
 
-    with glue(home) as client, EmbeddedServer(None) as server:
+    log = Lines(home / "output")
+    for name in ("airflow.task", "task", ""):
+        logging.getLogger(name).addHandler(log)
+    with ExitStack() as stack:
+        cloud = stack.enter_context(aws(home))
+        graph = stack.enter_context(EmbeddedServer(None))
+        spline = stack.enter_context(spline_database())
         dbt_arguments = stand_in_dbt(home)
+        host, port = graph.url.partition("://")[2].partition("/")[0].split(":")
         os.environ |= {
-            "AIRFLOW_VAR_LINEAGE_MERGE_CONFIG": str(REPOSITORY / "sample_data" / "lineage_merge.yml"),
+            "AIRFLOW_CONN_ARANGODB_DEFAULT": json.dumps(
+                {
+                    "conn_type": "arangodb",
+                    "host": spline.url,
+                    "schema": "spline",
+                    "login": "root",
+                    "password": spline.password,
+                    "extra": {"password_secret": "lineage/arango#password"},
+                }
+            ),
+            "AIRFLOW_CONN_GREMLIN_DEFAULT": json.dumps(
+                {"conn_type": "gremlin", "host": host, "port": int(port), "extra": {"scheme": "ws"}}
+            ),
+            "AIRFLOW_VAR_LINEAGE_MERGE_ENVIRONMENT": "dev",
+            "AIRFLOW_VAR_SAMPLE_DATA": str(SAMPLE),
             "AIRFLOW_VAR_DBT_TARGET": "dev",
             "DBT_PROJECT_DIR": "/srv/tickit dbt",
-            "LINEAGE_MERGE_GREMLIN_ENDPOINT": server.url,
-            "LINEAGE_MERGE_DAG_NAME": "not_this_one",
         }
-        log = Lines()
-        logging.getLogger("airflow.task").addHandler(log)
-        started = time.monotonic()
-        outcome = dag.test()
-        seconds = time.monotonic() - started
-
-        assert str(outcome.state) == "success", f"the DAG run ended as {outcome.state}"
-        for job in GLUE_JOBS:
-            runs = client.get_job_runs(JobName=job)["JobRuns"]
-            assert len(runs) == 1, f"{job} ran {len(runs)} times on Glue"
-        expected = ["build", "--project-dir", "/srv/tickit dbt", "--target", "dev"]
-        assert dbt_arguments.read_text().splitlines() == expected, dbt_arguments.read_text()
-        twice = [
-            line
-            for line, following in pairwise(log.lines)
-            if line.startswith("writing") and line == following
-        ]
-        assert not twice, f"said again and again: {twice}"
-        assert any("written" in line and "vertices" in line for line in log.lines), "no summary in the log"
-        report = outcome.get_task_instance("merge_lineage").xcom_pull(task_ids="merge_lineage")
-        vertices, edges = in_the_graph(server.url)
-        merged = report["nodes"] | {"merge_run": 1}
-        assert merged == vertices, (merged, vertices)
-        assert report["edges"] == edges, (report["edges"], edges)
-        return {
-            "vertices": sum(vertices.values()),
-            "edges": sum(edges.values()),
-            "xcom_bytes": len(json.dumps(report)),
-            "run_seconds": round(seconds, 1),
-        }
+        cloud.prepare(spline.password)
+        dags = bag_of(dag_folder() / "checked_dags.py").dags
+        told: dict[str, Any] = {}
+        for check in (glue, emr_serverless, missing, local, unclaimed):
+            log.begin()
+            started = time.monotonic()
+            check(Check(dags, cloud, spline, graph.url, log, dbt_arguments), told)
+            told[f"{check.__name__}_seconds"] = round(time.monotonic() - started, 1)
+            sys.stdout.write(f"{check.__name__}: {told[f'{check.__name__}_seconds']} s\n")
+            sys.stdout.flush()
+            if check is emr_serverless:
+                assert "pyspark" not in sys.modules, "the engines on a cluster want no Spark here"
+        for line in [*log.everything, *(home / "output").read_text(errors="replace").splitlines()]:
+            # In `dag.test()` Airflow 3.0 says aloud what it is about to mask.
+            assert spline.password not in line or "MaskSecret(" in line, f"a password in the log: {line}"
+        return told
 
 
-def in_the_graph(url: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Vertices and edges by label, all of this DAG, and a way through all three steps."""
+class Check:
+    """What a check has at hand."""
+
+    def __init__(
+        self, dags: Any, cloud: "Cloud", spline: Any, url: str, log: "Lines", dbt_arguments: Path
+    ) -> None:
+        self.dags = dags
+        self.cloud = cloud
+        self.spline = spline
+        self.url = url
+        self.log = log
+        self.dbt_arguments = dbt_arguments
+
+    def run(self, dag_id: str) -> Any:
+        return self.dags[dag_id].test()
+
+    def succeeds(self, dag_id: str) -> Any:
+        outcome = self.run(dag_id)
+        states = {each.task_id: str(each.state) for each in outcome.get_task_instances()}
+        assert str(outcome.state) == "success", (states, self.log.lines[-30:])
+        return outcome
+
+    def says(self, text: str) -> bool:
+        return any(text in line for line in [*self.log.lines, *self.log.printed()])
+
+
+def report_of(outcome: Any, task_id: str = "lineage.report") -> Any:
+    return outcome.get_task_instance(task_id).xcom_pull(task_ids=task_id)
+
+
+def glue(check: Check, told: dict[str, Any]) -> None:
+    """The steps are runs of a job on Glue: started with the operator's arguments, run for real."""
+    with reporting_late(check, "check_glue", GLUE_JOBS[1:]):
+        outcome = check.succeeds("check_glue")
+    assert check.says("Spline has no good write of tickit_sales_load (jr_"), "it did not wait for the run"
+    job = check.cloud.glue.get_job(JobName="lineage_merge")["Job"]
+    assert job["GlueVersion"] == "5.0", job
+    assert job["Command"]["ScriptLocation"] == "s3://lineage/artifacts/lineage_merge_job.py", job
+    runs = check.cloud.glue.get_job_runs(JobName="lineage_merge")["JobRuns"]
+    sent = {each["Arguments"]["--step"]: each["Arguments"] for each in runs}
+    assert sorted(sent) == ["build", "load"], sent
+    for arguments in sent.values():
+        assert arguments["--spline-arango-password-secret"] == "lineage/arango#password", arguments
+        assert arguments["--spline-applications"] == '["tickit_sales_load"]', arguments
+        assert arguments["--additional-python-modules"].startswith("s3://lineage/artifacts/"), arguments
+        assert check.spline.password not in json.dumps(arguments), "a password among the arguments"
+    _, edges = in_the_graph(check, "check_glue")
+    report = report_of(outcome)
+    assert report["edges"] == edges, (report["edges"], edges)
+    told["glue_edges"] = sum(edges.values())
+
+
+def emr_serverless(check: Check, told: dict[str, Any]) -> None:
+    """The steps are job runs of EMR Serverless, with the same arguments; moto runs nothing."""
+    outcome = check.succeeds("check_emr_serverless")
+    client, application = check.cloud.emr, os.environ["AIRFLOW_VAR_EMR_APPLICATION"]
+    runs = client.list_job_runs(applicationId=application)["jobRuns"]
+    drivers = [
+        client.get_job_run(applicationId=application, jobRunId=each["id"])["jobRun"]["jobDriver"]
+        for each in runs
+    ]
+    sent = [driver["sparkSubmit"] for driver in drivers]
+    assert {each["entryPoint"] for each in sent} == {"s3://lineage/artifacts/lineage_merge_job.py"}, sent
+    words = [each["entryPointArguments"] for each in sent]
+    assert sorted(each[each.index("--step") + 1] for each in words) == ["build", "load"], words
+    assert all("lineage/arango#password" in each for each in words), words
+    assert report_of(outcome)["edges"], "the report reads what lies in the folder"
+
+
+def missing(check: Check, told: dict[str, Any]) -> None:
+    """The wait ends, and says who did not report."""
+    with suppress(Exception):  # some versions of Airflow pass the task's own error on
+        outcome = check.run("check_missing")
+        states = {each.task_id: str(each.state) for each in outcome.get_task_instances()}
+        told["missing_states"] = states
+    assert told.get("missing_states", {}).get("lineage.build") != "success", told
+    expected = "Spline has no good write of tickit_sales_load; never_there"
+    assert check.says(expected), check.log.lines[-20:]
+
+
+def local(check: Check, told: dict[str, Any]) -> None:
+    """The example's whole chain, with Spark in the tasks."""
+    with reporting_late(check, "check_local", GLUE_JOBS):
+        outcome = check.succeeds("check_local")
+    expected = ["build", "--project-dir", "/srv/tickit dbt", "--target", "dev"]
+    assert check.dbt_arguments.read_text().splitlines() == expected, check.dbt_arguments.read_text()
+    lines = check.log.lines
+    twice = [line for line, following in pairwise(lines) if line.startswith("writing") and line == following]
+    assert not twice, f"said again and again: {twice}"
+    assert check.says("vertices and 270 edges, 0 unchanged"), "no summary in the log"
+    report = report_of(outcome)
+    vertices, edges = in_the_graph(check, "check_local")
+    assert report["nodes"] | {"merge_run": 1} == vertices, (report["nodes"], vertices)
+    assert report["edges"] == edges, (report["edges"], edges)
+    the_way_leads_through(check)
+    told |= {
+        "vertices": sum(vertices.values()),
+        "edges": sum(edges.values()),
+        "xcom_bytes": len(json.dumps(report)),
+    }
+
+
+def unclaimed(check: Check, told: dict[str, Any]) -> None:
+    """Of three applications two are claimed by now; the third says its DAG in a label."""
+    check.spline.report("nightly_export", labels={"airflow.dag_id": ["nightly"]}, like="tickit_sales_load")
+    check.succeeds("check_unclaimed")
+    with graph_of(check) as g:
+        owners = sorted(tuple(each) for each in _jobs(g))
+    assert ("nightly", "nightly_export") in owners, owners
+    others = {name for name, job in owners if job in GLUE_JOBS}
+    assert others == {"check_local", "check_glue"}, owners
+
+
+def _jobs(g: Any) -> Iterator[tuple[str, str]]:
+    from lineage_merge.query.owners import owners
+
+    return ((each.dag_name, each.job) for each in owners(g, "dev"))
+
+
+@contextmanager
+def graph_of(check: Check) -> Iterator[Any]:
+    from lineage_merge.load.connection import Endpoint, connect
+
+    with connect(Endpoint(check.url)) as g:
+        yield g
+
+
+def in_the_graph(check: Check, dag_id: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Vertices and edges of a DAG, by label."""
     from gremlin_python.process.traversal import T
 
+    with graph_of(check) as g:
+        vertices = g.V().has("dag_name", dag_id).group_count().by(T.label).next()
+        return vertices, g.E().has("dag_name", dag_id).group_count().by(T.label).next()
+
+
+def the_way_leads_through(check: Check) -> None:
     from lineage_merge import sample
-    from lineage_merge.load.connection import Endpoint, connect
     from lineage_merge.query.way import way
 
-    with connect(Endpoint(url)) as g:
-        names = {*g.V().values("dag_name").dedup().to_list(), *g.E().values("dag_name").dedup().to_list()}
-        assert names == {DAG_ID}, f"the graph names {names}"
+    with graph_of(check) as g:
         jobs = {hop.job for hop in way(g, *sample.way_ends("dev")).hops}
-        assert {*GLUE_JOBS} < jobs, f"Spark's and dbt's lineage do not meet: {jobs}"
-        return g.V().group_count().by(T.label).next(), g.E().group_count().by(T.label).next()
+    assert {*GLUE_JOBS} < jobs, f"Spark's and dbt's lineage do not meet: {jobs}"
+
+
+class Spline:
+    """The stand-in with the sample's documents, whose runs all ended yesterday."""
+
+    def __init__(self, server: Any, contents: Mapping[str, list[dict[str, Any]]]) -> None:
+        self.url = server.url
+        self.password = server.password
+        self._server = server
+        self._contents = {name: list(documents) for name, documents in contents.items()}
+        yesterday = int(time.time() * 1000) - 86_400_000
+        for document in self._contents["progress"]:
+            document["timestamp"] = yesterday
+        self._show()
+
+    def report(self, application: str, labels: Any = None, like: str = "") -> None:
+        """The application has just done again what it, or another, did before."""
+        number = len(self._contents["progress"])
+        for document in list(self._contents["progress"]):
+            details = document["execPlanDetails"]
+            if details["applicationName"] == (like or application) and "again" not in document["_key"]:
+                key = f"{document['_key']}:again{number}"
+                again = {**document, "_key": key, "_id": f"progress/{key}", "labels": labels or {}}
+                again["timestamp"] = int(time.time() * 1000)
+                again["execPlanDetails"] = {**details, "applicationName": application}
+                self._contents["progress"].append(again)
+        self._show()
+
+    def _show(self) -> None:
+        self._server.load("spline", {name: list(found) for name, found in self._contents.items()})
+
+
+@contextmanager
+def spline_database() -> Iterator[Spline]:
+    sys.path.append(str(TESTS))
+    from arango_standin import ArangoStandin, read_folder
+
+    contents: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for job in GLUE_JOBS:
+        for name, documents in read_folder(SAMPLE / "spline" / job).items():
+            # Keys of edges and data sources are those of one database.
+            contents[name] += [
+                {**each, "_key": f"{job}-{each['_key']}", "_id": f"{name}/{job}-{each['_key']}"}
+                if "_from" in each or name == "dataSource"
+                else dict(each)
+                for each in documents
+            ]
+    with ArangoStandin({}, password=PASSWORD) as server:
+        yield Spline(server, contents)
+
+
+@contextmanager
+def reporting_late(check: Check, dag_id: str, jobs: tuple[str, ...]) -> Iterator[None]:
+    """Spline hears of the runs some seconds after the wait began."""
+
+    def report() -> None:
+        deadline = time.monotonic() + 60
+        while not check.says("Spline has no good write of") and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(LATE_SECONDS)
+        for job in jobs:
+            check.spline.report(job)
+
+    reporter = Thread(target=report, name=f"late reports for {dag_id}", daemon=True)
+    reporter.start()
+    yield
+    reporter.join()
 
 
 class Lines(logging.Handler):
-    """Keeps what is logged."""
+    """Keeps what is logged: `lines` since the last check, `everything`; `output` has what is printed."""
 
-    def __init__(self) -> None:
+    def __init__(self, output: Path) -> None:
         super().__init__(logging.INFO)
+        self._output = output
+        self._began = 0
         self.lines: list[str] = []
+        self.everything: list[str] = []
+        self._last: logging.LogRecord | None = None
+
+    def begin(self) -> None:
+        """Another check begins."""
+        self.lines.clear()
+        self._began = self._output.stat().st_size
+
+    def printed(self) -> list[str]:
+        """What was printed since then."""
+        with self._output.open("rb") as stream:
+            stream.seek(self._began)
+            return stream.read().decode(errors="replace").splitlines()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines += record.getMessage().splitlines()
+        if record is self._last:
+            return  # on its way up through the loggers
+        self._last = record
+        found = record.getMessage().splitlines()
+        self.lines += found
+        self.everything += found
 
 
 def stand_in_dbt(home: Path) -> Path:
@@ -196,53 +463,75 @@ def stand_in_dbt(home: Path) -> Path:
     return written
 
 
-@contextmanager
-def glue(home: Path) -> Iterator[Any]:
-    """Glue by moto with the two jobs in it; AWS, for this process, is there."""
-    import boto3
+class Cloud:
+    """AWS by moto: S3 with what `publish` puts there, Glue with the pipeline's jobs, EMR Serverless."""
 
-    from lineage_merge.embedded.process import free_port
+    def __init__(self, s3: Any, glue: Any, emr: Any, secrets: Any) -> None:
+        self.s3, self.glue, self.emr, self.secrets = s3, glue, emr, secrets
 
-    port = free_port("127.0.0.1")
-    moto = Path(sys.executable).with_name("moto_server")
-    with (home / "moto.log").open("w") as log:
-        server = subprocess.Popen(
-            [str(moto), "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
-        os.environ |= {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AIRFLOW_CONN_AWS_DEFAULT": "aws://",
-        }
-        client = boto3.client("glue")
+    def prepare(self, password: str) -> None:
+        self.s3.create_bucket(Bucket="lineage")
+        self.secrets.create_secret(Name="lineage/arango", SecretString=json.dumps({"password": password}))
         role = "arn:aws:iam::123456789012:role/glue"
         for job in GLUE_JOBS:
-            _retried(
-                lambda job=job: client.create_job(
-                    Name=job, Role=role, Command={"Name": "glueetl", "ScriptLocation": "s3://tickit/job.py"}
-                )
-            )
-        yield client
+            command = {"Name": "glueetl", "ScriptLocation": "s3://tickit/job.py"}
+            self.glue.create_job(Name=job, Role=role, Command=command)
+        application = self.emr.create_application(name="spark", releaseLabel="emr-7.5.0", type="SPARK")
+        os.environ["AIRFLOW_VAR_EMR_APPLICATION"] = application["applicationId"]
+        publish = [
+            str(Path(sys.executable).with_name("lineage-merge")),
+            "publish",
+            "--s3",
+            "s3://lineage/artifacts",
+        ]
+        subprocess.run(publish, check=True, stdout=subprocess.DEVNULL)
+
+
+@contextmanager
+def aws(home: Path) -> Iterator[Cloud]:
+    """moto in this process, behind which the script of a merge's Glue job runs for real."""
+    import boto3
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    application = running_jobs(DomainDispatcherApplication(create_backend_app), home)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    Thread(target=server.serve_forever, name="moto", daemon=True).start()
+    os.environ |= {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        # The answer to the start of a job comes when its script has ended.
+        "AIRFLOW_CONN_AWS_DEFAULT": json.dumps(
+            {"conn_type": "aws", "extra": {"config_kwargs": {"read_timeout": 600}}}
+        ),
+    }
+    try:
+        yield Cloud(*(boto3.client(name) for name in ("s3", "glue", "emr-serverless", "secretsmanager")))
     finally:
-        server.terminate()
-        server.wait()
+        server.shutdown()
 
 
-def _retried(call: Any, seconds: float = 30) -> Any:
-    """Call until the server that was just started answers."""
-    from botocore.exceptions import EndpointConnectionError
+def running_jobs(moto: Callable[..., Any], home: Path) -> Callable[..., Any]:
+    """moto, which answers the start of a merge's run when the job's script has ended."""
 
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return call()
-        except EndpointConnectionError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        if environ.get("HTTP_X_AMZ_TARGET") == "AWSGlue.StartJobRun":
+            body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+            environ["wsgi.input"] = BytesIO(body)
+            asked = json.loads(body)
+            if asked["JobName"] == "lineage_merge":
+                arguments = [word for pair in asked["Arguments"].items() for word in pair]
+                script = import_module("lineage_merge.publish").SCRIPT
+                done = subprocess.run(
+                    [sys.executable, str(script), *arguments], capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 0, done.stderr[-3000:]
+        return moto(environ, start_response)
+
+    return application
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import existing, moves, remove, replace, requests, retire, summary
+from lineage_merge.load import bulk, existing, moves, remove, replace, requests, retire, summary
 from lineage_merge.load.connection import Endpoint, open_client
 from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
@@ -36,9 +36,10 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: existing.edges_from(g, IDS, "d"),
         lambda g: existing.aliases_of(g, "dev"),
         lambda g: edges_at(g, IDS[0]),
+        lambda g: bulk.last_runs(g, IDS),
         lambda g: replace.replacing(g, SNAPSHOT, "table", list(SNAPSHOT.edges)),
         lambda g: replace.dropping_edges(g, ["e0"]),
-        lambda g: moves.taking_out(g, IDS[0], 3),
+        lambda g: moves.taking_out(g, IDS[0], 3, ["d", "it's"]),
         lambda g: retire.dropping_edges(g, "run", "token", ["e0"]),
         lambda g: retire.dropping_vertices(g, "run", "token", IDS, "d"),
         lambda g: retire.removing_tags(g, "run", "token", IDS, "d"),

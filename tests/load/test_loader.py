@@ -1,5 +1,4 @@
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -8,7 +7,6 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.embedded import EmbeddedServer
 from lineage_merge.errors import GraphRejected, GraphUnreachable, IntermediateError
 from lineage_merge.graph.schema import (
     EDGE_KEYS,
@@ -34,11 +32,12 @@ def endpoint(gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
     return Endpoint(gremlin_url)
 
 
-@pytest.fixture(scope="module")
-def conflicting() -> Iterator[Endpoint]:
-    """A server whose concurrent writers conflict, as Neptune's do."""
-    with EmbeddedServer(None, transactional=True) as server:
-        yield Endpoint(server.url)
+@pytest.fixture
+def conflicting(conflicting_url: str) -> Endpoint:
+    """A server whose concurrent writers conflict, emptied."""
+    with connect(Endpoint(conflicting_url)) as g:
+        g.V().drop().iterate()
+    return Endpoint(conflicting_url)
 
 
 def nodes_of(spark: SparkSession, *rows: Row) -> DataFrame:

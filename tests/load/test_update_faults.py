@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,83 +12,28 @@ import yaml
 from pyspark.sql import SparkSession
 
 from lineage_merge import pipeline
-from lineage_merge.embedded import EmbeddedServer
 from lineage_merge.errors import LineageMergeError
-from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
-from lineage_merge.load.sending import send
 from lineage_merge.load.update import update
-from lineage_merge.merge.report import Report
+from lineage_merge.merge.outcome import Report
 from tests.command_line import clean_environment, command
-from tests.graph_reading import whole
+from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.cutting_proxy import cutting_proxy
 from tests.made_merges import ALL, Made, dataset
 
-KILL_POINTS = 20
-_SPARE = 4
-
-Graph = tuple[dict[str, Any], dict[str, Any]]
+KILL_POINTS = 10
+_SPARE = 2
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Endpoint]:
-    with EmbeddedServer(None, transactional=True) as running:
-        yield Endpoint(running.url)
+def server(conflicting_url: str) -> Endpoint:
+    return Endpoint(conflicting_url)
 
 
-def graph(endpoint: Endpoint) -> Graph:
-    """The whole graph, without what differs in every run."""
-    with connect(endpoint) as g:
-        vertices, edges = whole(g, merge_runs=True)
-    for _, values in vertices.values():
-        for name in ("last_merged_at", "elements_written", "elements_retired"):
-            values.pop(name, None)
-    return vertices, edges
-
-
-def restore(endpoint: Endpoint, held: Graph) -> None:
-    """Make the graph what it was."""
-    with connect(endpoint) as g:
-        g.V().drop().iterate()
-    vertices = (
-        VertexUpsert(
-            key,
-            label,
-            tuple(requests.typed({k: v[0] for k, v in values.items() if k not in requests.SETS}).items()),
-            tuple((k, one) for k, v in values.items() if k in requests.SETS for one in v),
-        )
-        for key, (label, values) in held[0].items()
-    )
-    send(endpoint, requests.batches(vertices))
-    edges = (
-        EdgeUpsert(key, label, start, end, tuple(requests.typed(values).items()))
-        for key, (start, label, end, values) in held[1].items()
-    )
-    send(endpoint, requests.batches(edges))
-
-
-def before() -> Made:
-    """A DAG as it was."""
-    made = Made("d").job("dbt", "model.p.old", {"old": ["a"]}, 1, "p").column("old", "c")
-    made.node("view_or_table", "view").job("dbt", "model.p.v", {"view_or_table": ["a"]}, 1, "p")
-    made.job("dbt", "model.p.m", {"m": ["hive|t", "view_or_table", "a"]}, 1, "p", operations="Project")
-    made.feeds_column(("dbt", "model.p.m"), ("hive|t", "c"), ("m", "c"))
-    return made.job("dbt", "model.p.n", {f"n{i}": ["a"] for i in range(60)}, 1, "p")
-
-
-def after() -> Made:
-    """The same: a model dropped, one a table, a table that is a path, sources changed, much that is new."""
-    made = Made("d").node("view_or_table", "table").job("dbt", "model.p.v", {"view_or_table": ["a"]}, 2, "p")
-    made.job("dbt", "model.p.m", {"m": ["s3://l|t", "view_or_table"]}, 2, "p", operations="Filter")
-    made.node("s3://l|t", location="s3://l/t").alias("hive|t", "s3://l|t")
-    made.feeds_column(("dbt", "model.p.m"), ("s3://l|t", "c"), ("m", "c"), transformation="IDENTITY")
-    made.job("dbt", "model.p.n", {f"n{i}": ["a"] for i in range(60)}, 2, "p")
-    return made.job("dbt", "model.p.new", {f"new{i}": ["a", "m"] for i in range(150)}, 2, "p")
-
-
+# Two tests of every other point, so that two processes may share the work.
+@pytest.mark.parametrize("last_arrives", [True, False], ids=["carried out", "lost"])
 def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_once(
-    spark: SparkSession, server: Endpoint
+    spark: SparkSession, server: Endpoint, last_arrives: bool
 ) -> None:
     first, second = before().merge(spark), after().merge(spark)
     other = Made("other").node("view_or_table", "view").job("spark", "j", {"x": ["hive|t", "view_or_table"]})
@@ -99,7 +44,7 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
     update(first, server, "dev", "d")
     start = graph(server)
     with cutting_proxy(server.url) as proxy:
-        way = Endpoint(proxy.url, timeout_seconds=20)
+        way = Endpoint(proxy.url, timeout_seconds=20, retry_seconds=0)  # who is dead tries nothing again
         proxy.arm(None)
         update(second, way, "dev", "d")
         right, total = graph(server), proxy.requests
@@ -110,9 +55,10 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
         assert set(right[1]) == expected
         cut = 0
         # How many there are differs a little: requests that meet each other are sent again.
-        for point in range(total - KILL_POINTS - _SPARE, total + 1):
+        first_point = (total - 2 * (KILL_POINTS + _SPARE)) | 1
+        for point in range(first_point + last_arrives, total + 1, 2):
             restore(server, start)
-            proxy.arm(point, last_arrives=point % 2 == 0)
+            proxy.arm(point, last_arrives=last_arrives)
             try:
                 update(second, way, "dev", "d")
             except LineageMergeError:

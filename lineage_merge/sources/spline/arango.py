@@ -119,7 +119,7 @@ def overview(server: Server) -> Overview:
     """Check connection, rights and required collections, and find the span of time there is."""
     settings = server.settings
     with database(server, patient=False) as db:
-        names = _collections(db, settings)
+        names = collections_of(db, settings)
         for collection in REQUIRED:
             if collection not in names:
                 raise SourceMissing(
@@ -127,9 +127,7 @@ def overview(server: Server) -> Overview:
                 )
         opened: frozenset[str] = frozenset()
         if "txInfo" in names:
-            opened = frozenset(
-                str(uid) for uid in _query(db, settings, "FOR t IN txInfo RETURN t.uid") if uid
-            )
+            opened = frozenset(str(uid) for uid in ask(db, settings, "FOR t IN txInfo RETURN t.uid") if uid)
         span: dict[str, Any] = {"events": 0, "oldest": None, "newest": None}
         if "progress" in names:
             oldest, newest = (_TIMES.format(order=order) for order in ("ASC", "DESC"))
@@ -148,14 +146,14 @@ def events(server: Server, since: int, until: int) -> Iterator[Document]:
     """The `progress` documents from `since` up to (not including) `until`, in ms."""
     query = "FOR p IN progress FILTER p.timestamp >= @since AND p.timestamp < @until RETURN p"
     with database(server) as db:
-        yield from _query(db, server.settings, query, since=since, until=until)
+        yield from ask(db, server.settings, query, since=since, until=until)
 
 
 def odd_events(server: Server) -> Iterator[Document]:
     """The `progress` documents whose time is no number: broken, and never lost in silence."""
     with database(server) as db:
         for odd in ("p.timestamp < 0", 'p.timestamp >= ""'):
-            yield from _query(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
+            yield from ask(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
 
 
 def plan_labels(server: Server, keys: Sequence[str], wanted: labels.Wanted) -> dict[str, set[str]]:
@@ -165,7 +163,7 @@ def plan_labels(server: Server, keys: Sequence[str], wanted: labels.Wanted) -> d
         return {
             document["_key"]: labels.of_plan(wanted, document)
             for some in _in_parts(keys)
-            for document in _query(db, server.settings, _LABELS, keys=some, heads=heads)
+            for document in ask(db, server.settings, _LABELS, keys=some, heads=heads)
         }
 
 
@@ -173,7 +171,7 @@ def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:
     """A slice of all plans, for a database that has no `progress`."""
     query = "FOR p IN executionPlan SORT p._key LIMIT @offset, @count RETURN p._key"
     with database(server) as db:
-        yield from _query(db, server.settings, query, offset=offset, count=count)
+        yield from ask(db, server.settings, query, offset=offset, count=count)
 
 
 def plan_count(server: Server) -> int:
@@ -204,13 +202,11 @@ def _plan_batch(
             if key in found:
                 found[key][collection].append(document)
 
-    take(
-        "executionPlan", _query(db, settings, _BY_KEY, **{"@collection": "executionPlan", "keys": list(keys)})
-    )
+    take("executionPlan", ask(db, settings, _BY_KEY, **{"@collection": "executionPlan", "keys": list(keys)}))
     for collection in ("operation", "follows"):
         if collection in collections:
             bind = {"@collection": collection, "plans": owners}
-            take(collection, _query(db, settings, _BELONGS_TO, **bind))
+            take(collection, ask(db, settings, _BELONGS_TO, **bind))
     operations = [
         document["_id"] if "_id" in document else f"operation/{document['_key']}"
         for documents in found.values()
@@ -220,7 +216,7 @@ def _plan_batch(
     def fetch(collection: str, field: str, values: list[str]) -> Iterator[Document]:
         query = _BY_KEY if field == "_key" else _FROM
         for some in _in_parts(values):
-            yield from _query(db, settings, query, **{"@collection": collection, "keys": some})
+            yield from ask(db, settings, query, **{"@collection": collection, "keys": some})
 
     for collection, document in reach(operations, collections, fetch):
         take(collection, iter((document,)))
@@ -231,7 +227,8 @@ def _in_parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
     return (items[start : start + IDS_A_REQUEST] for start in range(0, len(items), IDS_A_REQUEST))
 
 
-def _query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Iterator[Any]:
+def ask(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Iterator[Any]:
+    """The results of a query, a batch at a time."""
     execute: Any = db.aql.execute
     cursor = execute(
         query,
@@ -264,11 +261,12 @@ def _query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> I
 
 
 def _single(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Any:
-    (result,) = _query(db, settings, query, **bind)
+    (result,) = ask(db, settings, query, **bind)
     return result
 
 
-def _collections(db: StandardDatabase, settings: Arango) -> frozenset[str]:
+def collections_of(db: StandardDatabase, settings: Arango) -> frozenset[str]:
+    """The names of a database's collections."""
     try:
         found: Any = db.collections()
         return frozenset(str(each["name"]) for each in found)

@@ -6,7 +6,7 @@ in `extra`, nested or flat.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Wanted = Mapping[str, tuple[str, ...]]
@@ -26,6 +26,11 @@ def of_plan(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
 def heads(wanted: Wanted) -> list[str]:
     """The keys below which a label may stand: ``a.b`` is ``a.b``, or ``b`` in ``a``."""
     return sorted({head for name in wanted for head, _ in _splits(name)})
+
+
+def first_value(names: Iterable[str], *places: object) -> str:
+    """The value of the first of the labels that one of the places has; "" where none has any."""
+    return next((value for name in names for place in places for value in _values(place, name)), "")
 
 
 def _found(wanted: Wanted, *places: object) -> set[str]:

@@ -1,0 +1,136 @@
+"""What a task group was given, and what it means when one of its tasks runs."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineage_merge.airflow import connections, upstream
+from lineage_merge.airflow.compat import AirflowFailException, AirflowNotFoundException, base_hook
+from lineage_merge.errors import ConfigError, LineageMergeError
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+
+# The keys of a group's `merge`, the one templated field that its tasks share:
+#   folder, config          texts
+#   dag_name, environment   texts; empty: as `config` has them
+#   applications            list of names, a text with commas, or None: the Glue jobs upstream
+#   labels, dbt             as the configuration has them, or None
+#   settings                further keys of the configuration, dotted
+#   arangodb, gremlin, aws  ids of connections; None: the default where `config` says nothing
+Merge = Mapping[str, Any]
+
+
+class Resolved(NamedTuple):
+    """The settings of a merge as a YAML file would hold them, checked."""
+
+    settings: dict[str, Any]
+    config: "Config"
+
+
+def applications(merge: Merge) -> list[str] | None:
+    """The applications that were named; None where none were."""
+    given = merge.get("applications")
+    if isinstance(given, str):
+        return [name.strip() for name in given.split(",") if name.strip()] or None
+    return [str(name) for name in given] if given else None
+
+
+@contextmanager
+def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool) -> Iterator[Resolved]:
+    """The configuration of a step: what the group was given, connections, the file, in this order.
+
+    `here`: the step runs on this machine, whose environment then has the passwords, for as long as
+    the block lasts. Raises `ConfigError`.
+    """
+    from lineage_merge import config
+
+    with connections.environment(connections.aws(merge.get("aws"))):
+        flags = {key: _text(value) for key, value in _given(merge).items()}
+        settings = config.gather(merge.get("config") or None, flags=flags)
+        reached = _connected(merge, settings, here=here)
+        if reached.settings:
+            flags |= {key: _text(value) for key, value in reached.settings.items()}
+            settings = config.gather(merge.get("config") or None, flags=flags)
+        _take_applications(settings, task, context)
+        with connections.environment(reached.environment):
+            yield Resolved(settings, config.parse(settings))
+
+
+def _text(value: Any) -> str:
+    from lineage_merge.job import as_text
+
+    return as_text(value)
+
+
+def _given(merge: Merge) -> dict[str, Any]:
+    from lineage_merge import config
+
+    given: dict[str, Any] = {
+        "dag_name": merge.get("dag_name"),
+        "environment": merge.get("environment"),
+        "spline.applications": applications(merge),
+        "spline.labels": merge.get("labels"),
+        "dbt": merge.get("dbt"),
+    }
+    known = {key.dotted for key in config.settable()}
+    for key, value in (merge.get("settings") or {}).items():
+        if key not in known:
+            raise ConfigError(key, "is not a known key")
+        given[key] = value
+    return {key: value for key, value in given.items() if value not in (None, "", [], {}, ())}
+
+
+def _connected(merge: Merge, settings: Mapping[str, Any], *, here: bool) -> connections.Reached:
+    """What the connections say. One that nobody named counts where nothing else says where to go."""
+    spline = settings.get("spline") or {}
+    has_spline = isinstance(spline, dict) and not {"export", "arango"}.isdisjoint(spline)
+    graph = settings.get("gremlin") or {}
+    has_graph = isinstance(graph, dict) and "endpoint" in graph
+    found = connections.Reached({}, {})
+    if merge.get("arangodb") or not has_spline:
+        # A merge of dbt alone needs no Spline.
+        connection = _connection(
+            merge.get("arangodb"), connections.ARANGODB, optional=bool(settings.get("dbt"))
+        )
+        if connection is not None:
+            found = connections.arangodb(connection, here=here)
+    if merge.get("gremlin") or not has_graph:
+        connection = _connection(merge.get("gremlin"), connections.GREMLIN, optional=False)
+        found.settings.update(connections.gremlin(connection).settings)
+    return found
+
+
+def _connection(named: str | None, default: str, *, optional: bool) -> Any:
+    try:
+        return base_hook().get_connection(named or default)
+    except AirflowNotFoundException:
+        if optional and not named:
+            return None
+        raise ConfigError(
+            "", f"no connection {named or default} in Airflow, and no configuration says it"
+        ) from None
+
+
+def _take_applications(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
+    spline = settings.get("spline")
+    if not isinstance(spline, dict) or spline.get("applications") or spline.get("labels"):
+        return
+    jobs = [found.job for found in upstream.glue_runs(task, context)]
+    if not jobs:
+        problem = "which? name them or their labels, or put a GlueJobOperator before the merge; '*' means all"
+        raise ConfigError("spline.applications", problem)
+    spline["applications"] = jobs
+
+
+@contextmanager
+def failing_well() -> Iterator[None]:
+    """An error that will be the same again fails the task for good; others may be retried."""
+    try:
+        yield
+    except LineageMergeError as error:
+        from lineage_merge.job import is_lasting
+
+        if is_lasting(error):
+            raise AirflowFailException(error.message) from None
+        raise

@@ -1,0 +1,95 @@
+"""The Glue jobs before a task group: their names, their runs, and when the DAG run began.
+
+Looked up when a task runs, not when the group is made: by then every ``>>`` has happened.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+_RUN_ID = re.compile(r"jr_\w+")
+# A task that ended so started nothing that would report.
+_DID_NOT_RUN = frozenset({"skipped", "failed", "upstream_failed", "removed"})
+
+
+class GlueRuns(NamedTuple):
+    """A job on Glue and the ids of its runs in this DAG run, where they are known."""
+
+    job: str
+    run_ids: tuple[str, ...]
+
+
+def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:
+    """What the `GlueJobOperator`s anywhere upstream ran, by job name; those that did not run are left out."""
+    found: dict[str, list[str]] = {}
+    upstream = [each for each in task.get_flat_relatives(upstream=True) if _is_glue(each)]
+    states = _states(context, [each.task_id for each in upstream])
+    for each in sorted(upstream, key=lambda one: str(one.task_id)):
+        run_ids = list(_run_ids(context["ti"].xcom_pull(task_ids=each.task_id)))
+        if not run_ids and states.get(each.task_id) in _DID_NOT_RUN:
+            continue
+        for name in _job_names(each):
+            job = task.render_template(name, context)
+            if isinstance(job, str) and job:
+                found.setdefault(job, []).extend(run_ids)
+    return [GlueRuns(job, tuple(dict.fromkeys(run_ids))) for job, run_ids in sorted(found.items())]
+
+
+def _is_glue(task: Any) -> bool:
+    """By name: without the provider there is no class to ask. Steps of a merge report no lineage."""
+    kind = getattr(task, "operator_class", None) or type(task)
+    parents = {each.__name__ for each in getattr(kind, "__mro__", ())}
+    return "GlueJobOperator" in parents and "GlueStep" not in parents
+
+
+def _job_names(task: Any) -> Iterator[Any]:
+    """The job's name as it is written, templates and all; of a mapped task all that are written out."""
+    if hasattr(task, "job_name"):
+        yield task.job_name
+        return
+    partial = getattr(task, "partial_kwargs", {})
+    if "job_name" in partial:
+        yield partial["job_name"]
+    expanded = getattr(getattr(task, "expand_input", None), "value", None)
+    entries = expanded if isinstance(expanded, (list, tuple)) else [expanded]
+    for entry in entries:
+        names = entry.get("job_name") if isinstance(entry, Mapping) else None
+        yield from [names] if isinstance(names, str) else names if isinstance(names, (list, tuple)) else ()
+
+
+def _run_ids(pulled: Any) -> Iterator[str]:
+    """What a `GlueJobOperator` returned; of a mapped one there are several."""
+    if isinstance(pulled, str):
+        if _RUN_ID.fullmatch(pulled):
+            yield pulled
+    elif isinstance(pulled, Iterable) and not isinstance(pulled, (Mapping, bytes)):
+        for each in pulled:
+            yield from _run_ids(each)
+
+
+def _states(context: Mapping[str, Any], task_ids: list[str]) -> dict[str, str]:
+    """How those tasks ended, as far as this Airflow tells."""
+    dag_run, instance = context["dag_run"], context["ti"]
+    if not task_ids:
+        return {}
+    if hasattr(instance, "get_task_states"):  # Airflow 3: a task has no database
+        told = instance.get_task_states(dag_id=dag_run.dag_id, task_ids=task_ids, run_ids=[dag_run.run_id])
+        states = told.get(dag_run.run_id, {})
+    else:
+        states = {
+            each.task_id: each.state for each in dag_run.get_task_instances() if each.task_id in task_ids
+        }
+    return {name: str(getattr(state, "value", state)) for name, state in states.items()}
+
+
+def began(context: Mapping[str, Any]) -> int:
+    """When the DAG run began, in ms since 1970.
+
+    A run that was cleared starts anew, while its good tasks keep what they did: then the time for
+    which it was due counts.
+    """
+    dag_run = context["dag_run"]
+    moments = [dag_run.start_date]
+    if getattr(dag_run, "clear_number", 0):
+        moments += [getattr(dag_run, "run_after", None), getattr(dag_run, "data_interval_end", None)]
+    return int(min(each for each in moments if each is not None).timestamp() * 1000)

@@ -1,0 +1,44 @@
+"""Whose AWS credentials are used, and for which region. Asks nobody but the machine."""
+
+from collections.abc import Iterator
+
+from lineage_merge.config import Config
+from lineage_merge.doctor.finding import Finding, failed, ok
+from lineage_merge.errors import SourceDenied
+from lineage_merge.storage import is_s3
+
+CREDENTIALS = "AWS credentials"
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """Nothing where nothing of AWS is asked for."""
+    if not needs_aws(config):
+        return
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    mend = "attach a role, or run aws sso login, or set AWS_PROFILE"
+    try:
+        session = boto3.Session()
+        credentials = session.get_credentials()
+        region = session.region_name
+    except BotoCoreError as error:
+        yield failed(CREDENTIALS, SourceDenied(f"no AWS credentials ({type(error).__name__})"), mend)
+        return
+    if credentials is None:
+        yield failed(CREDENTIALS, SourceDenied("no AWS credentials found"), mend)
+    else:
+        yield ok(CREDENTIALS, f"from {credentials.method}, {f'region {region}' if region else 'no region'}")
+
+
+def needs_aws(config: Config) -> bool:
+    """Whether anything that the configuration names is reached with AWS credentials."""
+    files = [location for project in config.dbt for location in (project.manifest, project.catalog)]
+    if config.spline:
+        files.append(config.spline.export)
+    signs = (
+        config.gremlin.iam_auth
+        or config.gremlin.bulk is not None
+        or bool(config.spline and config.spline.arango and config.spline.arango.password_secret)
+    )
+    return bool(config.glue) or signs or any(is_s3(location) for location in files)

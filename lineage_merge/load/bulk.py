@@ -1,0 +1,262 @@
+"""The larger part of what differs, through Neptune's bulk loader: CSV files in S3, loaded by the cluster.
+
+What the loader does with what is there already (AWS's "Loader Command" and "Gremlin load data
+format"): a vertex or edge of the same id is the same element; a value of single cardinality is
+replaced, because `updateSingleCardinalityProperties` is asked for (otherwise it would be an error); a
+value of a set is added; a label that a vertex does not have is added too, so a row must carry the
+label that the graph has; an edge whose end is missing is an error, as is the id of an edge with other
+ends. It takes nothing away, and it cannot look before it writes.
+
+So these go over Gremlin as ever:
+
+* `job` vertices: a request can refuse to replace the facts of a later run;
+* values of which not every loader is sure what they are (`neptune_csv.is_certain`);
+* vertices that others are about to be moved to, because the move comes before the load, and those
+  whose label was replaced;
+* labels, properties to be taken away, and all that is retired.
+
+A load that is killed goes on in Neptune. Whoever comes after it waits for its end before comparing.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.traversal import T
+from pyspark import RDD
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+
+from lineage_merge import config
+from lineage_merge.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
+from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
+from lineage_merge.graph.neptune_files import EDGES, VERTICES, write_rows
+from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
+from lineage_merge.load import neptune_loader
+from lineage_merge.load.configured import region_of
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.existing import IDS_A_REQUEST
+from lineage_merge.load.neptune_loader import Loader, Source
+from lineage_merge.load.sending import asking
+from lineage_merge.load.signing import region_of_chain
+from lineage_merge.storage import delete_folder, list_files
+
+Say = Callable[[str], None]
+
+_SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
+
+
+@dataclass(frozen=True, slots=True)
+class BulkLoad:
+    """Loads in bulk where more than `above` elements differ; the files are written below `s3`."""
+
+    s3: str
+    loader: Loader
+    above: int = 0
+    keep_files: bool = False
+
+    def takes(self, elements: int) -> bool:
+        """Whether so many are loaded in bulk."""
+        return elements > self.above
+
+    def place(self, environment: str, dag_name: str) -> str:
+        """Where all files of a DAG are written."""
+        return f"{self.s3.rstrip('/')}/{environment}/{dag_name}/"
+
+
+def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
+    """The bulk loading of a configuration; None where everything goes over Gremlin.
+
+    Raises ConfigError where the region is not known.
+    """
+    settings = gremlin.bulk
+    if gremlin.mode == "gremlin" or settings is None or gremlin.endpoint == config.EMBEDDED:
+        return None
+    url = settings.endpoint or _loader_url(endpoint)
+    hosts = [urlsplit(each).hostname or "" for each in (url, endpoint.url)]
+    signed_for = endpoint.iam.region if endpoint.iam else ""
+    region = next(filter(None, [signed_for, gremlin.region, *map(region_of, hosts)]), "") or region_of_chain()
+    if not region:
+        raise ConfigError(
+            "gremlin.region", "the bulk loader needs it, and neither the endpoint nor AWS says it"
+        )
+    loader = Loader(
+        url,
+        region,
+        settings.role_arn,
+        endpoint.iam,
+        settings.parallelism,
+        settings.timeout_seconds,
+    )
+    above = 0 if gremlin.mode == "bulk" else settings.above
+    # The loader knows no s3a.
+    return BulkLoad(f"s3://{settings.s3.partition('://')[2]}", loader, above, settings.keep_files)
+
+
+def _loader_url(endpoint: Endpoint) -> str:
+    parts = urlsplit(endpoint.url)
+    scheme, port = _SCHEMES.get(parts.scheme, ("https", 443))
+    host = parts.netloc.rpartition("@")[2]
+    return f"{scheme}://{host}" if parts.port else f"{scheme}://{host}:{port}"
+
+
+def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> None:
+    """Wait for loads of the DAG that somebody started and did not see the end of.
+
+    They leave their files; where there are none, nobody is asked.
+    """
+    place = bulk.place(environment, dag_name)
+    try:
+        list_files(place)
+    except SourceMissing:
+        return
+    except SourceError as error:
+        raise BulkLoadFailed(error.message) from None
+    neptune_loader.await_earlier(bulk.loader, place, say)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What differs, by the way it takes: `first` and `last` over Gremlin, the others as rows of CSV."""
+
+    first: "RDD[Row]"
+    vertices: "RDD[tuple[Any, ...]]"
+    edges: "RDD[tuple[Any, ...]]"
+    last: "RDD[Row]"
+
+
+def parts(nodes: DataFrame, edges: DataFrame, moves: DataFrame) -> Parts:
+    """Part compared nodes and edges that are to be written; `moves` as in `load.moves`."""
+    winners = moves.select(F.col("means").alias("id"), F.lit(True).alias("_winner")).distinct()
+    compared: Any = nodes.join(winners, "id", "left").select("_winner", *_COMPARED_VERTEX).rdd
+    told: Any = edges.select(*_COMPARED_EDGE).rdd
+    return Parts(
+        first=compared.filter(_goes_first).map(_vertex_row),
+        vertices=compared.filter(_goes_later).map(_vertex),
+        edges=told.map(_edge).filter(is_certain),
+        last=told.filter(_goes_last).map(_edge_row),
+    )
+
+
+# What rows are here: the first is `_winner`, then these.
+_COMPARED_VERTEX = ("change", "old_label", "told", *VERTEX_FIELDS)
+_COMPARED_EDGE = ("told", *EDGE_FIELDS)
+
+
+def _goes_first(row: tuple[Any, ...]) -> bool:
+    winner, change, _, _, _, label = row[:6]
+    # Of one that is to have another label, another merge may have thought otherwise meanwhile.
+    return bool(winner) or change == "label" or label == "job" or not is_certain(_vertex(row))
+
+
+def _goes_later(row: tuple[Any, ...]) -> bool:
+    return not _goes_first(row)
+
+
+def _goes_last(row: tuple[Any, ...]) -> bool:
+    return not is_certain(_edge(row))
+
+
+def _vertex_row(row: tuple[Any, ...]) -> Row:
+    return Row(**dict(zip(VERTEX_FIELDS, _vertex(row), strict=True)))
+
+
+def _edge_row(row: tuple[Any, ...]) -> Row:
+    return Row(**dict(zip(EDGE_FIELDS, _edge(row), strict=True)))
+
+
+def _vertex(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The keys and what is told, as `neptune_csv` takes it, with the label that the graph has."""
+    _, change, old_label, told, identifier, label, *values = row
+    keys, properties = values[: len(NODE_KEYS) - 2], values[len(NODE_KEYS) - 2 :]
+    names = VERTEX_FIELDS[len(NODE_KEYS) :]
+    kept = old_label if change == "changed" else label
+    return (identifier, kept, *keys, *_told(names, properties, told))
+
+
+def _edge(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    told, *values = row
+    keys, properties = values[: len(EDGE_KEYS)], values[len(EDGE_KEYS) :]
+    return (*keys, *_told(EDGE_FIELDS[len(EDGE_KEYS) :], properties, told))
+
+
+def _told(names: tuple[str, ...], values: list[Any], told: list[str]) -> list[Any]:
+    wanted = set(told)
+    return [value if name in wanted else None for name, value in zip(names, values, strict=True)]
+
+
+def load(
+    bulk: BulkLoad,
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+    nodes: DataFrame,
+    chosen: Parts,
+    counts: tuple[int, int],
+    say: Say,
+) -> None:
+    """Write the files and load them.
+
+    `nodes` are all that were compared, `counts` how many nodes and edges differ, about.
+
+    Raises BulkLoadFailed (the files stay, the message says where), GraphRejected where comparing
+    again may help, and GraphUnreachable.
+    """
+    started = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    folder = f"{bulk.place(environment, dag_name)}{started}-{uuid.uuid4().hex[:8]}"
+    say("writing files for the bulk loader")
+    try:
+        vertices = write_rows(folder, VERTICES, chosen.vertices, counts[0])
+        edges = write_rows(folder, EDGES, chosen.edges, counts[1])
+    except SourceError as error:
+        raise BulkLoadFailed(error.message) from None
+    sources = [
+        Source(kind, f"{folder}/{kind}")
+        for kind, written in ((VERTICES, vertices), (EDGES, edges))
+        if written.files
+    ]
+    if not sources:
+        return
+    _refuse_if_overtaken(nodes, endpoint)
+    try:
+        neptune_loader.load(bulk.loader, sources, say)
+    except BulkLoadFailed as error:
+        raise BulkLoadFailed(f"{error.message}. The files are in {folder}/") from None
+    if bulk.keep_files:
+        return
+    try:
+        delete_folder(folder)
+    except SourceError as error:
+        say(f"the files of the bulk load stay: {error.message}")
+
+
+def _refuse_if_overtaken(nodes: DataFrame, endpoint: Endpoint) -> None:
+    """Stop where another merge brought a later run of a job since this one compared.
+
+    A request could leave that job's facts alone; the loader would put older ones in their place.
+    """
+    jobs = nodes.where("label = 'job' and change <> 'newer' and last_run_at is not null")
+    ran = jobs.select("id", "last_run_at").coalesce(1).rdd
+    later: list[str] = ran.mapPartitions(partial(_overtaken, endpoint)).take(1)
+    if later:
+        raise GraphRejected(f"{later[0]}: another merge brought a later run while this one was writing")
+
+
+def _overtaken(endpoint: Endpoint, rows: Iterable[Any]) -> Iterator[str]:
+    remaining = iter(rows)
+    with asking(endpoint) as ask:
+        while some := dict(islice(remaining, IDS_A_REQUEST)):
+            for found in ask(partial(last_runs, ids=list(some))):
+                if found["at"] > some[found["id"]]:
+                    yield found["id"]
+
+
+def last_runs(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """When jobs ran last, as the graph knows it."""
+    return g.V(*ids).has("last_run_at").project("id", "at").by(T.id).by("last_run_at")

@@ -1,0 +1,92 @@
+"""The endpoint that the configuration means: address, limits, and how connections are signed."""
+
+import ipaddress
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from lineage_merge.config import Gremlin
+from lineage_merge.errors import ConfigError
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.signing import Iam, region_of_chain
+
+# db.cluster-abc.us-east-1.neptune.amazonaws.com, ....neptune.amazonaws.com.cn
+_NEPTUNE_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-\d+)\.neptune\.amazonaws\.com(?:\.cn)?$")
+
+
+def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
+    """The endpoint of a configuration; `url` is that of the embedded server, which asks for no signature.
+
+    Raises ConfigError where the keys cannot be right together.
+    """
+    if url:
+        return Endpoint(url, gremlin.timeout_seconds, gremlin.retry_seconds)
+    _refuse_reader(gremlin.endpoint)
+    return Endpoint(
+        gremlin.endpoint,
+        gremlin.timeout_seconds,
+        gremlin.retry_seconds,
+        _iam(gremlin) if gremlin.iam_auth else None,
+        gremlin.reader_endpoint,
+    )
+
+
+def _refuse_reader(url: str) -> None:
+    if ".cluster-ro-" in _host(url):
+        raise ConfigError(
+            "gremlin.endpoint",
+            "this is Neptune's reader endpoint, which takes no writes: give the cluster endpoint here,"
+            " and this one as gremlin.reader_endpoint",
+        )
+
+
+def _iam(gremlin: Gremlin) -> Iam:
+    regions = set()
+    for key, url in (("endpoint", gremlin.endpoint), ("reader_endpoint", gremlin.reader_endpoint)):
+        if not url:
+            continue
+        _refuse_unsafe(f"gremlin.{key}", url)
+        if found := region_of(_host(url)):
+            regions.add(found)
+    if gremlin.region:
+        if regions - {gremlin.region}:
+            raise ConfigError("gremlin.region", f"the endpoint is in {', '.join(sorted(regions))}")
+        regions = {gremlin.region}
+    if len(regions) > 1:
+        raise ConfigError("gremlin.reader_endpoint", "it is in another region than gremlin.endpoint")
+    region = regions.pop() if regions else region_of_chain()
+    if not region:
+        problem = "gremlin.iam_auth needs it: neither the endpoint nor AWS_REGION nor a profile says it"
+        raise ConfigError("gremlin.region", problem)
+    return Iam(region, gremlin.role_arn)
+
+
+def _refuse_unsafe(key: str, url: str) -> None:
+    parts = _parts(url)
+    if parts.scheme == "ws" and not _is_loopback(_host(url)):
+        raise ConfigError(key, "gremlin.iam_auth needs wss://: over ws:// others can read the signature")
+    if "@" in parts.netloc:
+        raise ConfigError(key, "holds a user or password, and with gremlin.iam_auth there is none")
+
+
+def region_of(host: str) -> str:
+    """The region in the name of a Neptune host; "" of another host."""
+    found = _NEPTUNE_HOST.search(host)
+    return found[1] if found else ""
+
+
+def _host(url: str) -> str:
+    return _parts(url).hostname or ""
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")  # connecting says what is wrong with it
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

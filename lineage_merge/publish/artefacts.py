@@ -1,0 +1,33 @@
+"""The list of what lies in S3, kept beside it: whoever starts a job need not guess names."""
+
+import json
+from typing import Any
+
+from lineage_merge import storage
+from lineage_merge.errors import ConfigError, SourceMissing
+
+LIST = "lineage_merge.json"
+
+
+def write(prefix: str, script: str, glue: dict[str, str], emr_serverless: str, version: str) -> str:
+    """Write the list; returns where it is.
+
+    `glue` are arguments that every run of a Glue job needs, `emr_serverless` the text of
+    ``sparkSubmitParameters``.
+    """
+    found = {"version": version, "script": script, "glue": glue, "emr_serverless": emr_serverless}
+    location = f"{prefix.rstrip('/')}/{LIST}"
+    storage.write_text(location, json.dumps(found, indent=2) + "\n")
+    return location
+
+
+def read(prefix: str) -> dict[str, Any]:
+    """What `write` wrote. Raises `ConfigError` where nothing was published, `SourceError` without rights."""
+    location = f"{prefix.rstrip('/')}/{LIST}"
+    try:
+        found = json.loads(storage.read_text(location))
+    except SourceMissing as error:
+        raise ConfigError("", f"{error.message}: run lineage-merge publish --s3 {prefix}") from None
+    except ValueError:
+        raise ConfigError("", f"{location}: not what lineage-merge publish writes") from None
+    return {"script": str(found["script"]), "glue": found["glue"], "emr_serverless": found["emr_serverless"]}

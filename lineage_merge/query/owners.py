@@ -1,0 +1,31 @@
+"""Which DAGs have which Spark jobs in the graph, and up to which run."""
+
+from typing import NamedTuple
+
+from gremlin_python.process.graph_traversal import GraphTraversalSource, __
+
+from lineage_merge.sources.spline.translate import JOB_TYPE
+
+
+class Owner(NamedTuple):
+    """A DAG that merges a job, and when the newest run was that it knows (ms since 1970)."""
+
+    dag_name: str
+    job: str
+    last_run_at: int
+
+
+def owners(g: GraphTraversalSource, environment: str) -> list[Owner]:
+    """All Spark jobs of an environment, once for each DAG that has them."""
+    rows = (
+        g.V()
+        .has_label("job")
+        .has("environment", environment)
+        .has("job_type", JOB_TYPE)
+        .project("dag_name", "job", "last_run_at")
+        .by(__.values("dag_name"))
+        .by(__.values("name"))
+        .by(__.coalesce(__.values("last_run_at"), __.constant(0)))
+        .to_list()
+    )
+    return sorted(Owner(row["dag_name"], row["job"], int(row["last_run_at"])) for row in rows)

@@ -1,0 +1,113 @@
+"""Has Spline heard of the runs that a merge is about to read?
+
+The agent reports when a write has ended, over a queue or a busy server: a task that starts
+right after a Glue job may be there first. One look asks the database once; who waits looks
+again. Needs no Spark.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from lineage_merge.config import Arango
+from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in
+from lineage_merge.sources.spline.naming import application
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Runs that Spline should know: of an application (or its job on Glue; globs allowed).
+
+    `run_ids` are Glue's ids of the job's runs, where they are known: then these runs are meant,
+    whenever they were. Otherwise any run that reported since `since` (ms since 1970).
+    """
+
+    application: str
+    run_ids: tuple[str, ...] = ()
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An application, or one run of it, that has not reported a good write.
+
+    `failed`: it reported writes, all of which ended in an error.
+    """
+
+    application: str
+    run_id: str = ""
+    failed: bool = False
+
+    def __str__(self) -> str:
+        """``sales_load (jr_0a1b)``, for messages."""
+        name = f"{self.application} ({self.run_id})" if self.run_id else self.application
+        return f"{name}: only writes that failed" if self.failed else name
+
+
+class Report(NamedTuple):
+    """What `progress` documents say of an application: that it wrote well, or that it failed."""
+
+    application: str
+    failed: bool
+
+
+# Spline indexes the time and the application's name.
+_WHAT = (
+    " FILTER p._txInfo.uid NOT IN @open"
+    " COLLECT application = p.execPlanDetails.applicationName, failed = p.error != null"
+    " RETURN {application, failed}"
+)
+_SINCE = f"FOR p IN progress FILTER p.timestamp >= @since{_WHAT}"
+_NAMED = f"FOR p IN progress FILTER p.execPlanDetails.applicationName IN @names{_WHAT}"
+# So often does Glue at most run a job again by itself; each time is an attempt of the same run.
+_MOST_ATTEMPTS = 10
+
+
+def missing(settings: Arango, expected: Sequence[Expected]) -> list[Missing]:
+    """Which of the expected runs Spline does not know yet, in the order they were given.
+
+    Raises `SourceError` where the database cannot be asked, `ConfigError` without a password.
+    """
+    if not expected:
+        return []
+    with database(log_in(settings), patient=False) as db:
+        collections = collections_of(db, settings)
+        if "progress" not in collections:
+            return [each for one in expected for each in _unreported(one, ())]
+        opened: list[Any] = []
+        if "txInfo" in collections:
+            opened = [uid for uid in ask(db, settings, "FOR t IN txInfo RETURN t.uid") if uid]
+        names = sorted({name for one in expected for name in _names_on_glue(one)})
+        of_runs = [*_reports(ask(db, settings, _NAMED, names=names, open=opened))] if names else []
+        since = {one.since for one in expected}
+        later = {each: [*_reports(ask(db, settings, _SINCE, since=each, open=opened))] for each in since}
+    return [each for one in expected for each in _unreported(one, [*of_runs, *later[one.since]])]
+
+
+def _names_on_glue(one: Expected) -> Iterator[str]:
+    """What the agent calls the application in these runs, unless the script sets a name."""
+    for run_id in one.run_ids:
+        name = f"nativespark-{one.application}-{run_id}"
+        yield name
+        yield from (f"{name}_attempt_{number}" for number in range(_MOST_ATTEMPTS + 1))
+
+
+def _reports(rows: Iterable[Any]) -> Iterator[Report]:
+    for row in rows:
+        if isinstance(row["application"], str):
+            yield Report(row["application"], bool(row["failed"]))
+
+
+def _unreported(one: Expected, reports: Sequence[Report]) -> Iterator[Missing]:
+    for run_id in one.run_ids or ("",):
+        about = [report.failed for report in reports if _is_of(one, run_id, report.application)]
+        if not about or all(about):
+            yield Missing(one.application, run_id, failed=bool(about))
+
+
+def _is_of(one: Expected, run_id: str, name: str) -> bool:
+    job, reported_run = application(name)
+    if reported_run and run_id:
+        return job == one.application and reported_run.partition("_attempt_")[0] == run_id
+    return fnmatchcase(job, one.application) or fnmatchcase(name, one.application)

@@ -1,0 +1,32 @@
+"""What a run counts, by the names that logs, metrics and spans have in common."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lineage_merge.load.loader import Loaded
+    from lineage_merge.merge.outcome import Report
+
+
+def report_counts(report: "Report") -> dict[str, int]:
+    """What was read and built: the inputs, what became of them, and what could not be used."""
+    return {
+        "documents_read": sum(report.read.values()),
+        "documents_rejected": report.totals.get("rejected", 0),
+        "vertices_built": sum(report.nodes.values()),
+        "edges_built": sum(report.edges.values()),
+        "not_joined": report.totals.get("not-joined", 0),
+    }
+
+
+def loaded_counts(loaded: "Loaded") -> dict[str, int]:
+    """What a load changed; of a dry run, what it would not: nothing."""
+    wrote = 0 if loaded.dry_run else 1
+    return {
+        "vertices_written": loaded.nodes * wrote,
+        "edges_written": loaded.edges * wrote,
+        "elements_unchanged": loaded.unchanged,
+        "vertices_retired": loaded.retired_nodes * wrote,
+        "edges_retired": loaded.retired_edges * wrote,
+        "datasets_moved": loaded.moved * wrote,
+        "requests": loaded.requests * wrote,
+    }

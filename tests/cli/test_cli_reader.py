@@ -1,0 +1,27 @@
+"""Which of a cluster's endpoints a command asks."""
+
+import json
+
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge.load import summary
+from lineage_merge.load.connection import Endpoint
+from tests.command_line import in_process
+
+NOBODY = "ws://127.0.0.1:1/gremlin"
+WHOSE = ("--dag", "daily", "--environment", "dev")
+
+
+def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+    token = summary.begin(Endpoint(gremlin_url), "dev", "daily")
+    summary.end(Endpoint(gremlin_url), "dev", "daily", token, summary.Facts(written=3, retired=0))
+    reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
+    outcome = in_process("report", *WHOSE, "--gremlin-endpoint", NOBODY, "--json", **reader)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["elements_written"] == 3
+
+
+def test_what_writes_keeps_to_the_endpoint(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+    reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
+    outcome = in_process("remove", *WHOSE, "--gremlin-endpoint", NOBODY, **reader)
+    assert (outcome.code, outcome.err) == (5, f"error: {NOBODY}: no connection: Connection refused\n")

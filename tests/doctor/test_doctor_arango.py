@@ -1,0 +1,200 @@
+"""Each fault of Spline's database, made on a server that speaks ArangoDB's protocol."""
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_merge import config
+from lineage_merge.config import Config
+from lineage_merge.doctor import Finding, arango
+from tests.arango_fixtures import ArangoServer
+from tests.arango_standin import ArangoStandin
+
+SECRET = "hunter2-the-password"
+PLANS: dict[str, Any] = {"executionPlan": [], "operation": [], "follows": [], "dbVersion": []}
+CURRENT = {"version": "1.0.0", "status": "Current"}
+
+
+@pytest.fixture(autouse=True)
+def _password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPLINE_PASSWORD", SECRET)
+
+
+@pytest.fixture
+def server() -> Iterator[ArangoStandin]:
+    with ArangoStandin({}, password=SECRET) as standin:
+        yield standin
+    assert standin.failures == []
+
+
+def settings(url: str, database: str = "spline", **more: Any) -> Config:
+    access = {"hosts": url, "database": database, "password_env": "SPLINE_PASSWORD", **more}
+    return config.parse({"dag_name": "daily", "environment": "dev", "spline": {"arango": access}})
+
+
+def found(of: Config) -> dict[str, Finding]:
+    by_check = {each.check: each for each in arango.examine(of)}
+    assert SECRET not in str(by_check)
+    return by_check
+
+
+def states(findings: dict[str, Finding]) -> dict[str, str]:
+    return {check.rpartition(" ")[2]: each.state for check, each in findings.items()}
+
+
+def spline(**more: Any) -> dict[str, Any]:
+    now = time.time_ns() // 1_000_000
+    written = {"_key": "e1", "timestamp": now - 1000, "durationNs": 5}
+    return {**PLANS, "dbVersion": [CURRENT], "progress": [written], **more}
+
+
+def test_a_database_as_spline_makes_it_is_found_well(server: ArangoStandin, data: Path) -> None:
+    server.load("spline", spline())
+
+    findings = found(settings(server.url))
+
+    assert set(states(findings).values()) == {"ok"}
+    assert findings["ArangoDB connection"].told == "ArangoDB 3.11.8"
+    assert findings["Spline version"].told.startswith("1.0.0")
+    assert findings["Spline writes"].told.startswith("1, the newest at ")
+
+
+def test_captured_databases_are_read_without_failure(arango: ArangoServer, data: Path) -> None:
+    name = arango.database("tpch", data / "spline" / "tpch")
+    access = {"hosts": arango.url, "database": name, "username": arango.username}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPLINE_PASSWORD", arango.password)
+        findings = found(settings(access.pop("hosts"), access.pop("database"), **access))
+
+    assert "failed" not in states(findings).values()
+    assert findings["ArangoDB read"].state == "ok"
+
+
+@pytest.mark.parametrize("auth_method", ["basic", "jwt"])
+def test_a_wrong_password_fails_at_the_login_and_leaves_the_rest_out(auth_method: str) -> None:
+    with ArangoStandin({"spline": spline()}, password="another") as other:
+        findings = found(settings(other.url, auth_method=auth_method))
+
+    assert states(findings) == {
+        "connection": "ok",
+        "login": "failed",
+        "database": "skipped",
+        "collections": "skipped",
+        "version": "skipped",
+        "read": "skipped",
+        "indexes": "skipped",
+        "writes": "skipped",
+    }
+    login = findings["ArangoDB login"]
+    assert "refuses user 'root'" in login.told
+    assert login.exit_code == 3
+    assert "password" in login.mend
+
+
+def test_a_password_that_is_not_set_is_a_fault_of_the_configuration(
+    server: ArangoStandin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPLINE_PASSWORD")
+
+    login = found(settings(server.url))["ArangoDB login"]
+
+    assert (login.state, login.exit_code) == ("failed", 2)
+    assert "password_env" in login.told
+
+
+def test_an_unknown_database_fails_there(server: ArangoStandin) -> None:
+    findings = found(settings(server.url, "splin"))
+
+    assert (findings["ArangoDB login"].state, findings["ArangoDB database"].state) == ("ok", "failed")
+    assert findings["ArangoDB database"].told.endswith("no database named 'splin'")
+
+
+def test_missing_collections_are_named(server: ArangoStandin) -> None:
+    server.load("spline", {"operation": [], "dbVersion": [CURRENT]})
+
+    findings = found(settings(server.url))
+
+    assert findings["ArangoDB collections"].state == "failed"
+    assert "no executionPlan" in findings["ArangoDB collections"].told
+    assert findings["Spline writes"].state == "skipped"
+
+
+def test_a_database_without_progress_is_a_warning(server: ArangoStandin) -> None:
+    server.load("spline", {**PLANS, "dbVersion": [CURRENT]})
+
+    assert found(settings(server.url))["ArangoDB collections"].state == "warning"
+
+
+@pytest.mark.parametrize(
+    ("documents", "state", "told"),
+    [
+        ([CURRENT, {"version": "0.6.0", "status": "Deprecated"}], "ok", "1.0.0"),
+        ([{"version": "0.6.0", "status": "Current"}], "failed", "0.6.0"),
+        ([CURRENT, {"version": "1.1.0", "status": "Preparing"}], "warning", "1.1.0"),
+        ([], "warning", "no current version"),
+    ],
+)
+def test_the_version_of_splines_database_is_judged(
+    server: ArangoStandin, documents: list[dict[str, str]], state: str, told: str
+) -> None:
+    server.load("spline", spline(dbVersion=documents))
+
+    version = found(settings(server.url))["Spline version"]
+
+    assert version.state == state
+    assert told in version.told
+
+
+def test_a_lost_index_is_a_warning_that_names_it() -> None:
+    indexes = {"operation": ("_belongsTo",), "progress": ("timestamp",)}
+    with ArangoStandin({"spline": spline()}, password=SECRET, indexes=indexes) as standin:
+        index = found(settings(standin.url))["ArangoDB indexes"]
+
+    assert index.state == "warning"
+    assert "follows._belongsTo" in index.told
+    assert "operation" not in index.told
+    assert "--indices-create" in index.mend
+
+
+def test_a_collection_that_may_not_be_read_is_named(server: ArangoStandin) -> None:
+    server.load("spline", spline())
+    # Queries come in order: that of the version, then one for each collection.
+    server.delay_next(0.0, method="POST", path="/_api/cursor")
+    server.refuse_next(403, 11, method="POST", path="/_api/cursor")
+
+    findings = found(settings(server.url))
+
+    assert findings["ArangoDB read"].state == "failed"
+    assert findings["ArangoDB read"].told == "user 'root' may not read executionPlan"
+
+
+def test_a_write_in_the_future_is_a_matter_of_clocks(server: ArangoStandin) -> None:
+    tomorrow = time.time_ns() // 1_000_000 + 24 * 3600 * 1000
+    server.load("spline", spline(progress=[{"_key": "e1", "timestamp": tomorrow}]))
+
+    writes = found(settings(server.url))["Spline writes"]
+
+    assert writes.state == "warning"
+    assert "clocks" in writes.mend
+
+
+def test_a_closed_port_and_a_silent_host_are_no_connection_within_seconds() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        refused = found(settings(f"http://127.0.0.1:{port}"))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        started = time.monotonic()
+        hung = found(settings(f"http://127.0.0.1:{port}", timeout_seconds=1))
+        assert time.monotonic() - started < 5
+
+    for findings in (refused, hung):
+        connection = findings["ArangoDB connection"]
+        assert (connection.state, connection.exit_code) == ("failed", 3)
+        assert "security group" in connection.mend
+        assert findings["ArangoDB login"].state == "skipped"

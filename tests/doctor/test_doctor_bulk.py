@@ -1,0 +1,64 @@
+"""The bulk loader's prerequisites: an S3 prefix that can be written, and an API that answers."""
+
+from typing import Any
+
+from lineage_merge import config
+from lineage_merge.doctor import Finding, bulk
+from tests.doctor.one_answer import http
+from tests.s3_fixtures import S3
+
+ROLE = "arn:aws:iam::111122223333:role/neptune-loader"
+
+
+def found(url: str, s3: str = "s3://lineage/bulk", **more: Any) -> dict[str, Finding]:
+    loader = {
+        "s3": s3,
+        "role_arn": ROLE,
+        "endpoint": url.replace("ws://", "http://").removesuffix("/gremlin"),
+    }
+    graph = {"endpoint": url, "region": "us-east-1", "bulk": loader, **more}
+    settings = {"dag_name": "daily", "environment": "dev", "gremlin": graph}
+    return {each.check: each for each in bulk.examine(config.parse(settings, needs_source=False))}
+
+
+def test_a_prefix_and_a_loader_that_answer_are_found_well_and_nothing_stays(s3: S3) -> None:
+    s3.put("lineage", "other.txt", "stays")
+
+    with http(200, {"status": "200 OK", "payload": {"loadIds": []}}) as (url, _):
+        findings = found(url)
+
+    assert {check: each.state for check, each in findings.items()} == {
+        "bulk files": "ok",
+        "bulk loader": "ok",
+    }
+    left = s3.client.list_objects_v2(Bucket="lineage")["Contents"]
+    assert [each["Key"] for each in left] == ["other.txt"]
+
+
+def test_a_bucket_that_is_not_there_and_a_loader_that_refuses_are_told_apart(s3: S3) -> None:
+    with http(403, {"code": "AccessDeniedException", "detailedMessage": "not authorized"}) as (url, _):
+        findings = found(url, "s3://no-such-bucket/bulk")
+
+    assert {check: each.state for check, each in findings.items()} == {
+        "bulk files": "failed",
+        "bulk loader": "failed",
+    }
+    assert "no such bucket" in findings["bulk files"].told
+    assert "ListLoaderJobs" in findings["bulk loader"].mend
+
+
+def test_denied_writing_names_the_rights(s3: S3) -> None:
+    s3.put("lineage", "other.txt", "stays")
+    s3.refuse_strangers()
+
+    with http(200, {"status": "200 OK", "payload": {"loadIds": []}}) as (url, _):
+        files = found(url)["bulk files"]
+
+    assert (files.state, files.exit_code) == ("failed", 3)
+    assert "s3:PutObject" in files.mend
+
+
+def test_nothing_is_asked_where_loads_go_over_gremlin() -> None:
+    findings = found("ws://127.0.0.1:1/gremlin", mode="gremlin")
+
+    assert {each.state for each in findings.values()} == {"skipped"}

@@ -1,0 +1,131 @@
+"""`lineage-merge doctor`: lines, JSON, exit codes, and how long it may take."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lineage_merge.cli.findings import as_lines
+from lineage_merge.config import Config, parse
+from lineage_merge.doctor import Finding
+from lineage_merge.doctor.examination import CHECKS, examine
+from lineage_merge.doctor.finding import Check
+from lineage_merge.sample import config_file
+from tests.command_line import as_process, in_process
+
+PLAIN = parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
+
+
+def test_the_sample_is_found_well_line_by_line() -> None:
+    outcome = in_process("doctor", "--config", config_file())
+
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0] == "✓ ok       configuration: tickit_daily in dev"
+    assert {line.split(":")[0] for line in lines[1:]} == {
+        "✓ ok       Spline export",
+        "✓ ok       dbt manifest",
+        "- skipped  graph connection",
+        "✓ ok       Spark",
+        "✓ ok       Java",
+        "✓ ok       SQL parser",
+    }
+
+
+def test_json_has_every_finding_and_the_exit_code_of_the_first_failure(tmp_path: Path) -> None:
+    settings = yaml.safe_load(config_file().read_text())
+    settings["spline"]["export"] = str(tmp_path / "nothing")
+    settings["dbt"][0]["manifest"] = str(config_file().parent / "dbt" / "manifest.json")
+    settings["gremlin"]["endpoint"] = "ws://127.0.0.1:1/gremlin"
+    (tmp_path / "merge.yml").write_text(yaml.safe_dump(settings))
+
+    outcome = in_process("doctor", "-c", tmp_path / "merge.yml", "--json")
+
+    told = json.loads(outcome.out)
+    assert outcome.code == told["exit_code"] == 3
+    failed = {each["check"]: each["exit_code"] for each in told["findings"] if each["state"] == "failed"}
+    assert failed == {"Spline export": 3, "graph connection": 5}
+    assert all(each["mend"] for each in told["findings"] if each["state"] in ("failed", "warning"))
+
+
+def test_a_broken_configuration_is_the_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "merge.yml").write_text("dag_name: daily\nenvironment: dev\nspline: {eksport: x}\n")
+
+    outcome = in_process("doctor", "-c", tmp_path / "merge.yml")
+
+    assert outcome.code == 2
+    (line,) = outcome.out.splitlines()
+    assert line.startswith("✗ failed   configuration: configuration: spline")
+
+
+def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        def hangs(_config: Config) -> Iterator[Finding]:
+            yield Finding("before", "ok", "seen")
+            client = socket.create_connection(silent.getsockname())
+            client.settimeout(2)
+            with client:
+                client.recv(1)
+
+        def breaks(_config: Config) -> Iterator[Finding]:
+            raise KeyError("s3://user:hunter2@bucket/key")
+
+        started = time.monotonic()
+        found = examine(
+            PLAIN, [Check("a", hangs, 3), Check("b", breaks), Check("c", lambda _: iter([]))], seconds=0.5
+        )
+        assert time.monotonic() - started < 1.5
+
+    assert [(each.check, each.state, each.exit_code) for each in found] == [
+        ("before", "ok", 0),
+        ("a", "failed", 3),
+        ("b", "failed", 1),
+    ]
+    assert "hunter2" not in str(found)
+
+
+def test_hosts_that_never_answer_do_not_keep_the_command_from_ending(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        settings = {
+            "dag_name": "daily",
+            "environment": "dev",
+            "spline": {"arango": {"hosts": f"http://{address}", "database": "spline", "timeout_seconds": 1}},
+            "gremlin": {"endpoint": f"ws://{address}/gremlin", "timeout_seconds": 1},
+        }
+        (tmp_path / "merge.yml").write_text(yaml.safe_dump(settings))
+        started = time.monotonic()
+
+        outcome = as_process("doctor", "-c", tmp_path / "merge.yml")
+
+        assert time.monotonic() - started < 10
+    assert outcome.code == 3
+    failed = {line.split(":")[0] for line in outcome.out.splitlines() if " failed  " in line}
+    assert failed == {"✗ failed   ArangoDB connection", "✗ failed   graph connection"}
+
+
+def test_a_silent_s3_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        project = {"manifest": "s3://artifacts/manifest.json", "namespace": "redshift://wh.us-east-1:5439"}
+        of = parse({"dag_name": "daily", "environment": "dev", "dbt": [project]})
+
+        (dbt,) = examine(of, [check for check in CHECKS if check.area == "dbt"], seconds=1)
+
+    assert (dbt.state, dbt.exit_code) == ("failed", 3)
+    assert dbt.told.startswith("no end after 1 s")
+
+
+def test_lines_are_plain_where_the_terminal_is() -> None:
+    found = [Finding("a", "ok", "is"), Finding("b", "skipped", "why"), Finding("c", "skipped", "why")]
+    found.append(Finding("d", "failed", "is not", "do"))
+
+    lines = [line for line, _ in as_lines(found, "US-ASCII")]
+
+    assert lines == ["+ ok       a: is", "- skipped  b, c: why", "x failed   d: is not. Mend: do"]
+    assert all(check.exit_code in (1, 3, 5) for check in CHECKS)

@@ -1,0 +1,148 @@
+"""Exports, manifests, catalogs and Glue: on disk and on an S3 server that can refuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from lineage_merge import config
+from lineage_merge.doctor import Finding, aws, exports, glue
+from tests.s3_fixtures import S3
+
+NAMESPACE = "redshift://wh.us-east-1:5439"
+
+
+def parsed(**settings: Any) -> config.Config:
+    return config.parse({"dag_name": "daily", "environment": "dev", **settings}, needs_source=False)
+
+
+def dbt(manifest: str | Path, **more: str) -> list[Finding]:
+    project = {"manifest": str(manifest), "namespace": NAMESPACE, **more}
+    return list(exports.examine_dbt(parsed(dbt=[project])))
+
+
+def export(folder: str | Path) -> Finding:
+    (found,) = exports.examine_export(parsed(spline={"export": str(folder)}))
+    return found
+
+
+def test_captured_manifests_catalogs_and_exports_are_found_well(data: Path, s3: S3) -> None:
+    project = data / "dbt" / "duckdb_v12"
+    manifest = s3.put("artifacts", "manifest.json", project / "manifest.json")
+
+    findings = [*dbt(manifest, catalog=str(project / "catalog.json")), export(data / "spline" / "tpch")]
+
+    assert [(each.check, each.state) for each in findings] == [
+        ("dbt manifest", "ok"),
+        ("dbt catalog", "ok"),
+        ("Spline export", "ok"),
+    ]
+    assert export(s3.put_folder("exports", "spline", data / "spline" / "tpch")).state == "ok"
+
+
+def test_a_manifest_of_an_unknown_version_fails_with_the_versions_that_are_known(
+    data: Path, tmp_path: Path
+) -> None:
+    document = json.loads((data / "dbt" / "duckdb_v12" / "manifest.json").read_text())
+    document["metadata"]["dbt_schema_version"] = "https://schemas.getdbt.com/dbt/manifest/v99.json"
+    (tmp_path / "manifest.json").write_text(json.dumps(document))
+
+    (found,) = dbt(tmp_path / "manifest.json")
+
+    assert (found.state, found.exit_code) == ("failed", 3)
+    assert "v99.json" in found.told
+    assert "v1 to v12" in found.told
+
+
+def test_broken_entries_of_a_manifest_are_a_warning(data: Path, tmp_path: Path) -> None:
+    document = json.loads((data / "dbt" / "duckdb_v12" / "manifest.json").read_text())
+    unique_id = next(iter(document["nodes"]))
+    document["nodes"][unique_id]["name"] = 7
+    (tmp_path / "manifest.json").write_text(json.dumps(document))
+
+    (found,) = dbt(tmp_path / "manifest.json")
+
+    assert found.state == "warning"
+    assert f"1 broken, first nodes.{unique_id}.name" in found.told
+
+
+@pytest.mark.parametrize(
+    ("location", "told", "mend"),
+    [
+        ("s3://no-such-bucket/manifest.json", "no such bucket", "dbt[0].manifest"),
+        ("s3://artifacts/absent.json", "no such object", "dbt[0].manifest"),
+        ("absent/manifest.json", "no such file", "dbt[0].manifest"),
+    ],
+)
+def test_a_manifest_that_is_not_there_names_its_key(s3: S3, location: str, told: str, mend: str) -> None:
+    s3.put("artifacts", "other.json", "{}")
+
+    (found,) = dbt(location)
+
+    assert found.state == "failed"
+    assert told in found.told
+    assert mend in found.mend
+
+
+def test_denied_s3_and_glue_name_the_rights_that_are_needed(s3: S3) -> None:
+    s3.put("artifacts", "manifest.json", "{}")
+    s3.refuse_strangers()
+
+    (manifest,) = dbt("s3://artifacts/manifest.json")
+    (catalog,) = glue.examine(parsed(glue=[{"region": "us-east-1"}]))
+    folder = export("s3://artifacts/spline")
+
+    assert [each.state for each in (manifest, catalog, folder)] == ["failed"] * 3
+    assert "s3:GetObject" in manifest.mend
+    assert "glue:GetTables" in catalog.mend
+    assert "s3:ListBucket" in folder.mend
+
+
+def test_an_export_without_a_required_collection_fails(data: Path, tmp_path: Path) -> None:
+    for file in (data / "spline" / "tpch").iterdir():
+        if file.name != "operation.jsonl":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+
+    found = export(tmp_path)
+
+    assert (found.state, found.exit_code) == ("failed", 3)
+    assert "operation is missing" in found.told
+
+
+def test_an_export_whose_documents_do_not_fit_is_a_warning(data: Path, tmp_path: Path) -> None:
+    for file in (data / "spline" / "tpch").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "operation.jsonl").write_text('{"_key": "p:1", "_belongsTo": 7}\n')
+
+    found = export(tmp_path)
+
+    assert found.state == "warning"
+    assert "operation/p:1" in found.told
+
+
+def test_glue_tells_how_many_databases_fit_and_warns_of_none(s3: S3) -> None:
+    client: Any = boto3.client("glue")
+    client.create_database(DatabaseInput={"Name": "tickit"})
+    client.close()
+
+    findings = glue.examine(
+        parsed(glue=[{"region": "us-east-1"}, {"region": "us-east-1", "databases": ["tikcit*"]}])
+    )
+
+    assert [each.state for each in findings] == ["ok", "warning"]
+
+
+def test_credentials_are_told_by_where_they_are_from_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-secret")
+    with_s3 = parsed(spline={"export": "s3://exports/spline"})
+
+    (found,) = aws.examine(with_s3)
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    (none,) = aws.examine(with_s3)
+
+    assert (found.state, found.told) == ("ok", "from env, region us-east-1")
+    assert (none.state, none.exit_code) == ("failed", 3)
+    assert list(aws.examine(parsed(spline={"export": "exports"}))) == []

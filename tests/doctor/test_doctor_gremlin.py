@@ -1,0 +1,251 @@
+"""The graph as the doctor sees it: real Gremlin Servers, some of them set up wrongly."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge import config
+from lineage_merge.doctor import Finding, gremlin, neptune
+from lineage_merge.embedded import process, settings
+from lineage_merge.embedded.jars import gremlin_jars
+from lineage_merge.embedded.java import find_java
+from lineage_merge.load.connection import Endpoint
+from tests.doctor.one_answer import http
+from tests.load.neptune_proxy import Answer, neptune_proxy
+from tests.load.sigv4 import Keys, Refused, Request, verify
+
+SECRET = "hunter2-the-password"
+
+
+def found(url: str, **more: Any) -> dict[str, Finding]:
+    graph = {"endpoint": url, **more}
+    of = config.parse({"dag_name": "daily", "environment": "dev", "gremlin": graph}, needs_source=False)
+    by_check = {each.check: each for each in gremlin.examine(of)}
+    assert SECRET not in str(by_check)
+    return by_check
+
+
+def states(findings: dict[str, Finding]) -> dict[str, str]:
+    return {check: each.state for check, each in findings.items()}
+
+
+REGION = "eu-west-1"
+
+
+def believing(secret: str) -> Callable[[Request], tuple[int, str] | None]:
+    """A gate that lets in who signed with this secret."""
+
+    def gate(request: Request) -> tuple[int, str] | None:
+        try:
+            verify(request, lambda _key: Keys(secret), REGION, "neptune-db", datetime.now(UTC))
+        except Refused as refused:
+            return 403, str(refused)
+        return None
+
+    return gate
+
+
+def test_a_signed_connection_is_found_well_and_a_wrong_key_is_not(
+    gremlin: GraphTraversalSource, gremlin_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with neptune_proxy(gremlin_url, believing("testing")) as proxy:
+        good = found(proxy.url, iam_auth=True, region=REGION)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        bad = found(proxy.url, iam_auth=True, region=REGION)
+
+    assert good["graph signing"].told == "for eu-west-1, with the credentials of this machine"
+    assert set(states(good).values()) == {"ok"}
+    assert (bad["graph signing"].state, bad["graph connection"].state) == ("ok", "failed")
+    assert "deploy/iam" in bad["graph connection"].mend
+
+
+@pytest.mark.parametrize(
+    ("code", "mend"),
+    [("ReadOnlyViolationException", "writer"), ("AccessDeniedException", "WriteDataViaQuery")],
+)
+def test_what_neptune_says_of_a_write_that_it_refuses_is_understood(
+    gremlin: GraphTraversalSource, gremlin_url: str, code: str, mend: str
+) -> None:
+    def refusing(request: bytes) -> Answer | None:
+        return Answer(code) if b"mergeV" in request else None
+
+    with neptune_proxy(gremlin_url, fault_of=refusing) as proxy:
+        findings = found(proxy.url)
+
+    assert (findings["graph read"].state, findings["graph write"].state) == ("ok", "failed")
+    assert mend in findings["graph write"].mend
+    assert findings["graph delete"].state == "skipped"
+
+
+def test_a_write_whose_answer_is_lost_is_taken_away_all_the_same(
+    gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    def losing(request: bytes) -> Literal["close after"] | None:
+        return "close after" if b"mergeE" in request else None
+
+    with neptune_proxy(gremlin_url, fault_of=losing) as proxy:
+        findings = found(proxy.url)
+
+    assert (findings["graph write"].state, findings["graph delete"].state) == ("failed", "ok")
+    assert gremlin.V().count().next() == 0
+
+
+@contextmanager
+def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) -> Iterator[str]:
+    """A Gremlin Server of which one setting differs from the embedded one's."""
+
+    def write(directory: Path, host: str, port: int, transactional: bool) -> Path:
+        written = settings.write_settings(directory, host, port, transactional)
+        text = (directory / file).read_text()
+        assert old in text
+        (directory / file).write_text(text.replace(old, new))
+        return written
+
+    monkeypatch.setattr(process, "write_settings", write)
+    java = find_java()
+    port = process.free_port("127.0.0.1")
+    server = process.ServerProcess(java, gremlin_jars(java, lambda _: None), "127.0.0.1", port, False, "256m")
+    try:
+        yield server.url
+    finally:
+        server.stop()
+
+
+def test_a_graph_that_behaves_as_neptunes_is_found_well_and_left_as_it_was(
+    gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    gremlin.add_v("file").iterate()
+
+    findings = found(gremlin_url)
+
+    assert set(states(findings).values()) == {"ok"}
+    assert findings["graph version"].told.startswith("TinkerPop 3.7")
+    assert findings["graph read"].told == "a graph with vertices"
+    assert gremlin.V().label().to_list() == ["file"]
+    assert gremlin.E().count().next() == 0
+
+
+def test_a_graph_whose_properties_default_to_lists_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    with server_with(monkeypatch, "graph.properties", "Cardinality=set", "Cardinality=list") as url:
+        findings = found(url)
+
+    assert findings["graph cardinality"].state == "warning"
+    assert "the default is list" in findings["graph cardinality"].told
+    assert {state for check, state in states(findings).items() if check != "graph cardinality"} == {"ok"}
+
+
+def test_a_graph_that_takes_numbers_as_ids_only_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with server_with(monkeypatch, "graph.properties", "vertexIdManager=ANY", "vertexIdManager=LONG") as url:
+        findings = found(url)
+
+    assert findings["graph write"].state == "failed"
+    assert findings["graph write"].exit_code == 5
+    assert findings["graph ids"].state == "skipped"
+
+
+def test_a_graph_that_only_reads_says_where_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    strategy = "org.apache.tinkerpop.gremlin.process.traversal.strategy.verification.ReadOnlyStrategy"
+    bound = "traversal().withEmbedded(graph)"
+    read_only = f"{bound}.withStrategies({strategy}.instance())"
+    with server_with(monkeypatch, "bind.groovy", bound, read_only) as url:
+        findings = found(url)
+
+    assert findings["graph read"].state == "ok"
+    assert findings["graph write"].state == "failed"
+    assert "writer" in findings["graph write"].mend
+    assert findings["graph delete"].state == "skipped"
+
+
+def test_no_connection_is_told_once_and_within_seconds() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        refused = found(f"ws://admin:{SECRET}@127.0.0.1:{closed.getsockname()[1]}/gremlin")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        hung = found(f"ws://127.0.0.1:{silent.getsockname()[1]}/gremlin", timeout_seconds=1)
+        assert time.monotonic() - started < 6
+
+    for findings in (refused, hung):
+        assert states(findings).pop("graph connection") == "failed"
+        assert set(list(states(findings).values())[1:]) == {"skipped"}
+        assert "8182" in findings["graph connection"].mend
+
+
+STATUS = {
+    "status": "healthy",
+    "dbEngineVersion": "1.4.1.0.R3",
+    "role": "writer",
+    "gremlin": {"version": "tinkerpop-3.7.1"},
+}
+
+
+def test_a_refused_handshake_names_iam_authentication() -> None:
+    with http(403, {"detailedMessage": "Missing Authentication Token"}) as (url, _):
+        connection = found(url)["graph connection"]
+
+    assert (connection.state, connection.exit_code) == ("failed", 5)
+    assert "gremlin.iam_auth" in connection.mend
+
+
+def test_neptunes_status_page_is_asked_with_a_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with http(200, STATUS) as (url, seen):
+        graph = config.Gremlin(url, timeout_seconds=2, iam_auth=True, region="eu-west-1")
+        server = neptune.server_behind(gremlin.configured.endpoint(graph))
+
+    assert server == neptune.Server("Neptune 1.4.1.0.R3, tinkerpop-3.7.1, writer", (3, 7), "writer")
+    assert any("/eu-west-1/neptune-db/aws4_request" in each for each in seen)
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "told"),
+    [
+        (STATUS, "ok", "Neptune 1.4.1.0.R3"),
+        (STATUS | {"role": "reader"}, "failed", "only reads"),
+        (
+            STATUS | {"dbEngineVersion": "1.2.1.0", "gremlin": {"version": "tinkerpop-3.6.2"}},
+            "failed",
+            "older",
+        ),
+        (STATUS | {"gremlin": {"version": "tinkerpop-3.8.0"}}, "warning", "newer"),
+        ({"dbEngineVersion": "1.4.1.0"}, "skipped", "does not tell"),
+    ],
+)
+def test_versions_and_roles_of_neptune_are_judged(status: dict[str, Any], state: str, told: str) -> None:
+    finding = gremlin.version_finding(neptune.from_status(status))
+
+    assert finding.state == state
+    assert told in finding.told
+
+
+def test_a_server_that_tells_nothing_is_no_failure() -> None:
+    with http(404, {}) as (url, _):
+        server = neptune.server_behind(Endpoint(url, 2, 0))
+
+    assert gremlin.version_finding(server).state == "skipped"
+
+
+def test_an_endpoint_that_cannot_be_right_is_a_fault_of_the_configuration() -> None:
+    connection = found("wss://db.cluster-ro-abc.us-east-1.neptune.amazonaws.com:8182/gremlin")[
+        "graph connection"
+    ]
+
+    assert (connection.state, connection.exit_code) == ("failed", 2)
+
+
+def test_signing_without_credentials_fails_before_anybody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+
+    findings = found("wss://127.0.0.1:1/gremlin", iam_auth=True, region="us-east-1")
+
+    assert findings["graph signing"].state == "failed"
+    assert findings["graph connection"].state == "skipped"

@@ -1,0 +1,134 @@
+"""Files for Neptune's bulk loader, written by Spark, and read by a reader of its own into a real graph."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge import config, pipeline, sample
+from lineage_merge.errors import IntermediateError, SourceDenied, SourceMissing
+from lineage_merge.graph.neptune_csv import EDGE_HEADER, VERTEX_FIELDS, VERTEX_HEADER
+from lineage_merge.graph.neptune_files import VERTICES, Written, write, write_rows
+from lineage_merge.graph.schema import edge_ddl, node_ddl
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.loader import load
+from tests.graph_reading import whole
+from tests.hostile_rows import rows
+from tests.made_merges import EDGE_COLUMNS, NODE_COLUMNS
+from tests.neptune_reading import put, records
+from tests.s3_fixtures import S3
+
+
+def frames(spark: SparkSession, nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> Any:
+    kinds = ((nodes, NODE_COLUMNS, node_ddl()), (edges, EDGE_COLUMNS, edge_ddl()))
+    return tuple(
+        spark.createDataFrame([tuple(row.get(key) for key in columns) for row in some], ddl)
+        for some, columns, ddl in kinds
+    )
+
+
+def put_folder(g: GraphTraversalSource, folder: Path) -> None:
+    for kind in ("vertices", "edges"):
+        for file in sorted((folder / kind).iterdir()):
+            for record in records(file.read_bytes()):
+                put(g, record, update_single=False)
+
+
+def same_graph(
+    g: GraphTraversalSource, url: str, folder: Path, nodes: DataFrame, edges: DataFrame
+) -> dict[str, Any]:
+    write(str(folder), nodes, edges)
+    put_folder(g, folder)
+    of_files = whole(g)
+    g.V().drop().iterate()
+    load(nodes, edges, Endpoint(url))
+    assert of_files == whole(g)
+    return of_files[0]
+
+
+def test_hostile_texts_make_the_graph_that_requests_make(
+    spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
+) -> None:
+    nodes, edges = rows()
+    found = same_graph(gremlin, gremlin_url, tmp_path, *frames(spark, nodes, edges))
+    assert {values["name"][0] for _, values in found.values()} == {node["name"] for node in nodes}
+
+
+def test_the_sample_pipeline_makes_the_graph_that_requests_make(
+    spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
+) -> None:
+    built = pipeline.build(spark, config.load(sample.config_file(), environ={}))
+    found = same_graph(gremlin, gremlin_url, tmp_path, built.nodes, built.edges)
+    assert len(found) > 20
+
+
+def test_each_file_is_whole_and_the_same_rows_make_the_same_bytes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    nodes, edges = frames(spark, *rows())
+    for folder in ("one", "two"):
+        write(str(tmp_path / folder), nodes, edges)
+    one, two = (
+        {file.relative_to(tmp_path / folder): file.read_bytes() for file in (tmp_path / folder).glob("*/*")}
+        for folder in ("one", "two")
+    )
+    assert one == two
+    for path, data in one.items():
+        header = EDGE_HEADER if path.parts[0] == "edges" else VERTEX_HEADER
+        assert gzip.decompress(data).decode().startswith(f"{header}\n")
+
+
+def test_a_large_partition_becomes_several_files_and_an_empty_one_none(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    node = {"id": None, "label": "table", "environment": "dev", "dag_name": "d", "name": "n"}
+    made = [tuple({**node, "id": f"dev|{n}"}.get(name) for name in VERTEX_FIELDS) for n in range(2_500)]
+    spread = spark.sparkContext.parallelize(made, 1).union(spark.sparkContext.parallelize([], 1))
+    written = write_rows(str(tmp_path), VERTICES, spread, largest_file=1)
+    assert written == Written(elements=2_500, files=3)
+    found = [record.id for file in tmp_path.rglob("*.gz") for record in records(file.read_bytes())]
+    assert sorted(found) == sorted(row[0] for row in made)
+    nothing = write_rows(str(tmp_path / "none"), VERTICES, spark.sparkContext.parallelize([], 2))
+    assert nothing == Written(0, 0)
+    assert not (tmp_path / "none").exists()
+
+
+def test_few_elements_make_few_files(spark: SparkSession, tmp_path: Path) -> None:
+    made = [("i", "table", "dev", "d", *([None] * (len(VERTEX_FIELDS) - 4)))] * 10
+    spread = spark.sparkContext.parallelize(made, 8)
+    assert write_rows(str(tmp_path), VERTICES, spread, 10) == Written(10, 1)
+    assert write_rows(str(tmp_path), VERTICES, spread, 50_000).files == 2
+
+
+def test_files_go_to_s3_from_the_workers(spark: SparkSession, s3: S3) -> None:
+    nodes, edges = frames(spark, *rows())
+    s3.client.create_bucket(Bucket="lineage")
+    vertices, of_edges = write("s3://lineage/here", nodes, edges)
+    listed = [each["Key"] for each in s3.client.list_objects_v2(Bucket="lineage")["Contents"]]
+    assert len(listed) == vertices.files + of_edges.files
+    found = set()
+    for key in listed:
+        with s3.client.get_object(Bucket="lineage", Key=key)["Body"] as body:
+            found |= {(key.split("/")[1], record.id) for record in records(body.read())}
+    expected = {("vertices", row["id"]) for row in rows()[0]} | {("edges", row["id"]) for row in rows()[1]}
+    assert found == expected
+
+
+def test_a_bucket_that_is_not_there_or_refuses_is_named(spark: SparkSession, s3: S3) -> None:
+    nodes, edges = frames(spark, *rows())
+    with pytest.raises(SourceMissing, match=r"s3://none/x/vertices/.*: no such bucket"):
+        write("s3://none/x", nodes, edges)
+    s3.client.create_bucket(Bucket="lineage")
+    s3.refuse_strangers()
+    with pytest.raises(SourceDenied, match=r"s3://lineage/x/vertices/.*S3 refuses these credentials"):
+        write("s3://lineage/x", nodes, edges)
+
+
+def test_a_row_without_a_label_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    nodes, edges = rows()
+    nodes[3]["label"] = None
+    with pytest.raises(IntermediateError, match="label is missing"):
+        write(str(tmp_path), *frames(spark, nodes, edges))

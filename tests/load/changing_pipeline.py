@@ -1,0 +1,66 @@
+"""A pipeline before and after much of it changed, and the graph that stands between: for tests of faults.
+
+What changes needs every kind of request: vertices and edges, a label that is replaced, a dataset
+that turns out to be another, tags and elements that go.
+"""
+
+from typing import Any
+
+from lineage_merge.load import requests
+from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
+from lineage_merge.load.sending import send
+from tests.graph_reading import whole
+from tests.made_merges import Made
+
+Graph = tuple[dict[str, Any], dict[str, Any]]
+
+
+def graph(endpoint: Endpoint) -> Graph:
+    """The whole graph, without what differs in every run."""
+    with connect(endpoint) as g:
+        vertices, edges = whole(g, merge_runs=True)
+    for _, values in vertices.values():
+        for name in ("last_merged_at", "elements_written", "elements_retired"):
+            values.pop(name, None)
+    return vertices, edges
+
+
+def restore(endpoint: Endpoint, held: Graph) -> None:
+    """Make the graph what it was."""
+    with connect(endpoint) as g:
+        g.V().drop().iterate()
+    vertices = (
+        VertexUpsert(
+            key,
+            label,
+            tuple(requests.typed({k: v[0] for k, v in values.items() if k not in requests.SETS}).items()),
+            tuple((k, one) for k, v in values.items() if k in requests.SETS for one in v),
+        )
+        for key, (label, values) in held[0].items()
+    )
+    send(endpoint, requests.batches(vertices))
+    edges = (
+        EdgeUpsert(key, label, start, end, tuple(requests.typed(values).items()))
+        for key, (start, label, end, values) in held[1].items()
+    )
+    send(endpoint, requests.batches(edges))
+
+
+def before() -> Made:
+    """A DAG as it was."""
+    made = Made("d").job("dbt", "model.p.old", {"old": ["a"]}, 1, "p").column("old", "c")
+    made.node("view_or_table", "view").job("dbt", "model.p.v", {"view_or_table": ["a"]}, 1, "p")
+    made.job("dbt", "model.p.m", {"m": ["hive|t", "view_or_table", "a"]}, 1, "p", operations="Project")
+    made.feeds_column(("dbt", "model.p.m"), ("hive|t", "c"), ("m", "c"))
+    return made.job("dbt", "model.p.n", {f"n{i}": ["a"] for i in range(60)}, 1, "p")
+
+
+def after() -> Made:
+    """The same: a model dropped, one a table, a table that is a path, sources changed, much that is new."""
+    made = Made("d").node("view_or_table", "table").job("dbt", "model.p.v", {"view_or_table": ["a"]}, 2, "p")
+    made.job("dbt", "model.p.m", {"m": ["s3://l|t", "view_or_table"]}, 2, "p", operations="Filter")
+    made.node("s3://l|t", location="s3://l/t").alias("hive|t", "s3://l|t")
+    made.feeds_column(("dbt", "model.p.m"), ("s3://l|t", "c"), ("m", "c"), transformation="IDENTITY")
+    made.job("dbt", "model.p.n", {f"n{i}": ["a"] for i in range(60)}, 2, "p")
+    return made.job("dbt", "model.p.new", {f"new{i}": ["a", "m"] for i in range(150)}, 2, "p")

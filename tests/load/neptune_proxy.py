@@ -1,0 +1,174 @@
+"""What Neptune adds to a Gremlin Server: signatures are checked, and things go wrong.
+
+A WebSocket proxy before a real server. `gate` decides on each handshake, `fault_of` on each request.
+"""
+
+import asyncio
+import json
+import ssl
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from struct import pack
+from typing import Literal, NamedTuple
+
+import aiohttp
+from aiohttp import WSMsgType, web
+
+from tests.load.sigv4 import Request
+
+
+class Answer(NamedTuple):
+    """An error of Neptune's, in place of the server's answer."""
+
+    code: str
+    status: int = 500
+
+
+Fault = Answer | Literal["close before", "close after", "cut after", "hang", "late"]
+# What refuses a handshake: an HTTP status and Neptune's words, or nothing at all: the connection is cut.
+Refusal = tuple[int, str]
+Gate = Callable[[Request], Refusal | None]
+
+LATE_SECONDS = 1.8
+DETAIL = "told by the proxy"
+
+
+def open_gate(_: Request) -> None:
+    """Lets everybody in."""
+
+
+def no_fault(_: bytes) -> None:
+    """Lets every request pass."""
+
+
+class NeptuneProxy:
+    """Counts what passes: `handshakes` (all), `refused` of them, and `requests` on open connections."""
+
+    def __init__(self, server_url: str, gate: Gate, fault_of: Callable[[bytes], Fault | None]) -> None:
+        self._server_url = server_url
+        self.gate = gate
+        self.fault_of = fault_of
+        self.url = ""
+        self.handshakes = 0
+        self.refused = 0
+        self.requests = 0
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        self.handshakes += 1
+        refusal = self.gate(Request(request.method, request.path, request.query_string, request.headers))
+        if refusal:
+            self.refused += 1
+            status, words = refusal
+            if not status:
+                assert request.transport
+                request.transport.abort()
+                return web.Response()
+            body = {"requestId": str(uuid.uuid4()), "code": "AccessDeniedException", "detailedMessage": words}
+            return web.json_response(body, status=status)
+        client = web.WebSocketResponse(max_msg_size=0)
+        await client.prepare(request)
+        limits = aiohttp.ClientTimeout(total=None)
+        async with (
+            aiohttp.ClientSession(timeout=limits) as session,
+            session.ws_connect(self._server_url, max_msg_size=0) as server,
+        ):
+            await self._pass_on(request, client, server)
+        return client
+
+    async def _pass_on(
+        self,
+        request: web.Request,
+        client: web.WebSocketResponse,
+        server: aiohttp.ClientWebSocketResponse,
+    ) -> None:
+        # One request at a time on a connection, as gremlinpython sends them.
+        async for message in client:
+            self.requests += 1
+            fault = self.fault_of(message.data)
+            match fault:
+                case Answer():
+                    await client.send_bytes(_error(message.data, fault))
+                    continue
+                case "close before":
+                    await client.close()
+                    return
+            await server.send_bytes(message.data)
+            while True:
+                answer = await server.receive()
+                if answer.type is not WSMsgType.BINARY:
+                    await client.close()
+                    return
+                if fault == "late":
+                    await asyncio.sleep(LATE_SECONDS)
+                if fault in (None, "late"):
+                    await client.send_bytes(answer.data)
+                if _status(answer.data) != 206:
+                    break
+            match fault:
+                case "close after":
+                    await client.close()
+                    return
+                case "cut after":
+                    assert request.transport
+                    request.transport.abort()
+                    return
+                case "hang":
+                    with suppress(TimeoutError):
+                        await client.receive(timeout=30)
+                    return
+
+
+def _status(response: bytes) -> int:
+    """Of a GraphBinary response: version, id (nullable), status."""
+    start = 2 + (0 if response[1] else 16)
+    return int.from_bytes(response[start : start + 4], "big")
+
+
+def _error(request: bytes, answer: Answer) -> bytes:
+    """A GraphBinary response to a request, such as Neptune's: its message is JSON."""
+    mime = request[0]
+    identifier = request[1 + mime + 1 : 1 + mime + 17]
+    told = {"detailedMessage": DETAIL, "requestId": str(uuid.UUID(bytes=identifier)), "code": answer.code}
+    text = json.dumps(told).encode()
+    empty_map, null = pack(">i", 0), b"\xfe\x01"
+    head = b"\x81\x00" + identifier + pack(">i", answer.status)
+    return head + b"\x00" + pack(">i", len(text)) + text + empty_map + empty_map + null
+
+
+async def _end(runner: web.AppRunner) -> None:
+    await runner.cleanup()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+@contextmanager
+def neptune_proxy(
+    server_url: str,
+    gate: Gate = open_gate,
+    fault_of: Callable[[bytes], Fault | None] = no_fault,
+    tls: ssl.SSLContext | None = None,
+) -> Iterator[NeptuneProxy]:
+    """A proxy to the server, as long as the block lasts."""
+    proxy = NeptuneProxy(server_url, gate, fault_of)
+    loop = asyncio.new_event_loop()
+    application = web.Application()
+    application.router.add_get("/gremlin", proxy._serve)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    loop.run_until_complete(runner.setup())
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
+    loop.run_until_complete(site.start())
+    scheme, host = ("wss", "localhost") if tls else ("ws", "127.0.0.1")
+    proxy.url = f"{scheme}://{host}:{runner.addresses[0][1]}/gremlin"
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        asyncio.run_coroutine_threadsafe(_end(runner), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

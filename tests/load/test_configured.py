@@ -1,0 +1,103 @@
+"""The endpoint that the configuration means, and settings that cannot be right together."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lineage_merge.config import Gremlin
+from lineage_merge.errors import ConfigError
+from lineage_merge.load import configured
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.signing import Iam
+
+CLUSTER = "wss://db.cluster-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"
+READER = "wss://db.cluster-ro-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"
+
+
+def test_all_that_is_configured_reaches_the_endpoint() -> None:
+    role = "arn:aws:iam::123456789012:role/writer"
+    gremlin = Gremlin(CLUSTER, 30, 200, READER, iam_auth=True, role_arn=role)
+    assert configured.endpoint(gremlin) == Endpoint(CLUSTER, 30, 200, Iam("eu-central-1", role), READER)
+
+
+def test_questions_go_to_the_reader_and_without_one_to_the_endpoint() -> None:
+    with_reader = configured.endpoint(Gremlin(CLUSTER, reader_endpoint=READER, iam_auth=True))
+    assert (with_reader.reader.url, with_reader.reader.iam) == (READER, with_reader.iam)
+    assert configured.endpoint(Gremlin(CLUSTER)).reader.url == CLUSTER
+
+
+def test_the_embedded_server_asks_for_no_signature() -> None:
+    gremlin = Gremlin("embedded", reader_endpoint=READER, iam_auth=True, retry_seconds=7)
+    assert configured.endpoint(gremlin, "ws://127.0.0.1:1/gremlin") == Endpoint(
+        "ws://127.0.0.1:1/gremlin", 60, 7
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "region"),
+    [
+        ("db.cluster-abc.us-east-1.neptune.amazonaws.com", "us-east-1"),
+        ("db.cluster-ro-abc.us-gov-west-1.neptune.amazonaws.com", "us-gov-west-1"),
+        ("instance.abc.cn-north-1.neptune.amazonaws.com.cn", "cn-north-1"),
+        ("db.cluster-abc.us-east-1.neptune.amazonaws.com.evil.example", ""),
+        ("lineage.example.com", ""),
+    ],
+)
+def test_a_neptune_host_names_its_region(host: str, region: str) -> None:
+    assert configured.region_of(host) == region
+
+
+@pytest.mark.parametrize("variable", ["AWS_DEFAULT_REGION", "AWS_REGION"])
+def test_for_another_host_the_region_is_that_of_the_aws_chain(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    gremlin = Gremlin("wss://lineage.example.com:8182/gremlin", iam_auth=True)
+    with pytest.raises(ConfigError, match=r"gremlin\.region: .*neither the endpoint nor AWS_REGION"):
+        configured.endpoint(gremlin)
+    monkeypatch.setenv(variable, "eu-north-1")
+    assert configured.endpoint(gremlin).iam == Iam("eu-north-1")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Gremlin(READER), r"gremlin\.endpoint: this is Neptune's reader endpoint"),
+        (
+            lambda: Gremlin("ws://graph.example.com:8182/gremlin", iam_auth=True),
+            r"gremlin\.endpoint: gremlin\.iam_auth needs wss://",
+        ),
+        (
+            lambda: Gremlin(CLUSTER, reader_endpoint=READER.replace("wss", "ws"), iam_auth=True),
+            r"gremlin\.reader_endpoint: gremlin\.iam_auth needs wss://",
+        ),
+        (
+            lambda: Gremlin("ws://127.0.0.1.example.com/gremlin", iam_auth=True),
+            r"gremlin\.iam_auth needs wss://",
+        ),
+        (
+            lambda: Gremlin(CLUSTER, iam_auth=True, region="us-east-1"),
+            r"gremlin\.region: the endpoint is in eu-central-1",
+        ),
+        (
+            lambda: Gremlin(CLUSTER, reader_endpoint=READER.replace("eu-central", "eu-west"), iam_auth=True),
+            r"gremlin\.reader_endpoint: it is in another region",
+        ),
+        (
+            lambda: Gremlin(CLUSTER.replace("wss://", "wss://u:s3cret@"), iam_auth=True),
+            r"gremlin\.endpoint: holds a user or password",
+        ),
+    ],
+)
+def test_what_cannot_be_right_is_said_by_key_and_without_a_secret(
+    make: Callable[[], Gremlin], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message) as raised:
+        configured.endpoint(make())
+    assert "s3cret" not in raised.value.message
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "[::1]"])
+def test_on_the_same_machine_a_signature_may_go_over_plain_text(host: str) -> None:
+    gremlin = Gremlin(f"ws://{host}:8182/gremlin", iam_auth=True, region="us-east-1")
+    assert configured.endpoint(gremlin).iam == Iam("us-east-1")

@@ -1,0 +1,236 @@
+"""What each error of the graph is taken for: which are tried again, how often, and what a person reads."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from gremlin_python.driver.protocol import GremlinServerError
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge.errors import (
+    GraphDenied,
+    GraphError,
+    GraphRejected,
+    GraphUnreachable,
+    GraphUnsupported,
+)
+from lineage_merge.load import patience, requests
+from lineage_merge.load.connection import Endpoint, check
+from lineage_merge.load.faults import Kind, fault_of
+from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
+from lineage_merge.load.sending import asking, send
+from tests.graph_reading import whole
+from tests.load.neptune_proxy import DETAIL, Answer, Fault, NeptuneProxy, neptune_proxy
+
+# AWS, "Graph engine error messages and codes", and botocore's model of neptunedata.
+NEPTUNE = {
+    "AccessDeniedException": (Kind.FINAL, GraphDenied),
+    "BadRequestException": (Kind.REFUSED, GraphRejected),
+    "CancelledByMaintenanceException": (Kind.AWAY, GraphUnreachable),
+    "CancelledByUserException": (Kind.INTERNAL, GraphRejected),
+    "ConcurrentModificationException": (Kind.CONFLICT, GraphRejected),
+    "ConstraintViolationException": (Kind.CONFLICT, GraphRejected),
+    "InternalFailureException": (Kind.INTERNAL, GraphRejected),
+    "InvalidParameterException": (Kind.FINAL, GraphUnsupported),
+    "MalformedQueryException": (Kind.FINAL, GraphUnsupported),
+    "MemoryLimitExceededException": (Kind.TOO_MUCH, GraphRejected),
+    "MissingParameterException": (Kind.FINAL, GraphUnsupported),
+    "QueryLimitExceededException": (Kind.BUSY, GraphUnreachable),
+    "QueryLimitException": (Kind.TOO_LARGE, GraphRejected),
+    "QueryTooLargeException": (Kind.TOO_LARGE, GraphRejected),
+    "ReadOnlyViolationException": (Kind.READ_ONLY, GraphUnreachable),
+    "ServerShutdownException": (Kind.AWAY, GraphUnreachable),
+    "ThrottlingException": (Kind.BUSY, GraphUnreachable),
+    "TimeLimitExceededException": (Kind.TOO_MUCH, GraphRejected),
+    "TooManyRequestsException": (Kind.BUSY, GraphUnreachable),
+    "UnsupportedOperationException": (Kind.FINAL, GraphUnsupported),
+    "SomethingNewException": (Kind.REFUSED, GraphRejected),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), NEPTUNE.items())
+def test_an_error_of_neptune_has_its_kind_and_its_own_words(
+    code: str, expected: tuple[Kind, type[GraphError]]
+) -> None:
+    message = json.dumps({"requestId": "0dbcded3", "code": code, "detailedMessage": "as\nit says"})
+    fault = fault_of(GremlinServerError({"code": 500, "message": message, "attributes": {}}), "wss://g")
+    assert fault
+    assert (fault.kind, type(fault.error)) == expected
+    assert fault.error.message == f"refused by wss://g: as\nit says ({code})".replace("\n", " ")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of a fifth: the rules stay, the test need not wait."""
+    slow = dict(patience._PAUSES)
+    fast = {
+        kind: each._replace(first=each.first / 5, longest=each.longest / 5) for kind, each in slow.items()
+    }
+    monkeypatch.setattr(patience, "_PAUSES", fast)
+
+
+@pytest.fixture
+def proxy(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptuneProxy]:
+    with neptune_proxy(gremlin_url) as running:
+        yield running
+
+
+def first(*faults: Fault) -> Callable[[bytes], Fault | None]:
+    """These, then none."""
+    left = list(faults)
+    return lambda _: left.pop(0) if left else None
+
+
+def vertices(count: int) -> list[Upsert]:
+    return [
+        VertexUpsert(f"dev|wh|t{i}", "table", (("name", f"t{i}"),), (("dag_name", "d"),))
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Answer("ConcurrentModificationException"),
+        Answer("ReadOnlyViolationException", 400),
+        Answer("ThrottlingException"),
+        Answer("TooManyRequestsException", 429),
+        Answer("QueryLimitExceededException"),
+        Answer("MemoryLimitExceededException"),
+        Answer("TimeLimitExceededException"),
+        Answer("InternalFailureException"),
+        Answer("ServerShutdownException"),
+        "close before",
+        "close after",
+        "cut after",
+        "hang",
+        "late",
+    ],
+)
+@pytest.mark.usefixtures("quick")
+def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
+    proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: Fault
+) -> None:
+    endpoint = Endpoint(proxy.url, timeout_seconds=0.5)
+    proxy.fault_of = first(fault)
+    with asking(endpoint) as ask:
+        assert ask(lambda g: g.inject(7, 8)) == [7, 8]
+        # Not the late answer to the first.
+        assert ask(lambda g: g.inject(9)) == [9]
+    proxy.fault_of = first(fault, fault)
+    assert send(endpoint, requests.batches(vertices(90), records=60)) == 5
+    assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Answer("MalformedQueryException", 400), GraphUnsupported),
+        (Answer("UnsupportedOperationException", 400), GraphUnsupported),
+        (Answer("AccessDeniedException", 403), GraphDenied),
+    ],
+)
+def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
+    proxy: NeptuneProxy, answer: Answer, error: type[GraphError]
+) -> None:
+    proxy.fault_of = lambda _: answer
+    endpoint = Endpoint(proxy.url)
+    with pytest.raises(error) as asked, asking(endpoint) as ask:
+        ask(lambda g: g.inject(1))
+    assert proxy.requests == 1
+    with pytest.raises(error) as sent:
+        send(endpoint, iter([vertices(30)]))
+    assert proxy.requests == 2
+    told = f"refused by {proxy.url}: {DETAIL} ({answer.code})"
+    assert (asked.value.message, sent.value.message) == (told, told)
+
+
+def test_of_a_refused_request_each_element_is_sent_by_itself_to_name_the_wrong_one(
+    proxy: NeptuneProxy,
+) -> None:
+    proxy.fault_of = lambda request: Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
+    with pytest.raises(GraphRejected, match=r"^table dev\|wh\|t2: refused by .*BadRequestException"):
+        send(Endpoint(proxy.url), iter([vertices(5)]))
+    assert proxy.requests == 4  # all, t0, t1, t2
+
+
+def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
+    proxy: NeptuneProxy, gremlin: GraphTraversalSource, quick: None
+) -> None:
+    sizes = []
+
+    def only_small(request: bytes) -> Fault | None:
+        sizes.append(request.count(b"mergeV"))
+        return Answer("MemoryLimitExceededException") if sizes[-1] > 10 else None
+
+    proxy.fault_of = only_small
+    send(Endpoint(proxy.url), iter([vertices(32)]))
+    assert sizes == [32, 16, 8, 8, 16, 8, 8]
+    assert len(whole(gremlin)[0]) == 32
+
+
+def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_conflict(
+    proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(patience._PAUSES, Kind.CONFLICT, patience._Pauses(0.01, 0.01, attempts=3))
+    proxy.fault_of = lambda request: (
+        Answer("ConstraintViolationException", 400) if b"lost" in request else None
+    )
+    send(Endpoint(proxy.url), iter([vertices(2)]))
+    edges: list[Upsert] = [
+        EdgeUpsert(name, "feeds", "dev|wh|t0", "dev|wh|t1", ()) for name in ("good", "lost", "other")
+    ]
+    with pytest.raises(GraphRejected, match=r"^edge lost .*ConstraintViolationException\) \(tried 3 times\)"):
+        send(Endpoint(proxy.url), iter([edges]))
+    assert set(whole(gremlin)[1]) == {"good"}
+
+
+def test_a_graph_that_stays_away_is_given_up_when_the_time_for_it_is_over(proxy: NeptuneProxy) -> None:
+    proxy.gate = lambda _: (503, "")
+    started = time.monotonic()
+    with pytest.raises(GraphUnreachable, match=r"HTTP 503 \(tried for 1.5 s\)$"):
+        send(Endpoint(proxy.url, retry_seconds=1.5), iter([vertices(3), vertices(3)]))
+    assert 1.4 < time.monotonic() - started < 5
+    assert proxy.requests == 0
+
+
+def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None:
+    proxy.fault_of = lambda _: "hang"
+    started = time.monotonic()
+    with pytest.raises(GraphUnreachable, match=r"no answer in time \(tried for 1 s\)$"):
+        send(Endpoint(proxy.url, timeout_seconds=0.2, retry_seconds=1), iter([vertices(3)] * 3))
+    assert time.monotonic() - started < 12
+
+
+def test_without_time_for_it_nothing_is_tried_again_but_a_conflict(proxy: NeptuneProxy) -> None:
+    endpoint = Endpoint(proxy.url, retry_seconds=0)
+    proxy.fault_of = first(*[Answer("ConcurrentModificationException")] * 3)
+    send(endpoint, iter([vertices(3)]))
+    assert proxy.requests == 4
+    proxy.fault_of = first("close before")
+    with pytest.raises(GraphUnreachable, match=r"the server closed the connection$"):
+        send(endpoint, iter([vertices(3)]))
+
+
+def test_a_wrong_address_is_not_tried_again() -> None:
+    with pytest.raises(GraphUnreachable, match="a Gremlin endpoint is ws://"):
+        send(Endpoint("https://graph.example.com"), iter([vertices(1)]))
+
+
+def test_a_first_connection_is_not_tried_again(proxy: NeptuneProxy) -> None:
+    proxy.gate = lambda _: (503, "")
+    with pytest.raises(GraphUnreachable, match="HTTP 503"):
+        check(Endpoint(proxy.url))
+    assert proxy.handshakes == 1
+
+
+def test_the_server_is_told_when_to_give_a_request_up(proxy: NeptuneProxy) -> None:
+    seen: list[bytes] = []
+    proxy.fault_of = lambda request: seen.append(request)
+    endpoint = Endpoint(proxy.url, timeout_seconds=7)
+    with asking(endpoint) as ask:
+        ask(lambda g: g.inject(1))
+    send(endpoint, iter([vertices(1)]))
+    wanted = b"evaluationTimeout" + b"\x01\x00" + (7000).to_bytes(4, "big")
+    assert [wanted in request for request in seen] == [True, True]

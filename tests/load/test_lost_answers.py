@@ -1,0 +1,125 @@
+"""Requests that are sent twice because their first answer was lost: the outcome is that of one."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lineage_merge.load import moves, remove, requests, summary
+from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.replace import replace_labels
+from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
+from lineage_merge.load.sending import send
+from tests.graph_reading import whole
+from tests.load.neptune_proxy import Fault, neptune_proxy
+
+
+def vertex(name: str, *dags: str, label: str = "table") -> VertexUpsert:
+    values = (("environment", "dev"), ("name", name))
+    return VertexUpsert(f"dev|wh|{name}", label, values, tuple(("dag_name", dag) for dag in dags))
+
+
+def edge(start: str, end: str, dag: str) -> EdgeUpsert:
+    of = (("environment", "dev"), ("dag_name", dag), ("job_type", "dbt"), ("job_name", "j"))
+    return EdgeUpsert(f"{dag}:{start}:{end}", "feeds", f"dev|wh|{start}", f"dev|wh|{end}", of)
+
+
+def every_first_answer_is_lost() -> Callable[[bytes], Fault | None]:
+    """Each request arrives and is carried out, and the connection closes before its answer, once."""
+    seen: set[bytes] = set()
+
+    def fault(request: bytes) -> Fault | None:
+        content = request[1 + request[0] + 18 :]  # without its id
+        known = content in seen
+        seen.add(content)
+        return None if known else "close after"
+
+    return fault
+
+
+@pytest.fixture
+def direct(conflicting_url: str) -> Endpoint:
+    """The server, with a table that two DAGs read and write, and what was its other name."""
+    endpoint = Endpoint(conflicting_url)
+    with connect(endpoint) as g:
+        g.V().drop().iterate()
+    vertices: list[Upsert] = [vertex(name, "d", "e") for name in ("a", "t", "other")]
+    vertices.append(vertex("z", "d"))
+    edges: list[Upsert] = [edge(*ends, dag) for dag in ("d", "e") for ends in (("a", "t"), ("t", "other"))]
+    edges += [edge("a", "z", "d"), edge("t", "t", "d")]
+    send(endpoint, requests.batches(vertices))
+    send(endpoint, requests.batches(edges))
+    return endpoint
+
+
+@pytest.fixture
+def losing(direct: Endpoint) -> Iterator[Endpoint]:
+    with neptune_proxy(direct.url, fault_of=every_first_answer_is_lost()) as proxy:
+        yield Endpoint(proxy.url)
+
+
+def test_a_label_is_replaced_and_every_edge_keeps_its_id(direct: Endpoint, losing: Endpoint) -> None:
+    with connect(direct) as g:
+        before = whole(g)
+    assert replace_labels(losing, [("dev|wh|t", "table", "view")]) == 1
+    with connect(direct) as g:
+        vertices, edges = whole(g)
+    assert vertices.pop("dev|wh|t") == ("view", before[0].pop("dev|wh|t")[1])
+    assert (vertices, edges) == before
+
+
+def test_a_vertex_is_moved_once(direct: Endpoint, losing: Endpoint) -> None:
+    assert moves.move(losing, [("dev|wh|other", "dev|wh|z")]) == 1
+    with connect(direct) as g:
+        vertices, edges = whole(g)
+    assert {key: held["dag_name"] for key, (_, held) in vertices.items()} == {
+        "dev|wh|a": ["d", "e"],
+        "dev|wh|t": ["d", "e"],
+        "dev|wh|z": ["d", "e"],
+    }
+    ends = {(start, end, held["dag_name"]) for start, _, end, held in edges.values()}
+    assert ends == {
+        ("dev|wh|a", "dev|wh|t", "d"),
+        ("dev|wh|a", "dev|wh|t", "e"),
+        ("dev|wh|t", "dev|wh|z", "d"),
+        ("dev|wh|t", "dev|wh|z", "e"),
+        ("dev|wh|a", "dev|wh|z", "d"),
+        ("dev|wh|t", "dev|wh|t", "d"),
+    }
+
+
+def test_a_vertex_that_another_dag_took_up_in_between_is_not_dropped(direct: Endpoint) -> None:
+    with connect(direct) as g:
+        g.V("dev|wh|z").both_e().drop().iterate()
+        g.V("dev|wh|z").property("dag_name", "late").iterate()
+        moves.taking_out(g, "dev|wh|z", 0, ["d"]).iterate()
+        assert g.V("dev|wh|z").values("dag_name").to_set() == {"d", "late"}
+        moves.taking_out(g, "dev|wh|z", 0, ["d", "late"]).iterate()
+        assert not g.V("dev|wh|z").has_next()
+
+
+def test_a_pipeline_is_taken_out_whole(
+    direct: Endpoint, losing: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remove, "IDS_A_REQUEST", 1)  # so that a batch whose answers are lost is not the last
+    remove.remove(losing, remove.Pipeline("dev", "d"))
+    with connect(direct) as g:
+        vertices, edges = whole(g)
+    assert {key: held["dag_name"] for key, (_, held) in vertices.items()} == {
+        "dev|wh|a": ["e"],
+        "dev|wh|t": ["e"],
+        "dev|wh|other": ["e"],
+    }
+    assert {held["dag_name"] for *_, held in edges.values()} == {"e"}
+
+
+def test_a_load_that_begins_and_ends_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
+    token = summary.begin(losing, "dev", "d")
+    summary.end(losing, "dev", "d", token, summary.Facts(written=1, retired=2))
+    with connect(direct) as g:
+        held = g.V(summary.run_id("dev", "d")).value_map().next()
+    assert (held["elements_written"], held["elements_retired"]) == ([1], [2])
+    assert "loading" not in held
+    again = summary.begin(losing, "dev", "new")
+    summary.give_up(losing, "dev", "new", again)
+    with connect(direct) as g:
+        assert not g.V(summary.run_id("dev", "new")).has_next()

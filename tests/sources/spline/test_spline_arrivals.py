@@ -1,0 +1,146 @@
+"""Waiting for Spline: whose runs have reported, asked of a live database."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lineage_merge.config import Arango
+from lineage_merge.errors import SourceUnreachable
+from lineage_merge.sources.spline.arrivals import Expected, Missing, missing
+from tests.arango_fixtures import ArangoServer
+from tests.spline_documents import SplineDatabase, time
+
+RUN = "jr_0123456789abcdef"
+OTHER_RUN = "jr_fedcba9876543210"
+
+Asked = Callable[..., list[Missing]]
+
+
+@pytest.fixture
+def asked(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Loads a database and asks it which of the expected runs are missing."""
+    monkeypatch.setenv("ARANGO_PASSWORD", arango.password)
+
+    def ask(spline: SplineDatabase, *expected: Expected) -> list[Missing]:
+        name = arango.database("spline", spline.collections)
+        settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
+        return missing(settings, expected)
+
+    return ask
+
+
+def reported(*applications: str, at: float = 2, **plan: Any) -> SplineDatabase:
+    spline = SplineDatabase()
+    for application in applications:
+        spline.plan(application, reads=["s3://raw/x"], writes=f"s3://lake/{application}", at=at, **plan)
+    return spline
+
+
+def since_hour(hour: float, *applications: str) -> list[Expected]:
+    return [Expected(application, since=time(hour)) for application in applications]
+
+
+def test_an_application_that_wrote_since_then_is_there(asked: Asked) -> None:
+    assert asked(reported("load"), *since_hour(1, "load")) == []
+
+
+def test_a_run_of_yesterday_is_not_the_run_that_is_waited_for(asked: Asked) -> None:
+    assert asked(reported("load", at=2), *since_hour(3, "load")) == [Missing("load")]
+
+
+def test_a_late_report_ends_the_wait(asked: Asked) -> None:
+    spline = reported("ingest")
+    expected = since_hour(1, "ingest", "load")
+    assert asked(spline, *expected) == [Missing("load")]
+
+    spline.plan("load", reads=["s3://lake/ingest"], writes="s3://lake/late", at=2.5)
+
+    assert asked(spline, *expected) == []
+
+
+def test_writes_that_failed_are_told_apart_from_silence(asked: Asked) -> None:
+    spline = reported("load", error="lost its executors")
+
+    assert asked(spline, *since_hour(1, "load", "never")) == [Missing("load", failed=True), Missing("never")]
+
+
+def test_a_good_write_counts_beside_a_failed_one(asked: Asked) -> None:
+    spline = reported("load", error="lost its executors")
+    spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/other", at=2)
+
+    assert asked(spline, *since_hour(1, "load")) == []
+
+
+def test_a_run_on_glue_is_found_by_the_jobs_name(asked: Asked) -> None:
+    assert asked(reported(f"nativespark-load-{RUN}"), *since_hour(1, "load")) == []
+
+
+def test_a_run_whose_id_is_known_must_have_reported_itself(asked: Asked) -> None:
+    spline = reported(f"nativespark-load-{OTHER_RUN}")
+
+    assert asked(spline, Expected("load", (RUN, OTHER_RUN), time(1))) == [Missing("load", RUN)]
+
+
+def test_a_run_whose_id_is_known_may_have_ended_long_ago(asked: Asked) -> None:
+    """A DAG run that was cleared: its Glue tasks succeeded yesterday and do not run again."""
+    assert asked(reported(f"nativespark-load-{RUN}"), Expected("load", (RUN,), time(30))) == []
+
+
+def test_an_attempt_of_glues_own_is_the_same_run(asked: Asked) -> None:
+    assert asked(reported(f"nativespark-load-{RUN}_attempt_1"), Expected("load", (RUN,), time(30))) == []
+
+
+def test_a_script_that_names_its_application_after_the_job_is_found_without_a_run_id(asked: Asked) -> None:
+    assert asked(reported("load"), Expected("load", (RUN,), time(1))) == []
+
+
+def test_a_glob_wants_one_application_that_it_matches(asked: Asked) -> None:
+    spline = reported("tickit_load")
+
+    assert asked(spline, *since_hour(1, "tickit_*", "sales_*")) == [Missing("sales_*")]
+
+
+def test_what_spline_has_not_committed_is_not_there(asked: Asked) -> None:
+    spline = SplineDatabase()
+    transaction = spline.begin()
+    key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
+    spline.ended(key, 2, transaction=transaction)
+
+    assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
+
+
+def test_a_database_without_any_report_lacks_them_all(asked: Asked) -> None:
+    spline = SplineDatabase()
+    spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
+
+    assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
+
+
+def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> None:
+    spline = reported("load", *(f"other_{number}" for number in range(20)))
+
+    asked(spline, Expected("load", (RUN,), time(2)), *since_hour(1.5, "load"))
+
+    questions = [each for each in arango.standin.requests if each.path == "/_api/cursor"]
+    assert len(questions) == 3
+    assert sum(each.scanned_full for each in questions) == 0
+
+
+def test_nobody_there_is_known_at_once() -> None:
+    settings = Arango("http://127.0.0.1:9", "spline")
+
+    with pytest.raises(SourceUnreachable, match="no connection to ArangoDB"):
+        missing(settings, since_hour(1, "load"))
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        (Missing("load"), "load"),
+        (Missing("load", RUN), f"load ({RUN})"),
+        (Missing("load", RUN, failed=True), f"load ({RUN}): only writes that failed"),
+    ],
+)
+def test_what_is_missing_reads_as_a_person_says_it(one: Missing, text: str) -> None:
+    assert str(one) == text

@@ -1,0 +1,127 @@
+"""Airflow's connections as settings: what each part of a connection means, and where passwords go."""
+
+import json
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lineage_merge.airflow.connections import PASSWORD_VARIABLE, arangodb, environment, gremlin
+from lineage_merge.errors import ConfigError
+
+PASSWORD = "hunter2"
+SECRET = "lineage/arango#password"
+
+
+def connection(conn_id: str, extra: dict[str, Any] | None = None, **parts: Any) -> Any:
+    """What Airflow hands out, on each of its versions; Airflow itself is not there in these tests."""
+    empty = dict.fromkeys(("host", "port", "schema", "login", "password"))
+    return SimpleNamespace(conn_id=conn_id, extra_dejson=extra or {}, **{**empty, **parts})
+
+
+def spline(extra: dict[str, Any] | None = None, **parts: Any) -> Any:
+    whole = {"host": "http://arangodb:8529", "schema": "spline", "login": "reader", "password": PASSWORD}
+    return connection("arangodb_default", extra, **{**whole, **parts})
+
+
+WHERE = {
+    "spline.arango.hosts": "http://arangodb:8529",
+    "spline.arango.database": "spline",
+    "spline.arango.username": "reader",
+}
+
+
+def test_on_this_machine_the_password_is_in_a_variable() -> None:
+    found = arangodb(spline({"auth_method": "jwt"}), here=True)
+
+    assert found.settings == WHERE | {
+        "spline.arango.password_env": PASSWORD_VARIABLE,
+        "spline.arango.auth_method": "jwt",
+    }
+    assert found.environment == {PASSWORD_VARIABLE: PASSWORD}
+
+
+@pytest.mark.parametrize("password", [PASSWORD, None])
+def test_to_a_cluster_goes_the_name_of_the_secret(password: str | None) -> None:
+    found = arangodb(spline({"password_secret": SECRET}, password=password), here=False)
+
+    assert found.settings == WHERE | {"spline.arango.password_secret": SECRET}
+    assert found.environment == {}
+    assert PASSWORD not in json.dumps(found.settings)
+
+
+def test_a_secret_serves_this_machine_too() -> None:
+    found = arangodb(spline({"password_secret": SECRET}, password=None), here=True)
+
+    assert found.settings == WHERE | {"spline.arango.password_secret": SECRET}
+
+
+def test_a_password_that_would_have_to_go_to_a_cluster_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"a cluster gets no passwords: .* password_secret") as raised:
+        arangodb(spline(), here=False)
+
+    assert PASSWORD not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "hosts"),
+    [
+        ("http://a:8529, https://b:8530", None, "http://a:8529,https://b:8530"),
+        ("arangodb", None, "http://arangodb:8529"),
+        ("arangodb", 9999, "http://arangodb:9999"),
+    ],
+)
+def test_a_host_is_a_url_or_becomes_one(host: str, port: int | None, hosts: str) -> None:
+    found = arangodb(spline(host=host, port=port, password=None), here=True)
+
+    assert found.settings["spline.arango.hosts"] == hosts
+
+
+@pytest.mark.parametrize("part", ["host", "schema"])
+def test_what_a_connection_lacks_is_named(part: str) -> None:
+    with pytest.raises(ConfigError, match=f"connection arangodb_default: has no {part}"):
+        arangodb(spline(**{part: None}), here=True)
+
+
+def test_neptune_is_host_port_and_extra() -> None:
+    role = "arn:aws:iam::123456789012:role/neptune"
+    extra = {"iam_auth": True, "region_name": "eu-west-1", "role_arn": role, "reader_host": "reader"}
+
+    assert gremlin(connection("gremlin_default", extra, host="writer", port=8182)).settings == {
+        "gremlin.endpoint": "wss://writer:8182/gremlin",
+        "gremlin.reader_endpoint": "wss://reader:8182/gremlin",
+        "gremlin.iam_auth": True,
+        "gremlin.region": "eu-west-1",
+        "gremlin.role_arn": role,
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "extra", "endpoint"),
+    [
+        ("graph", {}, "wss://graph:8182/gremlin"),
+        ("graph", {"scheme": "ws"}, "ws://graph:8182/gremlin"),
+        ("ws://graph:1234/gremlin", {}, "ws://graph:1234/gremlin"),
+    ],
+)
+def test_without_tls_only_where_it_is_said(host: str, extra: dict[str, Any], endpoint: str) -> None:
+    assert gremlin(connection("gremlin_default", extra, host=host)).settings == {"gremlin.endpoint": endpoint}
+
+
+@pytest.mark.parametrize("parts", [{"login": "user"}, {"password": PASSWORD}])
+def test_a_password_that_the_graph_would_not_get_is_told(parts: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="user and password are not used") as raised:
+        gremlin(connection("gremlin_default", host="graph", **parts))
+
+    assert PASSWORD not in raised.value.message
+
+
+def test_the_environment_is_as_before_when_a_step_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_TEST_OLD", "old")
+
+    with environment({"LINEAGE_TEST_OLD": "new", "LINEAGE_TEST_NEW": "new"}):
+        assert os.environ["LINEAGE_TEST_OLD"] == os.environ["LINEAGE_TEST_NEW"] == "new"
+
+    assert os.environ["LINEAGE_TEST_OLD"] == "old"
+    assert "LINEAGE_TEST_NEW" not in os.environ

@@ -1,0 +1,144 @@
+"""deploy/ by cfn-lint, which knows the resources' schemas and every action of IAM."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cfnlint.api import lint
+
+from lineage_merge import config
+from lineage_merge.publish import SCRIPT
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+TEMPLATE = DEPLOY / "cloudformation" / "lineage_merge.yaml"
+POLICIES = sorted((DEPLOY / "iam").glob("*.json"))
+
+# The placeholders of the policies, as somebody would fill them in.
+FILLED = {
+    "AWS::Partition": "aws",
+    "AWS::Region": "eu-west-1",
+    "AWS::AccountId": "111122223333",
+    "Bucket": "lineage",
+    "ArtifactsPrefix": "artifacts",
+    "FolderPrefix": "folders",
+    "BulkPrefix": "bulk",
+    "SourcesBucket": "sources",
+    "SourcesPrefix": "dbt",
+    "GlueDatabases": "tickit_*",
+    "JobName": "lineage_merge",
+    "SubnetId": "subnet-0123456789abcdef0",
+    "NeptuneClusterResourceId": "cluster-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "ArangoSecretArn": "arn:aws:secretsmanager:eu-west-1:111122223333:secret:arango-AbCdEf",
+    "AirflowSecretsPrefix": "airflow",
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with CloudFormation's short functions, of which only the text is kept."""
+
+
+for _tag in ("!Ref", "!Sub", "!GetAtt"):
+    _Loader.add_constructor(_tag, lambda loader, node: loader.construct_scalar(node))
+for _tag in ("!If", "!Not", "!Equals"):
+    _Loader.add_constructor(_tag, lambda loader, node: loader.construct_sequence(node))
+
+
+def template() -> Any:
+    return yaml.load(TEMPLATE.read_text(), _Loader)
+
+
+def filled(text: str) -> Any:
+    return json.loads(re.sub(r"\$\{([A-Za-z:]+)\}", lambda found: FILLED[found[1]], text))
+
+
+def flaws(document: dict[str, Any]) -> list[str]:
+    return [f"{match.rule.id} {match.message}" for match in lint(json.dumps(document), regions=["eu-west-1"])]
+
+
+def of_policy(name: str, policy: Any) -> dict[str, Any]:
+    """A template around a policy."""
+    if name.endswith(".trust"):
+        resource: dict[str, Any] = {
+            "Type": "AWS::IAM::Role",
+            "Properties": {"AssumeRolePolicyDocument": policy},
+        }
+    else:
+        resource = {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": policy}}
+    return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"Policy": resource}}
+
+
+def test_the_template_has_no_flaws() -> None:
+    assert [str(match) for match in lint(TEMPLATE.read_text(), regions=["us-east-1", "eu-central-1"])] == []
+
+
+@pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
+def test_a_policy_has_no_flaws(file: Path) -> None:
+    assert flaws(of_policy(file.stem, filled(file.read_text()))) == []
+
+
+def test_an_action_that_there_is_not_would_be_found() -> None:
+    text = (DEPLOY / "iam" / "glue_job.json").read_text().replace("ReadDataViaQuery", "ReadDataViaQuerry")
+
+    assert [flaw[:5] for flaw in flaws(of_policy("glue_job", filled(text)))] == ["W3037"]
+
+
+@pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
+def test_no_policy_allows_more_than_it_names(file: Path) -> None:
+    statements = filled(file.read_text())["Statement"]
+
+    for statement in statements:
+        actions = [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+        assert not any("*" in action for action in actions)
+        if statement.get("Resource") == "*":
+            # EC2 knows no resources for these.
+            assert all(action.startswith("ec2:Describe") for action in actions)
+    if file.stem not in ("glue_job", "publisher"):
+        assert "PutObject" not in file.read_text()  # Airflow and the loader write nothing into S3
+
+
+def test_the_template_holds_the_same_policies() -> None:
+    resources = template()["Resources"]
+    written = {file.stem: json.loads(file.read_text()) for file in POLICIES if file.stem != "publisher"}
+
+    assert written == {
+        "glue_job": resources["JobRole"]["Properties"]["Policies"][0]["PolicyDocument"],
+        "glue_job.trust": resources["JobRole"]["Properties"]["AssumeRolePolicyDocument"],
+        "neptune_loader": resources["NeptuneLoaderRole"]["Properties"]["Policies"][0]["PolicyDocument"],
+        "neptune_loader.trust": resources["NeptuneLoaderRole"]["Properties"]["AssumeRolePolicyDocument"],
+        "mwaa_execution": resources["AirflowPolicy"]["Properties"]["PolicyDocument"],
+    }
+
+
+def test_the_job_starts_what_is_published_with_flags_that_there_are() -> None:
+    job = template()["Resources"]["Job"]["Properties"]
+
+    assert (job["GlueVersion"], job["WorkerType"], job["Command"]["Name"]) == ("5.0", "G.1X", "glueetl")
+    assert job["Command"]["ScriptLocation"].rpartition("/")[2] == SCRIPT.name
+    flags = {key.flag for key in config.settable()}
+    glues_own = {
+        "--additional-python-modules",
+        "--enable-continuous-cloudwatch-log",
+        "--enable-metrics",
+        "--job-language",
+        "--python-modules-installer-option",
+    }
+    assert set(job["DefaultArguments"]) - glues_own <= flags
+
+
+def test_only_neptunes_and_arangos_ports_are_opened_to_the_job() -> None:
+    resources = template()["Resources"]
+    rules = {
+        name: (each["Properties"]["FromPort"], each["Properties"]["GroupId"])
+        for name, each in resources.items()
+        if each["Type"] == "AWS::EC2::SecurityGroupIngress"
+    }
+
+    assert rules == {
+        "JobToItselfIn": (0, "JobSecurityGroup"),
+        "NeptuneFromJob": (8182, "NeptuneSecurityGroupId"),
+        "ArangoFromJob": (8529, "ArangoSecurityGroupId"),
+    }
+    assert {resources[name]["Properties"]["SourceSecurityGroupId"] for name in rules} == {"JobSecurityGroup"}

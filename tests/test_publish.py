@@ -1,0 +1,234 @@
+"""What `publish` puts into S3 can be installed by pip without any index, and says how it is used."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lineage_merge import __version__, publish
+from lineage_merge.errors import ConfigError, LineageMergeError, SourceMissing
+from lineage_merge.publish import artefacts, dependencies, wheel
+from tests.command_line import in_process
+from tests.s3_fixtures import S3
+
+PREFIX = "s3://artifacts/lineage_merge"
+OWN = f"lineage_merge-{__version__}-py3-none-any.whl"
+
+
+def keys(s3: S3) -> set[str]:
+    listed = s3.client.list_objects_v2(Bucket="artifacts").get("Contents", [])
+    return {each["Key"].removeprefix("lineage_merge/") for each in listed}
+
+
+@pytest.fixture
+def bucket(s3: S3) -> S3:
+    s3.client.create_bucket(Bucket="artifacts")
+    return s3
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty environment, whose pip is told that there is no index."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    return folder
+
+
+def pip(environment: Path, *words: str) -> None:
+    command = [sys.executable, "-m", "pip", "--isolated", "--python", str(environment / "bin/python")]
+    words = ("install", "--quiet", "--no-index", *words)
+    subprocess.run([*command, *words], check=True, timeout=120, env=without_path())
+
+
+def without_path() -> dict[str, str]:
+    """This environment without the places that a developer's path adds to every Python."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def a_wheel(folder: Path, name: str, version: str, requires: str = "") -> Path:
+    """A wheel of somebody else's, as small as can be."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    information = f"{name}-{version}.dist-info"
+    needs = f"Provides-Extra: columns\nRequires-Dist: {requires}\n" if requires else ""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}.py", "")
+        archive.writestr(
+            f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}"
+        )
+        archive.writestr(
+            f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{information}/RECORD", "")
+    return path
+
+
+def test_the_wheel_installs_without_an_index_and_has_all_that_runs(environment: Path, tmp_path: Path) -> None:
+    built = wheel.build(tmp_path)
+
+    pip(environment, "--no-deps", str(built))
+
+    package = next(environment.glob("lib/*/site-packages")) / "lineage_merge"
+    for name in ("pipeline.py", "config.schema.json", "py.typed", "publish/lineage_merge_job.py"):
+        assert package.joinpath(name).is_file(), name
+    shown = subprocess.run(
+        [environment / "bin/python", "-c", "import lineage_merge; print(lineage_merge.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=without_path(),
+    )
+    assert shown.stdout.strip() == __version__
+    assert (environment / "bin/lineage-merge").is_file()
+
+
+def test_the_same_files_make_the_same_wheel(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+
+    assert wheel.build(first).read_bytes() == wheel.build(second).read_bytes()
+
+
+def test_the_wheel_of_an_installed_wheel_is_the_same(environment: Path, tmp_path: Path) -> None:
+    """Whoever has no source tree publishes what they run."""
+    built = wheel.build(tmp_path)
+    pip(environment, "--no-deps", "--force-reinstall", str(built))
+    package = next(environment.glob("lib/*/site-packages"))
+    again = tmp_path / "again"
+    again.mkdir()
+    # Its dependencies are this environment's.
+    paths = [str(package), *(path for path in sys.path if path.endswith("-packages"))]
+    code = f"import sys; sys.path[:0] = {paths!r}\nfrom pathlib import Path\n"
+    code += f"from lineage_merge.publish import wheel\nprint(wheel.build(Path({str(again)!r})))"
+
+    command = [environment / "bin/python", "-c", code]
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=without_path())
+
+    with zipfile.ZipFile(built) as first, zipfile.ZipFile(again / OWN) as second:
+        assert first.namelist() == second.namelist()
+        assert all(first.read(name) == second.read(name) for name in first.namelist())
+
+
+def test_script_and_wheel_lie_in_s3_and_the_list_beside_them_names_them(bucket: S3) -> None:
+    published = publish.publish(PREFIX)
+
+    assert keys(bucket) == {"lineage_merge_job.py", OWN, "lineage_merge.json"}
+    found = artefacts.read(PREFIX)
+    assert found["script"] == published.script == f"{PREFIX}/lineage_merge_job.py"
+    modules = found["glue"]["--additional-python-modules"].split(",")
+    assert modules == [f"{PREFIX}/{OWN}", "sqlglot==30.*"], "a comma ends a module: no ranges"
+    script = bucket.client.get_object(Bucket="artifacts", Key="lineage_merge/lineage_merge_job.py")
+    assert script["Body"].read() == publish.SCRIPT.read_bytes()
+
+
+def test_publishing_again_replaces_what_is_there(bucket: S3) -> None:
+    bucket.put("artifacts", f"lineage_merge/{OWN}", b"an older one")
+
+    publish.publish(PREFIX)
+
+    size = bucket.client.head_object(Bucket="artifacts", Key=f"lineage_merge/{OWN}")["ContentLength"]
+    assert size > 100_000
+
+
+def test_given_wheels_become_one_archive_that_glue_installs_without_internet(
+    bucket: S3, tmp_path: Path, environment: Path
+) -> None:
+    a_wheel(tmp_path, "other", "1.0")
+    a_wheel(tmp_path, "lineage_merge", "0.0.1")
+
+    published = publish.publish(PREFIX, wheels=tmp_path)
+
+    archive = published.glue["--additional-python-modules"]
+    assert archive == f"{PREFIX}/lineage_merge-{__version__}.gluewheels.zip"
+    assert published.glue["--python-modules-installer-option"] == "--no-index"
+    local = tmp_path / "archive.zip"
+    bucket.client.download_file("artifacts", archive.removeprefix("s3://artifacts/"), str(local))
+    with zipfile.ZipFile(local) as opened:
+        names = set(opened.namelist())
+        opened.extractall(tmp_path)
+    assert names == {"wheels/requirements.txt", f"wheels/{OWN}", "wheels/other-1.0-py3-none-any.whl"}
+    assert (tmp_path / "wheels/requirements.txt").read_text() == f"lineage-merge[columns]=={__version__}\n"
+
+
+def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_path: Path) -> None:
+    """From a folder in place of an index: a wheel for that machine, another for a newer Python."""
+    folder, target = tmp_path / "index", tmp_path / "target"
+    folder.mkdir()
+    target.mkdir()
+    own = a_wheel(folder, "own", "1.0", "other>=1; extra == 'columns'")
+    for tag, version in (
+        ("cp311-cp311-manylinux_2_28_x86_64", "1.5"),
+        ("cp313-cp313-manylinux_2_28_x86_64", "1.6"),
+    ):
+        a_wheel(folder, "other", version).rename(folder / f"other-{version}-{tag}.whl")
+
+    found = dependencies.download(own, target, ("--no-index", "--find-links", str(folder)))
+
+    assert [path.name for path in found] == [
+        "other-1.5-cp311-cp311-manylinux_2_28_x86_64.whl",
+        "own-1.0-py3-none-any.whl",
+    ]
+
+
+def test_a_dependency_that_cannot_be_fetched_is_named(bucket: S3, tmp_path: Path) -> None:
+    with pytest.raises(
+        LineageMergeError, match=r"pip cannot fetch the dependencies: .*No matching distribution found"
+    ):
+        publish.publish(
+            PREFIX, with_dependencies=True, index_options=("--no-index", "--find-links", str(tmp_path))
+        )
+
+    assert keys(bucket) == set(), "nothing is published by halves"
+
+
+def test_a_packed_python_is_what_emr_serverless_runs(bucket: S3, tmp_path: Path) -> None:
+    packed = tmp_path / "environment.tar.gz"
+    packed.write_bytes(b"packed")
+
+    published = publish.publish(PREFIX, environment=packed)
+
+    assert "environment.tar.gz" in keys(bucket)
+    words = published.emr_serverless.split()
+    assert f"spark.archives={PREFIX}/environment.tar.gz#environment" in words
+    assert "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON=./environment/bin/python3" in words
+    assert artefacts.read(PREFIX)["emr_serverless"] == published.emr_serverless
+
+
+def test_an_empty_folder_of_wheels_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissing, match="no wheels there"):
+        publish.publish(PREFIX, wheels=tmp_path)
+
+
+@pytest.mark.parametrize("prefix", ["artifacts/x", "s3://", "file:///tmp/x"])
+def test_what_is_no_place_in_s3_is_refused(prefix: str) -> None:
+    with pytest.raises(ConfigError, match="--s3: expected s3://bucket/prefix"):
+        publish.publish(prefix)
+
+
+def test_who_starts_a_job_without_a_publication_is_told_what_to_do(bucket: S3) -> None:
+    with pytest.raises(ConfigError, match=f"run lineage-merge publish --s3 {PREFIX}"):
+        artefacts.read(PREFIX)
+
+
+@pytest.mark.usefixtures("bucket")
+def test_the_command_prints_the_arguments_of_a_job() -> None:
+    shown = in_process("publish", "--s3", PREFIX)
+
+    assert shown.code == 0, shown.err
+    assert f"  --additional-python-modules {PREFIX}/{OWN},sqlglot==30.*\n" in shown.out
+    assert f"  script location: {PREFIX}/lineage_merge_job.py\n" in shown.out
+    told = json.loads(in_process("publish", "--s3", PREFIX, "--json").out)
+    assert told["glue"] == artefacts.read(PREFIX)["glue"]
+
+
+def test_a_bucket_that_is_not_there_is_one_line(s3: S3) -> None:
+    shown = in_process("publish", "--s3", "s3://nowhere/x")
+
+    assert shown.code == 3
+    assert shown.err == "error: s3://nowhere/x/lineage_merge_job.py: no such bucket\n"

@@ -1,0 +1,157 @@
+"""Which merges are due of what Spline saw, and whose applications they are."""
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from gremlin_python.statics import long
+
+from lineage_merge.config import Arango
+from lineage_merge.query.owners import Owner, owners
+from lineage_merge.sources.spline.seen import Seen, seen
+from lineage_merge.unclaimed import Due, Plan, plan
+from tests.arango_fixtures import ArangoServer
+from tests.spline_documents import SplineDatabase, time
+
+COLLECTOR = "lineage_unclaimed"
+LABELS = ("airflow.dag_id", "dag")
+
+
+def planned(
+    applications: list[Seen], known: list[Owner] | None = None, left_alone: tuple[str, ...] = ()
+) -> Plan:
+    return plan(applications, known or [], collector=COLLECTOR, left_alone=left_alone, not_after=100)
+
+
+def test_what_nobody_claims_is_collected() -> None:
+    assert planned([Seen("b", 50), Seen("a", 60)]).due == (Due(COLLECTOR, ("a", "b")),)
+
+
+def test_a_label_names_the_dag() -> None:
+    found = planned([Seen("a", 50, "nightly"), Seen("b", 50, "hourly"), Seen("c", 50, "nightly")])
+
+    assert found.due == (Due("hourly", ("b",)), Due("nightly", ("a", "c")))
+
+
+def test_a_label_that_is_no_name_of_a_dag_counts_as_none() -> None:
+    assert planned([Seen("a", 50, "my dag!")]).due == (Due(COLLECTOR, ("a",)),)
+
+
+def test_what_another_dag_has_in_the_graph_is_claimed() -> None:
+    known = [Owner("tickit_daily", "a", 10), Owner("tickit_daily", "b", 10)]
+
+    assert planned([Seen("a", 50), Seen("b", 50, "nightly")], known) == Plan((), ())
+
+
+@pytest.mark.parametrize(("dag_name", "label"), [("nightly", "nightly"), (COLLECTOR, "")])
+def test_a_merge_is_due_again_when_a_newer_run_is_there(dag_name: str, label: str) -> None:
+    one = Seen("a", 50, label)
+
+    assert planned([one], [Owner(dag_name, "a", 49)]).due == (Due(dag_name, ("a",)),)
+    assert planned([one], [Owner(dag_name, "a", 50)]).due == ()
+
+
+def test_what_has_just_written_has_time_for_its_own_dag() -> None:
+    assert planned([Seen("a", 101), Seen("b", 100)]).due == (Due(COLLECTOR, ("b",)),)
+
+
+def test_what_is_to_be_left_alone_is() -> None:
+    assert planned([Seen("tmp_a", 50), Seen("b", 50)], left_alone=("tmp_*",)).due == (Due(COLLECTOR, ("b",)),)
+
+
+def test_what_was_collected_goes_when_a_dag_claims_it() -> None:
+    known = [Owner(COLLECTOR, "a", 50), Owner("tickit_daily", "a", 60), Owner(COLLECTOR, "b", 50)]
+
+    assert planned([Seen("a", 70), Seen("b", 50)], known) == Plan((), ("a",))
+
+
+def test_what_was_collected_goes_when_a_label_names_its_dag() -> None:
+    found = planned([Seen("a", 70, "nightly")], [Owner(COLLECTOR, "a", 50)])
+
+    assert found == Plan((Due("nightly", ("a",)),), ("a",))
+
+
+def seen_of(arango: ArangoServer, spline: SplineDatabase, since: float = 0) -> list[Seen]:
+    name = arango.database("spline", spline.collections)
+    settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
+    return seen(settings, time(since), LABELS)
+
+
+@pytest.fixture(autouse=True)
+def _password(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "arango" in request.fixturenames:
+        monkeypatch.setenv("ARANGO_PASSWORD", request.getfixturevalue("arango").password)
+
+
+def written(spline: SplineDatabase, application: str, at: float, error: str | None = None) -> str:
+    return spline.plan(
+        application, reads=["s3://raw/x"], writes=f"s3://lake/{application}/{at}", at=at, error=error
+    )
+
+
+def test_spline_tells_jobs_and_when_they_last_wrote_well(arango: ArangoServer) -> None:
+    spline = SplineDatabase()
+    for application, at, error in (
+        ("before", 0, None),
+        ("a", 2, None),
+        ("a", 3, None),
+        ("a", 4, "failed"),
+        ("failed", 4, "failed"),
+        ("nativespark-b-jr_0123456789ab", 5, None),
+        ("nativespark-b-jr_ba9876543210", 6, None),
+    ):
+        written(spline, application, at, error)
+
+    assert seen_of(arango, spline, since=1) == [Seen("a", time(3)), Seen("b", time(6))]
+
+
+def test_the_label_of_a_run_or_of_its_plan_counts(arango: ArangoServer) -> None:
+    spline = SplineDatabase()
+    keys = {name: written(spline, name, 1) for name in ("on_run", "copied", "on_plan", "in_extra", "none")}
+    spline.part("progress", keys["on_run"])["labels"] = {"airflow.dag_id": ["of_run"], "dag": ["second"]}
+    details = spline.part("progress", keys["copied"])["execPlanDetails"]
+    details["labels"] = {"dag": ["of_copy"]}
+    spline.part("executionPlan", keys["on_plan"])["labels"] = {"airflow.dag_id": ["of_plan"]}
+    spline.part("executionPlan", keys["in_extra"])["extra"] = {"airflow": {"dag_id": "of_extra"}}
+
+    assert {each.job: each.dag_name for each in seen_of(arango, spline)} == {
+        "on_run": "of_run",
+        "copied": "of_copy",
+        "on_plan": "of_plan",
+        "in_extra": "of_extra",
+        "none": "",
+    }
+
+
+def test_of_a_job_whose_label_changed_the_newest_counts(arango: ArangoServer) -> None:
+    spline = SplineDatabase()
+    for at, dag_name in ((1, "old"), (3, "new"), (2, "older")):
+        key = written(spline, "a", at)
+        spline.part("executionPlan", key)["labels"] = {"dag": [dag_name]}
+
+    assert seen_of(arango, spline) == [Seen("a", time(3), "new")]
+
+
+def test_nothing_is_scanned(arango: ArangoServer) -> None:
+    spline = SplineDatabase()
+    for number in range(30):
+        written(spline, f"job_{number}", number)
+
+    assert len(seen_of(arango, spline, since=28)) == 2
+    assert sum(each.scanned_full for each in arango.standin.requests) == 0
+
+
+def test_a_database_without_any_run_has_seen_nobody(arango: ArangoServer) -> None:
+    assert seen_of(arango, SplineDatabase()) == []
+
+
+def test_the_graph_tells_who_has_which_job(gremlin: GraphTraversalSource) -> None:
+    for environment, dag_name, job_type, name, at in (
+        ("dev", "d1", "spark", "a", 5_000_000_000),
+        ("dev", "d2", "spark", "a", None),
+        ("prod", "d1", "spark", "b", 1),
+        ("dev", "d1", "dbt", "c", 1),
+    ):
+        job = gremlin.add_v("job").property("environment", environment).property("dag_name", dag_name)
+        job = job.property("job_type", job_type).property("name", name)
+        (job.property("last_run_at", long(at)) if at else job).iterate()
+
+    assert owners(gremlin, "dev") == [Owner("d1", "a", 5_000_000_000), Owner("d2", "a", 0)]
