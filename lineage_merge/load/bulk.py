@@ -23,7 +23,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,9 +40,8 @@ from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
 from lineage_merge.load import neptune_loader
 from lineage_merge.load.configured import region_of
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import IDS_A_REQUEST
 from lineage_merge.load.neptune_loader import Loader, Source
-from lineage_merge.load.sending import asking
+from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.signing import region_of_chain
 from lineage_merge.storage import delete_folder, list_files
 
@@ -249,11 +247,11 @@ def _refuse_if_overtaken(nodes: DataFrame, endpoint: Endpoint) -> None:
 
 
 def _overtaken(endpoint: Endpoint, rows: Iterable[Any]) -> Iterator[str]:
-    remaining = iter(rows)
     with asking(endpoint) as ask:
-        while some := dict(islice(remaining, IDS_A_REQUEST)):
-            for found in ask(partial(last_runs, ids=list(some))):
-                if found["at"] > some[found["id"]]:
+        for some in by_request(rows):
+            known = dict(some)
+            for found in ask(partial(last_runs, ids=list(known))):
+                if found["at"] > known[found["id"]]:
                     yield found["id"]
 
 

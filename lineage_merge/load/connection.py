@@ -114,6 +114,7 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
                         await self._websocket.close()
             if self._client_session is not None:
                 await self._client_session.close()
+            await asyncio.sleep(0)  # the sockets are closed in the loop's next round
 
         if not self._loop.is_closed():
             self._loop.run_until_complete(farewell())

@@ -27,7 +27,7 @@ from lineage_merge.graph.schema import (
     edge_ddl,
     node_ddl,
 )
-from lineage_merge.load.existing import Existing, dataset_part
+from lineage_merge.load.existing import Existing, dataset_of
 
 # `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
 # `absent`: an edge of which the merge says nothing.
@@ -65,10 +65,9 @@ class Held:
 def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing, dag_name: str) -> DataFrame:
     """The merge's nodes as `COMPARED_NODE_DDL`; `old_label` is the label that the graph has."""
     built = edges.where("label = 'writes'").select(F.col("to").alias("_dataset"), F.lit(True).alias("_built"))
-    of_column = F.when(F.col("label") == "column", dataset_part("id")).otherwise(F.col("id"))
     held = F.struct("label", "dags", "properties", "built_elsewhere").alias("_held")
     joined = (
-        nodes.select(*_NODE_COLUMNS, of_column.alias("_dataset"))
+        nodes.select(*_NODE_COLUMNS, dataset_of("id").alias("_dataset"))
         .join(built.distinct(), "_dataset", "left")
         .join(existing.vertices.select("id", held), "id", "left")
     )
@@ -183,9 +182,10 @@ def _edge_rows(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
 def _absent(identifier: str, held: Row) -> tuple[Any, ...]:
     values: dict[str, Any] = {name: texts[0] for name, texts in held.properties.items()}
     values |= {"id": identifier, "label": held.label, "from": held["from"], "to": held["to"]}
-    typed = (_typed(name, values.get(name)) for name in _EDGE_COLUMNS)
+    typed = (typed_value(name, values.get(name)) for name in _EDGE_COLUMNS)
     return (*typed, "absent", [], [])
 
 
-def _typed(name: str, value: Any) -> Any:
+def typed_value(name: str, value: Any) -> Any:
+    """A value of the graph, read as text, as the property's type."""
     return int(value) if name in _LONGS and value is not None else value

@@ -8,19 +8,16 @@ a vertex that carries its tag, so the edges are found at their starts, in parall
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.sending import Asker, asking
-
-IDS_A_REQUEST = 200
+from lineage_merge.load.sending import Asker, asking, by_request
 
 # Values as text, whatever their type and cardinality: what is compared is whether they differ.
 _DDL = (
@@ -133,16 +130,11 @@ def _aliases(endpoint: Endpoint, environment: str) -> Iterator[tuple[str, str, s
 
 
 def _fetch(endpoint: Endpoint, dag_name: str, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    ids = (row.id for row in rows)
-    batch = list(islice(ids, IDS_A_REQUEST))
-    if not batch:
-        return
     with asking(endpoint) as ask:
-        while batch:
-            yield from _vertices(ask, batch, dag_name)
-            for edge in ask(partial(edges_from, ids=batch, dag_name=dag_name)):
+        for ids in by_request(row.id for row in rows):
+            yield from _vertices(ask, ids, dag_name)
+            for edge in ask(partial(edges_from, ids=ids, dag_name=dag_name)):
                 yield _edge_row(edge)
-            batch = list(islice(ids, IDS_A_REQUEST))
 
 
 def _vertices(ask: Asker, ids: list[str], dag_name: str) -> Iterator[tuple[Any, ...]]:
@@ -164,6 +156,22 @@ def _edge_row(edge: dict[str, Any]) -> tuple[Any, ...]:
     return ("edge", identifier, edge["label"], edge["from"], edge["to"], None, properties, None, is_interim)
 
 
-def dataset_part(identifier: str) -> Any:
-    """Of the id of a column, the dataset's: the column `identifier` without its last part."""
-    return F.regexp_replace(F.col(identifier), r"\|[^|]*$", "")
+def dataset_of(identifier: str, is_column: Column | None = None) -> Column:
+    """The dataset that an id belongs to: itself, or of a column the dataset that has it.
+
+    `identifier` is the name of a DataFrame's column, `is_column` whether it holds a column's id
+    (of a vertex its label tells).
+    """
+    if is_column is None:
+        is_column = F.col("label") == "column"
+    return F.when(is_column, F.regexp_replace(F.col(identifier), r"\|[^|]*$", "")).otherwise(
+        F.col(identifier)
+    )
+
+
+def end_is_column(end: str) -> Column:
+    """Whether an edge's `end` (``from`` or ``to``) is a column, by its label."""
+    label = F.col("label")
+    if end == "from":
+        return label.isin("feeds_column", "influences")
+    return label.isin("feeds_column", "has_column")

@@ -17,7 +17,7 @@ from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.schema import DATASET_LABELS
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import Existing, dataset_part
+from lineage_merge.load.existing import Existing, dataset_of, end_is_column
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import Asker, asking, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take
@@ -114,8 +114,11 @@ def moved_edges(edges: DataFrame, pairs: DataFrame, environment: str, dag_name: 
 def moved_vertices(vertices: DataFrame, pairs: DataFrame) -> DataFrame:
     """Existing vertices without the losers and their columns."""
     losers = pairs.select(F.col("other").alias("_dataset"))
-    dataset = F.when(F.col("label") == "column", dataset_part("id")).otherwise(F.col("id"))
-    return vertices.withColumn("_dataset", dataset).join(losers, "_dataset", "leftanti").drop("_dataset")
+    return (
+        vertices.withColumn("_dataset", dataset_of("id"))
+        .join(losers, "_dataset", "leftanti")
+        .drop("_dataset")
+    )
 
 
 def renamed_nodes(nodes: DataFrame, pairs: DataFrame) -> DataFrame:
@@ -124,8 +127,7 @@ def renamed_nodes(nodes: DataFrame, pairs: DataFrame) -> DataFrame:
     What such a node tells of its own name is left out; where the merge knows the other one too,
     that one has the word.
     """
-    dataset = F.when(F.col("label") == "column", dataset_part("id")).otherwise(F.col("id"))
-    found = nodes.withColumn("_dataset", dataset).join(_pairs(pairs, "_dataset"), "_dataset", "left")
+    found = nodes.withColumn("_dataset", dataset_of("id")).join(_pairs(pairs, "_dataset"), "_dataset", "left")
     renamed = F.col("_means").isNotNull()
     of_dataset = renamed & (F.col("label") != "column")
     rest = F.expr("substring(id, length(_dataset) + 1)")
@@ -161,8 +163,7 @@ def renamed_ends(edges: DataFrame, pairs: DataFrame) -> DataFrame:
     """Edges with the ends that they will have, and `_moved`: whether one of them is another."""
     moved: Column = F.lit(False)
     for end in ("from", "to"):
-        other = _end_is_column(end)
-        dataset = F.when(other, dataset_part(end)).otherwise(F.col(end))
+        dataset = dataset_of(end, end_is_column(end))
         edges = edges.withColumn("_dataset", dataset).join(_pairs(pairs, "_dataset"), "_dataset", "left")
         rest = F.expr(f"substring(`{end}`, length(_dataset) + 1)")
         is_moved = F.col("_means").isNotNull()
@@ -173,13 +174,6 @@ def renamed_ends(edges: DataFrame, pairs: DataFrame) -> DataFrame:
         )
         moved = moved | F.col(f"_{end}_moved")
     return edges.withColumn("_moved", moved)
-
-
-def _end_is_column(end: str) -> Column:
-    label = F.col("label")
-    if end == "from":
-        return label.isin("feeds_column", "influences")
-    return label.isin("feeds_column", "has_column")
 
 
 def _pairs(pairs: DataFrame, key: str) -> DataFrame:

@@ -4,7 +4,7 @@ In small requests, each of which finds by itself what is still to be done: howev
 graph, little is held here, and what was cut off can be run again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,8 +12,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import P, T
 
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import IDS_A_REQUEST
-from lineage_merge.load.sending import Asker, asking
+from lineage_merge.load.sending import IDS_A_REQUEST, Asker, asking, by_request
 
 _IDLE_ROUNDS = 50
 
@@ -130,15 +129,15 @@ def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
         edges += len(ids)
     dropped = untagged = 0
     datasets = set()
-    for batch in _batches(sorted(touched)):
+    for batch in by_request(sorted(touched)):
         datasets.update(ask(partial(needless, ids=batch, dag_name=pipeline.dag_name)))
-    for batch in _batches(sorted(datasets)):
+    for batch in by_request(sorted(datasets)):
         hanging = ask(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
-        for some in _batches([each["edge"] for each in hanging]):
+        for some in by_request([each["edge"] for each in hanging]):
             ask(partial(dropping_edges, ids=some))
         edges += len(hanging)
         datasets |= {each["column"] for each in hanging}
-    for batch in _batches(sorted(datasets)):
+    for batch in by_request(sorted(datasets)):
         gone, bare = _untag(ask, batch, pipeline.dag_name)
         dropped, untagged = dropped + gone, untagged + bare
     return Removed(edges, dropped, untagged)
@@ -171,7 +170,3 @@ def _count(ask: Asker, pipeline: Pipeline) -> Removed:
     shared: int = ask(lambda g: mine(g).where(others).count())[0]
     all_of_them: int = ask(lambda g: mine(g).count())[0]
     return Removed(edges, all_of_them - shared, shared)
-
-
-def _batches(ids: list[str]) -> Iterator[list[str]]:
-    return (ids[start : start + IDS_A_REQUEST] for start in range(0, len(ids), IDS_A_REQUEST))

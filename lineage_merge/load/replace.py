@@ -15,10 +15,10 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 from lineage_merge.errors import GraphRejected
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import IDS_A_REQUEST, INTERIM
+from lineage_merge.load.existing import INTERIM
 from lineage_merge.load.faults import Kind
 from lineage_merge.load.patience import pause
-from lineage_merge.load.sending import Asker, Conflict, asking, send
+from lineage_merge.load.sending import Asker, Conflict, asking, by_request, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take
 
 _ATTEMPTS = 10
@@ -103,8 +103,7 @@ def settle_interim(endpoint: Endpoint, ask: Asker, edges: list[Edge]) -> None:
     """Give edges that were made under an interim id their own."""
     send(endpoint, requests.batches(edge.upsert() for edge in edges))
     ids = [edge.id + INTERIM for edge in edges]
-    for start in range(0, len(ids), IDS_A_REQUEST):
-        some = ids[start : start + IDS_A_REQUEST]
+    for some in by_request(ids):
         ask(partial(dropping_edges, ids=some))
 
 

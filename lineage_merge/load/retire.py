@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import IDS_A_REQUEST, Existing, dataset_part
-from lineage_merge.load.sending import asking
+from lineage_merge.load.existing import Existing, dataset_of, end_is_column
+from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.tally import OF_COLUMNS, Tally
 
 # Of this many edges or more, a merge may retire this part without being told to.
@@ -146,7 +146,8 @@ def take_out(gone: Gone, endpoint: Endpoint, run: str, token: str, dag_name: str
     """
 
     def edges(rows: Iterable[Any]) -> Iterable[int]:
-        yield _in_batches(endpoint, rows, lambda g, ids: dropping_edges(g, run, token, ids))
+        ids = (row.id for row in rows)
+        yield _in_batches(endpoint, ids, lambda g, ids: dropping_edges(g, run, token, ids))
 
     def vertices(rows: Iterable[Any]) -> Iterable[int]:
         ids = [row.id for row in rows]
@@ -160,15 +161,13 @@ def take_out(gone: Gone, endpoint: Endpoint, run: str, token: str, dag_name: str
         gone.vertices.select("id").coalesce(1).rdd.mapPartitions(vertices).collect()
 
 
-def _in_batches(endpoint: Endpoint, rows: Iterable[Any], ask: Any) -> int:
-    ids = [row if isinstance(row, str) else row.id for row in rows]
-    if not ids:
-        return 0
+def _in_batches(endpoint: Endpoint, ids: Iterable[str], ask: Any) -> int:
+    count = 0
     with asking(endpoint) as tell:
-        for start in range(0, len(ids), IDS_A_REQUEST):
-            some = ids[start : start + IDS_A_REQUEST]
+        for some in by_request(ids):
             tell(partial(ask, ids=some))
-    return len(ids)
+            count += len(some)
+    return count
 
 
 def _ours(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
@@ -424,22 +423,20 @@ def _of_datasets(of_jobs: DataFrame, edges: DataFrame, stray: DataFrame, scope: 
         .select("from")
         .distinct()
     )
-    is_column = {"from": F.col("label").isin(*OF_COLUMNS), "to": F.col("label") == "feeds_column"}
     ends = [
         of_jobs.select(
-            F.when(of_column, dataset_part(end)).otherwise(F.col(end)).alias("dataset"),
+            dataset_of(end, end_is_column(end)).alias("dataset"),
             F.when(F.col("gone"), "touched").otherwise("kept").alias("kind"),
             F.col(end).alias("id"),
             nothing.alias("label"),
             nothing.alias("value"),
         )
-        for end, of_column in is_column.items()
+        for end in ("from", "to")
     ]
-    of_column = F.when(F.col("label") == "column", dataset_part("id")).otherwise(F.col("id"))
     rows = [
         *ends,
         stray.select(
-            of_column.alias("dataset"),
+            dataset_of("id").alias("dataset"),
             F.lit("stray").alias("kind"),
             "id",
             "label",

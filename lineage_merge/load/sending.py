@@ -5,10 +5,10 @@ removal asks for itself whether it still holds.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
@@ -22,6 +22,9 @@ from lineage_merge.load.faults import Kind
 from lineage_merge.load.link import GraphFault, Link, Sent
 from lineage_merge.load.patience import Patience
 from lineage_merge.load.requests import Upsert
+
+IDS_A_REQUEST = 200
+Item = TypeVar("Item")
 
 # One request is worked on by the server while the next is being written.
 _UNDER_WAY = 2
@@ -68,6 +71,13 @@ def asking(endpoint: Endpoint) -> Iterator[Asker]:
     """To ask, or to tell, the graph one thing after another. A connection is opened at the first."""
     with Link(endpoint) as link:
         yield Asker(link)
+
+
+def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """As many items at a time as one request may name."""
+    remaining = iter(items)
+    while some := list(islice(remaining, IDS_A_REQUEST)):
+        yield some
 
 
 def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:

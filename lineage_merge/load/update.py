@@ -22,11 +22,11 @@ from lineage_merge.graph.schema import DATASET_LABELS
 from lineage_merge.load import bulk, difference, moves, retire, summary
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.existing import IDS_A_REQUEST, Existing, dataset_part, other_names, read
+from lineage_merge.load.existing import Existing, dataset_of, other_names, read
 from lineage_merge.load.loader import Loaded, Progress, write
 from lineage_merge.load.replace import replace_labels, settle_interim
 from lineage_merge.load.retire import Coverage, Gone
-from lineage_merge.load.sending import asking
+from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.tally import Tally, tally
 from lineage_merge.merge.outcome import Report
@@ -263,8 +263,8 @@ def _without_newer(nodes: DataFrame, edges: DataFrame) -> tuple[DataFrame, DataF
     alone = ends[0].unionByName(ends[1]).groupBy("id").agg(F.min("_newer").alias("_newer")).where("_newer")
     operations = nodes.where("label = 'operation'").join(job, ["job_type", "job_name"], "leftsemi")
     alone = alone.select("id").unionByName(newer.select("id")).unionByName(operations.select("id")).distinct()
-    of = F.when(F.col("label") == "column", dataset_part("id")).otherwise(F.col("id"))
-    kept = nodes.withColumn("_of", of).join(alone.select(F.col("id").alias("_of")), "_of", "leftanti")
+    of_datasets = alone.select(F.col("id").alias("_of"))
+    kept = nodes.withColumn("_of", dataset_of("id")).join(of_datasets, "_of", "leftanti")
     kept = kept.drop("_of").join(alone, "id", "leftanti").select(nodes.columns)
     there = marked.where(~(F.col("_newer") & (F.col("change") == "new")))
     there = there.withColumn("change", F.when(F.col("_newer"), "same").otherwise(F.col("change")))
@@ -334,14 +334,11 @@ def _clear(edges: DataFrame, endpoint: Endpoint) -> None:
         for row in rows:
             for name in row.cleared:
                 ids.setdefault(name, []).append(row.id)
-        if not ids:
-            return
         with asking(endpoint) as ask:
             for name, found in ids.items():
-                for start in range(0, len(found), IDS_A_REQUEST):
-                    some = found[start : start + IDS_A_REQUEST]
+                for some in by_request(found):
                     ask(partial(_removing, ids=some, name=name))
-        yield 1
+        yield len(ids)
 
     edges.where("size(cleared) > 0").select("id", "cleared").coalesce(1).rdd.mapPartitions(clear).collect()
 
@@ -362,7 +359,7 @@ def _settle(existing: Existing, endpoint: Endpoint, environment: str, dag_name: 
                 row.label,
                 row["from"],
                 row["to"],
-                {key: _value(key, values[0]) for key, values in row.properties.items()} | own,
+                {key: difference.typed_value(key, values[0]) for key, values in row.properties.items()} | own,
             )
             for row in rows
         ]
@@ -371,7 +368,3 @@ def _settle(existing: Existing, endpoint: Endpoint, environment: str, dag_name: 
         yield len(edges)
 
     found.coalesce(1).rdd.mapPartitions(settle).collect()
-
-
-def _value(key: str, text: str) -> Any:
-    return int(text) if key == "sequence" else text

@@ -191,7 +191,7 @@ def test_a_closed_port_and_a_silent_host_are_no_connection_within_seconds() -> N
         port = silent.getsockname()[1]
         started = time.monotonic()
         hung = found(settings(f"http://127.0.0.1:{port}", timeout_seconds=1))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 15
 
     for findings in (refused, hung):
         connection = findings["ArangoDB connection"]

@@ -68,7 +68,7 @@ def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
         def hangs(_config: Config) -> Iterator[Finding]:
             yield Finding("before", "ok", "seen")
             client = socket.create_connection(silent.getsockname())
-            client.settimeout(2)
+            client.settimeout(30)
             with client:
                 client.recv(1)
 
@@ -79,7 +79,7 @@ def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
         found = examine(
             PLAIN, [Check("a", hangs, 3), Check("b", breaks), Check("c", lambda _: iter([]))], seconds=0.5
         )
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 15
 
     assert [(each.check, each.state, each.exit_code) for each in found] == [
         ("before", "ok", 0),
@@ -103,7 +103,7 @@ def test_hosts_that_never_answer_do_not_keep_the_command_from_ending(tmp_path: P
 
         outcome = as_process("doctor", "-c", tmp_path / "merge.yml")
 
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
     assert outcome.code == 3
     failed = {line.split(":")[0] for line in outcome.out.splitlines() if " failed  " in line}
     assert failed == {"✗ failed   ArangoDB connection", "✗ failed   graph connection"}

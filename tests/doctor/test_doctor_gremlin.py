@@ -170,7 +170,7 @@ def test_no_connection_is_told_once_and_within_seconds() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started = time.monotonic()
         hung = found(f"ws://127.0.0.1:{silent.getsockname()[1]}/gremlin", timeout_seconds=1)
-        assert time.monotonic() - started < 6
+        assert time.monotonic() - started < 20
 
     for findings in (refused, hung):
         assert states(findings).pop("graph connection") == "failed"

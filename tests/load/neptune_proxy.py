@@ -143,6 +143,10 @@ async def _end(runner: web.AppRunner) -> None:
     for task in left:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
+    # A connection that still has something to send would outlive the loop, and warn.
+    for transport in list(asyncio.get_running_loop()._transports.values()):  # type: ignore[attr-defined]
+        transport.abort()
+    await asyncio.sleep(0)
 
 
 @contextmanager

@@ -191,7 +191,7 @@ def test_a_graph_that_stays_away_is_given_up_when_the_time_for_it_is_over(proxy:
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"HTTP 503 \(tried for 1.5 s\)$"):
         send(Endpoint(proxy.url, retry_seconds=1.5), iter([vertices(3), vertices(3)]))
-    assert 1.4 < time.monotonic() - started < 5
+    assert 1.4 < time.monotonic() - started < 20
     assert proxy.requests == 0
 
 
@@ -200,7 +200,7 @@ def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"no answer in time \(tried for 1 s\)$"):
         send(Endpoint(proxy.url, timeout_seconds=0.2, retry_seconds=1), iter([vertices(3)] * 3))
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < 30
 
 
 def test_without_time_for_it_nothing_is_tried_again_but_a_conflict(proxy: NeptuneProxy) -> None:

@@ -273,7 +273,7 @@ def test_a_server_that_is_not_there_is_reported_within_seconds(spark: SparkSessi
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"ws://127.0.0.1:1/gremlin: no connection"):
         load(nodes_of(spark, node("a")), edges_of(spark), Endpoint("ws://127.0.0.1:1/gremlin"))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_dags_that_load_at_once_lose_neither_a_vertex_nor_a_tag_nor_an_edge(

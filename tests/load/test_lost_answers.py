@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lineage_merge.load import moves, remove, requests, summary
+from lineage_merge.load import moves, remove, requests, sending, summary
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.load.replace import replace_labels
 from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
@@ -100,7 +100,8 @@ def test_a_vertex_that_another_dag_took_up_in_between_is_not_dropped(direct: End
 def test_a_pipeline_is_taken_out_whole(
     direct: Endpoint, losing: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remove, "IDS_A_REQUEST", 1)  # so that a batch whose answers are lost is not the last
+    for module in (remove, sending):  # so that a batch whose answers are lost is not the last
+        monkeypatch.setattr(module, "IDS_A_REQUEST", 1)
     remove.remove(losing, remove.Pipeline("dev", "d"))
     with connect(direct) as g:
         vertices, edges = whole(g)

@@ -177,7 +177,7 @@ def test_an_unreachable_server_is_known_at_once(closed_port: int) -> None:
     with pytest.raises(SourceUnreachable, match=f"127.0.0.1:{closed_port}") as caught:
         overview(Server(Arango(hosts, "spline"), ""))
 
-    assert clock.monotonic() - started < 3
+    assert clock.monotonic() - started < 10
     assert "hunter2" not in str(caught.value)
 
 
