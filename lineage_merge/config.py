@@ -192,6 +192,13 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Query:
+    """What questions need to know. `layers`: in their order, each with globs of which one is enough."""
+
+    layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SparkOptions:
     """The Spark session that is started where none runs yet."""
 
@@ -226,6 +233,7 @@ class Config:
     merge: Merge = field(default_factory=Merge)
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
+    query: Query = field(default_factory=Query)
     spark: SparkOptions = field(default_factory=SparkOptions)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)
@@ -360,6 +368,7 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
         ),
         gremlin=_gremlin(settings.get("gremlin", {})),
         load=Load(**settings.get("load", {})),
+        query=_query(settings.get("query", {})),
         spark=_spark(settings.get("spark", {})),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
@@ -406,6 +415,13 @@ def _label(value: Any) -> tuple[str, ...]:
 
 
 _RUNS = "expected latest, all or since TIME"
+
+
+def _query(settings: Mapping[str, Any]) -> Query:
+    layers = settings.get("layers", {})
+    return Query(
+        {name: tuple(globs) if isinstance(globs, list) else (globs,) for name, globs in layers.items()}
+    )
 
 
 def _runs(value: Any) -> Runs:

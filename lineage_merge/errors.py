@@ -18,6 +18,9 @@
     │   │   └── GraphUnsupported the graph does not understand a request
     │   ├── BulkLoadFailed       Neptune's bulk loader did not load what it was given
     │   └── RetireRefused        a merge would take out so much that it may be a mistake
+    ├── QueryError               a question cannot be answered as it is asked
+    │   ├── NotFound             nothing in the graph has this name
+    │   └── Ambiguous            several have it
     └── EmbeddedError            the embedded Gremlin Server cannot start
         └── JavaMissing          no Java 17 or newer on this machine
 
@@ -127,6 +130,30 @@ class RetireRefused(GraphError):
     """A merge would retire so much of a DAG that it stopped, before it wrote anything."""
 
     exit_code = 8
+
+
+class QueryError(LineageMergeError):
+    """A question cannot be answered as it is asked."""
+
+    exit_code = 9
+
+
+class NotFound(QueryError):
+    """Nothing in the graph has this name; `candidates` are ids whose names are like it."""
+
+    def __init__(self, message: str, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+
+class Ambiguous(QueryError):
+    """Several have this name: `candidates`, by id."""
+
+    exit_code = 10
+
+    def __init__(self, message: str, candidates: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.candidates = candidates
 
 
 class EmbeddedError(LineageMergeError):

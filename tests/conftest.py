@@ -15,6 +15,8 @@ pytest_plugins = [
     "tests.arango_fixtures",
     "tests.s3_fixtures",
     "tests.neptune_standin",
+    "tests.sample_graph",
+    "tests.pipeline_fixtures",
 ]
 
 DATA = Path(__file__).parent / "data"

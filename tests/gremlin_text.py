@@ -5,7 +5,7 @@ from typing import Any
 
 from gremlin_python.driver.client import Client
 from gremlin_python.process.graph_traversal import GraphTraversal
-from gremlin_python.process.traversal import Bytecode, P, Traversal
+from gremlin_python.process.traversal import Bytecode, P, TextP, Traversal
 from gremlin_python.statics import LongType
 
 
@@ -17,7 +17,12 @@ def text_of(traversal: GraphTraversal | Bytecode) -> str:
 
 def passes_the_grammar(client: Client, traversal: GraphTraversal | Bytecode) -> list[Any]:
     """Run it as text; raises what the server says where the grammar does not know it."""
-    request = client.submit(text_of(traversal), request_options={"language": "gremlin-lang"})
+    return answers_in_the_grammar(client, text_of(traversal))
+
+
+def answers_in_the_grammar(client: Client, text: str) -> list[Any]:
+    """What a query that is text already answers, if the grammar knows it."""
+    request = client.submit(text, request_options={"language": "gremlin-lang"})
     found: list[Any] = request.all().result()
     return found
 
@@ -36,6 +41,8 @@ def _argument(value: Any) -> str:
             return "__" + _steps(value)
         case bool():
             return str(value).lower()
+        case TextP():
+            return f"TextP.{value.operator}({_argument(value.value)})"
         case P():
             return f"P.{value.operator}({_argument(value.value)})"
         case dict():

@@ -58,6 +58,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "merge.fold": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
     "merge.fold_run_local": ("on", True),
     "load.allow_retire": ("yes", True),
+    "query.layers": ("{raw: a*, mart: [b, c]}", {"raw": ("a*",), "mart": ("b", "c")}),
     "merge.rules": (
         "[{name: temp, match: '/(?P<table>[a-z]+)/', dataset: 'redshift://wh:1|dev.public.{table}'}]",
         (Rule("temp", "redshift://wh:1|dev.public.{table}", match="/(?P<table>[a-z]+)/"),),

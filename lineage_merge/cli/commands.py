@@ -1,9 +1,7 @@
 """The commands. Heavy imports (Spark, Gremlin) stand inside them: `--help` and a wrong key are quick."""
 
 import dataclasses
-import json
 import logging
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,33 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge import __version__
+from lineage_merge.cli import page, questions
+from lineage_merge.cli.frame import epilog, log_error, make_console, one_line, print_json, progress, reported
 from lineage_merge.cli.options import Settings, configured
-from lineage_merge.errors import ConfigError, GraphError, IntermediateError, LineageMergeError
-from lineage_merge.naming import redact
+from lineage_merge.errors import ConfigError, GraphError, IntermediateError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from lineage_merge.config import Config
 
 # Besides `LineageMergeError.exit_code`: everything was done, but broken documents were left out.
 EXIT_REJECTED = 7
 _MOST_FLAWS = 100
-_LONGEST_LINE = 600
-_TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
-
-_EXIT_CODES = """\
-Exit codes: 0 done; 2 wrong configuration or usage; 3 a source cannot be read;
-4 node or edge files are wrong; 5 the graph cannot be reached or refuses;
-6 the embedded server does not start; 7 done, but broken documents were left
-out; 8 stopped before it would have retired too much; 130 stopped by Ctrl-C;
-1 anything else."""
-
-
-def _epilog(*examples: str) -> str:
-    lines = "\n".join(f"  {example}" for example in examples)
-    return f"\b\nExamples:\n{lines}\n\n\b\n{_EXIT_CODES}"
-
 
 _json = click.option("--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="show no progress")
@@ -77,7 +59,7 @@ def _of_graph(command: Any) -> Any:
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge demo",
         "lineage-merge run --config lineage_merge.yml",
         "lineage-merge build --config lineage_merge.yml --out lineage --format jsonl",
@@ -89,7 +71,7 @@ def main() -> None:
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge demo",
         "lineage-merge demo --json",
     )
@@ -102,12 +84,13 @@ def demo(as_json: bool, quiet: bool) -> None:
     Two Spark applications and a dbt project (TICKIT), from sample_data/. Needs no server:
     the first start fetches the Gremlin Server's jars and keeps them.
     """
-    from lineage_merge.cli.printing import loaded_text, print_report, print_way
+    from lineage_merge.cli.printing import loaded_text, print_report
+    from lineage_merge.query.formats.tree import tree
 
-    with _reported(), _progress(quiet) as say:
+    with reported(), progress(quiet) as say:
         from lineage_merge import config, pipeline, sample
         from lineage_merge.cli.interrupt import session
-        from lineage_merge.load.connection import connect
+        from lineage_merge.query.graph import open_graph
         from lineage_merge.query.way import way
 
         settings = config.load(sample.config_file(), environ={})
@@ -115,21 +98,32 @@ def demo(as_json: bool, quiet: bool) -> None:
             built = pipeline.build(spark, settings, say)
             loaded = pipeline.load_graph(built, settings, target, say)
             say("asking for the way")
-            with connect(target.reader) as g:
-                found = way(g, *sample.way_ends(settings.environment))
+            with open_graph(target) as graph:
+                ends = sample.way_ends(settings.environment)
+                at = {each.id: each for each in graph.vertices(ends)}
+                found = way(graph, at[ends[0]], at[ends[1]])
     if as_json:
-        hops = [hop._asdict() for hop in found.hops]
-        _print_json({"report": built.report.as_json(), "written": _written(loaded), "way": hops})
+        hops = [
+            {
+                "source": edge.from_id,
+                "target": edge.to_id,
+                "job": edge.job,
+                "via": edge.properties.get("via", ""),
+            }
+            for edge in found.edges
+        ]
+        print_json({"report": built.report.as_json(), "written": _written(loaded), "way": hops})
         return
-    console = _console()
+    console = make_console()
     print_report(console, built.report, loaded_text(loaded))
     console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
-    print_way(console, found)
+    for line in tree(found, ends[:1]):
+        console.print(line, soft_wrap=True)
     console.print("\nThe graph is kept: `lineage-merge serve` opens it for a notebook or console.")
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge run --config lineage_merge.yml",
         "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
         "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
@@ -149,7 +143,7 @@ def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, qu
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
-    with _reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
+    with reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -158,15 +152,15 @@ def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, qu
         with session(config.spark, say) as spark:
             outcome = pipeline.run(spark, config, say, dry_run=dry_run)
     if as_json:
-        _print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
+        print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
-        print_report(_console(), outcome.report, loaded_text(outcome.loaded))
-        print_difference(_console(), outcome.loaded)
+        print_report(make_console(), outcome.report, loaded_text(outcome.loaded))
+        print_difference(make_console(), outcome.loaded)
     _exit_for(outcome.report, config)
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge build --config lineage_merge.yml --out lineage",
         "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
     )
@@ -188,7 +182,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     """Read the sources and merge them into node and edge files only."""
     from lineage_merge.cli.printing import print_report
 
-    with _reported(), _observed(settings, quiet, as_json) as (config, say):
+    with reported(), _observed(settings, quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -198,14 +192,14 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
             say(f"writing {folder}")
             pipeline.write_folder(built, folder, file_format)
     if as_json:
-        _print_json({"report": built.report.as_json(), "out": folder})
+        print_json({"report": built.report.as_json(), "out": folder})
     else:
-        print_report(_console(), built.report, f"{folder}: nodes/, edges/ and report.json")
+        print_report(make_console(), built.report, f"{folder}: nodes/, edges/ and report.json")
     _exit_for(built.report, config)
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge load lineage --config lineage_merge.yml",
         "lineage-merge load lineage -c lineage_merge.yml --dry-run",
     )
@@ -222,7 +216,7 @@ def load(
     """Write what differs of the node and edge files of DIR into the graph."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
-    with _reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
+    with reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -230,14 +224,14 @@ def load(
         with session(config.spark, say) as spark:
             loaded = pipeline.load_folder(spark, config, folder, say, dry_run=dry_run)
     if as_json:
-        _print_json({"written": _written(loaded)})
+        print_json({"written": _written(loaded)})
     else:
         click.echo(f"written: {loaded_text(loaded)}")
-        print_difference(_console(), loaded)
+        print_difference(make_console(), loaded)
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge report --config lineage_merge.yml",
         "lineage-merge report --environment dev --dag tickit_daily --json",
     )
@@ -255,7 +249,7 @@ def report(
     """Show what the last merge of a DAG joined, and what it could not join, as the graph keeps it."""
     from lineage_merge.cli.printing import print_merge_run
 
-    with _reported(), _progress(True) as say:
+    with reported(), progress(True) as say:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
         from lineage_merge import pipeline
         from lineage_merge.load import summary
@@ -267,13 +261,13 @@ def report(
         if found is None:
             raise GraphError(f"the graph has no merge of {config.dag_name} in {config.environment}")
     if as_json:
-        _print_json(found.as_json())
+        print_json(found.as_json())
     else:
-        print_merge_run(_console(), found)
+        print_merge_run(make_console(), found)
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
         "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
     )
@@ -298,7 +292,7 @@ def remove(
     """
     from lineage_merge.cli.printing import removed_text
 
-    with _reported(), _progress(True) as say:
+    with reported(), progress(True) as say:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
         from lineage_merge import pipeline
         from lineage_merge.load import remove as removing
@@ -309,13 +303,13 @@ def remove(
             what = removing.Pipeline(config.environment, dag_name, job)
             gone = removing.remove(target, what, dry_run=dry_run)
     if as_json:
-        _print_json({"dry_run": dry_run, "removed": dataclasses.asdict(gone)})
+        print_json({"dry_run": dry_run, "removed": dataclasses.asdict(gone)})
     else:
         click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(gone)}")
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge doctor --config lineage_merge.yml",
         "lineage-merge doctor -c lineage_merge.yml --json",
     )
@@ -332,7 +326,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
     from lineage_merge.cli.findings import as_lines, colours
     from lineage_merge.doctor import CONFIGURATION, Finding
 
-    with _reported():
+    with reported():
         try:
             config = settings.load()
         except ConfigError as error:
@@ -345,9 +339,9 @@ def doctor(settings: Settings, as_json: bool) -> None:
             found = [Finding(CONFIGURATION, "ok", told), *examine(config)]
         code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
         if as_json:
-            _print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})
+            print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})
         else:
-            console = _console()
+            console = make_console()
             for line, state in as_lines(found, console.encoding):
                 console.print(line, style=colours[state], soft_wrap=True, markup=False)
     # Not waiting for a check that hangs.
@@ -375,7 +369,7 @@ def _graph_config(
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge validate lineage",
     )
 )
@@ -384,7 +378,7 @@ def _graph_config(
 @_quiet
 def validate(folder: str, as_json: bool, quiet: bool) -> None:
     """Check the node and edge files of DIR against the JSON Schemas."""
-    with _reported(), _progress(quiet) as say:
+    with reported(), progress(quiet) as say:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
         from lineage_merge.graph import files
@@ -394,7 +388,7 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
             say(f"checking {folder}")
             elements, flaws = files.flaws(spark, folder, _MOST_FLAWS)
     if as_json:
-        _print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})
+        print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})
     else:
         for flaw in flaws:
             place = (
@@ -408,7 +402,7 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge serve",
         "lineage-merge serve --port 8182 --graph-file lineage.json",
     )
@@ -426,7 +420,7 @@ def serve(port: int, graph_file: Path | None) -> None:
 
     The graph is that of `demo`, `run` and `load` with the endpoint `embedded`.
     """
-    with _reported():
+    with reported():
         from lineage_merge.embedded.serving import serve as keep_serving
         from lineage_merge.embedded.store import default_graph_file
 
@@ -434,7 +428,7 @@ def serve(port: int, graph_file: Path | None) -> None:
 
 
 @main.command(
-    epilog=_epilog(
+    epilog=epilog(
         "lineage-merge publish --s3 s3://artifacts/lineage_merge",
         "lineage-merge publish --s3 s3://artifacts/lineage_merge --with-dependencies",
     )
@@ -467,7 +461,7 @@ def publish(
     """
     from lineage_merge.cli.printing import print_published
 
-    with _reported():
+    with reported():
         from lineage_merge import publish as publishing
 
         index = ("--no-index", "--find-links", str(wheels)) if wheels and with_dependencies else ()
@@ -479,51 +473,9 @@ def publish(
             index_options=index,
         )
     if as_json:
-        _print_json(dataclasses.asdict(published))
+        print_json(dataclasses.asdict(published))
     else:
-        print_published(_console(), published)
-
-
-Tell = Callable[[str, int], None]
-
-
-def _echo_error(line: str, _exit_code: int) -> None:
-    click.echo(line, err=True)
-
-
-def _log_error(line: str, exit_code: int) -> None:
-    logging.getLogger("lineage_merge").error("%s", line, extra={"exit_code": exit_code})
-
-
-@contextmanager
-def _reported(tell: Tell = _echo_error) -> Iterator[None]:
-    """What goes wrong as one line and an exit code, never a traceback."""
-    try:
-        yield
-    except LineageMergeError as error:
-        kind = "" if isinstance(error, ConfigError) else "error: "
-        tell(f"{kind}{_one_line(error.message)}", error.exit_code)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        tell("stopped", 130)
-        sys.exit(130)
-    except ModuleNotFoundError as error:
-        if error.name not in ("pyspark", "py4j"):
-            raise
-        tell("error: PySpark is not installed: pip install 'lineage-merge[local]'", 1)
-        sys.exit(1)
-    except Exception as error:
-        # A fault of ours: whoever reports it can have the traceback, nobody else has to read it.
-        if os.environ.get(_TRACEBACK):
-            raise
-        told = _one_line(redact(f"{type(error).__name__}: {error}"))
-        tell(f"error: unexpected: {told} (set {_TRACEBACK}=1 to see where)", 1)
-        sys.exit(1)
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..."
+        print_published(make_console(), published)
 
 
 @contextmanager
@@ -545,30 +497,12 @@ def _observed(
         with (
             logs.as_json(logging.WARNING if quiet else logging.INFO),
             running(config, out),
-            _reported(_log_error),
+            reported(log_error),
         ):
             yield config, logging.getLogger("lineage_merge").info
         return
-    with running(config, out), _progress(quiet) as say:
+    with running(config, out), progress(quiet) as say:
         yield config, say
-
-
-def _progress(quiet: bool) -> Any:
-    from lineage_merge.cli.progress import progress
-
-    return progress(quiet=quiet)
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    # In a file or a pipe nothing is cut to the width of a screen that is not there.
-    return console if console.is_terminal else Console(highlight=False, width=200)
-
-
-def _print_json(outcome: dict[str, Any]) -> None:
-    click.echo(json.dumps(outcome, indent=2, ensure_ascii=False))
 
 
 def _written(loaded: Any) -> dict[str, Any]:
@@ -584,6 +518,11 @@ def _exit_for(report: Any, config: "Config") -> None:
         from lineage_merge.cli.printing import counted, problem_text
 
         left_out = counted(rejected, "broken document was", "broken documents were")
-        first = _one_line(problem_text(report.of_kind("rejected")[0]))
+        first = one_line(problem_text(report.of_kind("rejected")[0]))
         click.echo(f"error: {left_out} left out, first {first}", err=True)
         sys.exit(EXIT_REJECTED)
+
+
+for question in questions.COMMANDS:
+    main.add_command(question)
+main.add_command(page.html)

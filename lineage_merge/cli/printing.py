@@ -1,4 +1,4 @@
-"""What commands print: summaries as tables, ways as trees."""
+"""What commands print of merges and loads. Answers to questions are printed by `answers`."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 if TYPE_CHECKING:
     from lineage_merge.load.loader import Loaded
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from lineage_merge.merge.outcome import Report
     from lineage_merge.model import Problem
     from lineage_merge.publish import Published
-    from lineage_merge.query.way import Way
 
 _COULD_NOT = {
     "rejected": "broken documents, left out",
@@ -144,30 +142,3 @@ def loaded_text(loaded: "Loaded") -> str:
 
 def _read(what: str, number: int) -> str:
     return counted(number, what.removesuffix("s"), what)
-
-
-def print_way(console: Console, way: "Way") -> None:
-    """A way as a tree: each dataset once with what it feeds; later mentions point back."""
-    tree = Tree(_dataset(way, way.start))
-    seen: set[str] = {way.start}
-    branches = [(tree, way.start)]
-    while branches:
-        branch, dataset = branches.pop()
-        for hop in way.from_(dataset):
-            line = _dataset(way, hop.target).append(f"  ← {hop.job}", style="not bold cyan")
-            if hop.via:
-                line.append(f" via {hop.via}", style="not bold dim")
-            if hop.target in seen and way.from_(hop.target):
-                line.append("  (see above)", style="not bold dim")
-            below = branch.add(line)
-            if hop.target not in seen:
-                seen.add(hop.target)
-                branches.append((below, hop.target))
-    console.print(tree)
-
-
-def _dataset(way: "Way", identifier: str) -> Text:
-    dataset = way.datasets.get(identifier)
-    if dataset is None:
-        return Text(identifier)
-    return Text(dataset.title, style="bold").append(f"  {dataset.label}", style="not bold dim")

@@ -1,124 +1,78 @@
-"""The whole way from one dataset to another: every path between them, as one small graph."""
+"""The whole way from one dataset, or column, to another: every path between them, as one subgraph."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-from gremlin_python.process.graph_traversal import GraphTraversalSource, __
-from gremlin_python.process.traversal import P, T
-
-IDS_A_REQUEST = 200
+from lineage_merge.errors import QueryError
+from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex
+from lineage_merge.query.graph import LineageGraph
+from lineage_merge.query.lineage import Influences, completed
 
 
-class Hop(NamedTuple):
-    """One `feeds` edge: from and to are vertex ids."""
+def way(
+    graph: LineageGraph,
+    start: Vertex,
+    end: Vertex,
+    *,
+    depth: int | None = None,
+    dag: str | None = None,
+    columns: bool = False,
+    influences: bool = False,
+) -> Subgraph:
+    """Every path from `start` to `end`, of `depth` hops at most; no edges where there is none.
 
-    source: str
-    target: str
-    job: str
-    via: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A dataset on the way."""
-
-    id: str
-    label: str
-    namespace: str
-    qualified_name: str
-    location: str = ""
-
-    @property
-    def title(self) -> str:
-        """What a person calls it: a file's path, a table's whole name."""
-        if self.label == "file":
-            return f"{self.namespace}/{self.qualified_name.lstrip('/')}"
-        return self.qualified_name
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """All hops that lie on a path from `start` to `end`, and the datasets they join."""
-
-    start: str
-    end: str
-    hops: tuple[Hop, ...]
-    datasets: Mapping[str, Dataset] = field(default_factory=dict)
-
-    def from_(self, dataset: str) -> list[Hop]:
-        """The hops that leave a dataset, in order."""
-        return sorted(hop for hop in self.hops if hop.source == dataset)
-
-
-def way(g: GraphTraversalSource, start: str, end: str) -> Way:
-    """Every path of `feeds` edges between two dataset ids; no hops where there is none.
-
-    One request a level and 200 datasets, however many paths there are.
+    What lies on one is what both ends reach: two walks of the server, and the edges between.
+    Raises `QueryError` where one end is a dataset and the other a column.
     """
-    hops: set[Hop] = set()
-    seen = {start}
+    if (start.label == COLUMN) != (end.label == COLUMN):
+        raise QueryError("a path leads from dataset to dataset, or from column to column")
+    labels = ["feeds_column" if start.label == COLUMN else "feeds"]
+    ahead = graph.reach([start.id], labels, "down", depth, dag)
+    kept: set[Edge] = set()
+    if end.id in ahead:
+        behind = graph.reach([end.id], labels, "up", depth, dag)
+        middle = (ahead | {start.id}) & (behind | {end.id})
+        edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
+        kept = on_the_way([each for each in edges if each.to_id in middle], start.id, end.id, depth)
+    ids = {start.id, end.id}.union(*((each.from_id, each.to_id) for each in kept))
+    which: Influences | None = "within" if influences else None
+    return completed(graph, ids, kept, dag, columns=columns, influences=which)
+
+
+def on_the_way(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
+    """The edges that lie on a path from `start` to `end`, of `depth` hops at most.
+
+    A path neither passes its start again nor goes on behind its end; a circle in between does no harm.
+    """
+    edges = list(edges)
+    leaving, arriving = defaultdict(list), defaultdict(list)
+    for each in edges:
+        if each.to_id != start or start == end:
+            leaving[each.from_id].append(each.to_id)
+            arriving[each.to_id].append(each.from_id)
+    from_start = _distances(leaving, start, end)
+    to_end = _distances(arriving, end, start)
+    return {
+        each
+        for each in edges
+        if each.from_id in from_start
+        and each.to_id in to_end
+        and (each.from_id != end or start == end)
+        and (each.to_id != start or start == end)
+        and (depth is None or from_start[each.from_id] + 1 + to_end[each.to_id] <= depth)
+    }
+
+
+def _distances(steps: Mapping[str, list[str]], start: str, last: str) -> dict[str, int]:
+    """How many steps from `start` to whatever is reached without passing through `last`."""
+    found = {start: 0}
     frontier = [start]
     while frontier:
-        found = [hop for ids in _batches(frontier) for hop in _feeds(g, ids)]
-        hops.update(found)
-        frontier = sorted({hop.target for hop in found} - seen - {end})
-        seen.update(frontier)
-    kept = on_the_way(hops, start, end)
-    ids = {start, end} | {hop.source for hop in kept} | {hop.target for hop in kept}
-    datasets = {each.id: each for batch in _batches(sorted(ids)) for each in _datasets(g, batch)}
-    return Way(start, end, tuple(sorted(kept)), datasets)
-
-
-def on_the_way(hops: Iterable[Hop], start: str, end: str) -> set[Hop]:
-    """The hops from which `end` can be reached, among those reached from `start`."""
-    into: dict[str, list[Hop]] = defaultdict(list)
-    for hop in hops:
-        into[hop.target].append(hop)
-    kept: set[Hop] = set()
-    seen = {end}
-    frontier = [end]
-    while frontier:
-        for hop in into[frontier.pop()]:
-            kept.add(hop)
-            if hop.source not in seen and hop.source != start:
-                seen.add(hop.source)
-                frontier.append(hop.source)
-    return kept
-
-
-def _feeds(g: GraphTraversalSource, ids: list[str]) -> list[Hop]:
-    edges: list[dict[str, Any]] = (
-        g.V(*ids)
-        .out_e("feeds")
-        .project("source", "target", "job", "via")
-        .by(__.out_v().id_())
-        .by(__.in_v().id_())
-        .by(__.values("job_name"))
-        .by(__.coalesce(__.values("via"), __.constant("")))
-        .to_list()
-    )
-    return [Hop(**edge) for edge in edges]
-
-
-def _datasets(g: GraphTraversalSource, ids: list[str]) -> list[Dataset]:
-    def optional(key: str) -> Any:
-        return __.coalesce(__.values(key), __.constant(""))
-
-    rows: list[dict[str, Any]] = (
-        g.V(*ids)
-        .where(__.label().is_(P.neq("job")))
-        .project("id", "label", "namespace", "qualified_name", "location")
-        .by(T.id)
-        .by(T.label)
-        .by(optional("namespace"))
-        .by(optional("qualified_name"))
-        .by(optional("location"))
-        .to_list()
-    )
-    return [Dataset(**row) for row in rows]
-
-
-def _batches(ids: list[str]) -> Iterable[list[str]]:
-    return (ids[start : start + IDS_A_REQUEST] for start in range(0, len(ids), IDS_A_REQUEST))
+        here = [each for each in frontier if each != last or each == start]
+        frontier = []
+        for each in here:
+            for following in steps.get(each, ()):
+                if following not in found:
+                    found[following] = found[each] + 1
+                    frontier.append(following)
+    return found

@@ -347,10 +347,14 @@ def in_the_graph(check: Check, dag_id: str) -> tuple[dict[str, int], dict[str, i
 
 def the_way_leads_through(check: Check) -> None:
     from lineage_merge import sample
+    from lineage_merge.load.connection import Endpoint
+    from lineage_merge.query.graph import open_graph
     from lineage_merge.query.way import way
 
-    with graph_of(check) as g:
-        jobs = {hop.job for hop in way(g, *sample.way_ends("dev")).hops}
+    with open_graph(Endpoint(check.url)) as graph:
+        ends = sample.way_ends("dev")
+        at = {each.id: each for each in graph.vertices(ends)}
+        jobs = {edge.job for edge in way(graph, at[ends[0]], at[ends[1]]).edges}
     assert {*GLUE_JOBS} < jobs, f"Spark's and dbt's lineage do not meet: {jobs}"
 
 

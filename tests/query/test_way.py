@@ -1,13 +1,11 @@
-"""The whole way between two datasets."""
+"""What lies on a way, and what beside it."""
 
-from gremlin_python.process.graph_traversal import GraphTraversalSource, __
-from gremlin_python.process.traversal import T
-
-from lineage_merge.query.way import Hop, on_the_way, way
+from lineage_merge.query.elements import Edge
+from lineage_merge.query.way import on_the_way
 
 
-def hops(*pairs: str) -> set[Hop]:
-    return {Hop(pair[0], pair[1], "job") for pair in pairs}
+def hops(*pairs: str) -> set[Edge]:
+    return {Edge(pair, "feeds", pair[0], pair[1]) for pair in pairs}
 
 
 def test_dead_ends_and_what_lies_behind_are_not_on_the_way() -> None:
@@ -19,29 +17,14 @@ def test_every_path_counts_and_a_circle_does_no_harm() -> None:
     assert found == hops("ab", "ac", "bd", "cd", "db", "de")
 
 
-def test_a_way_through_the_graph_names_jobs_and_datasets(gremlin: GraphTraversalSource) -> None:
-    for name in "abcdx":
-        gremlin.add_v("file").property(T.id, name).property("namespace", "s3://n").property(
-            "qualified_name", name
-        ).iterate()
-    for start, end in ("ab", "bc", "ac", "cd", "xc", "ax"):
-        gremlin.add_e("feeds").from_(__.V(start)).to(__.V(end)).property(
-            "job_name", f"{start}{end}"
-        ).iterate()
-
-    found = way(gremlin, "a", "c")
-
-    assert {(hop.source, hop.target, hop.job) for hop in found.hops} == {
-        ("a", "b", "ab"),
-        ("b", "c", "bc"),
-        ("a", "c", "ac"),
-        ("a", "x", "ax"),
-        ("x", "c", "xc"),
-    }
-    assert found.datasets["a"].title == "s3://n/a"
+def test_a_way_neither_passes_its_start_again_nor_its_end() -> None:
+    assert on_the_way(hops("ab", "ba", "bc", "cb", "ca"), "a", "c") == hops("ab", "bc")
 
 
-def test_no_way_is_no_hops(gremlin: GraphTraversalSource) -> None:
-    gremlin.add_v("file").property(T.id, "a").iterate()
-    gremlin.add_v("file").property(T.id, "b").iterate()
-    assert way(gremlin, "a", "b").hops == ()
+def test_from_a_dataset_to_itself_it_is_the_circle() -> None:
+    assert on_the_way(hops("ab", "ba", "bc"), "a", "a") == hops("ab", "ba")
+
+
+def test_what_is_longer_than_the_depth_is_left_out() -> None:
+    assert on_the_way(hops("ab", "bc", "ac"), "a", "c", 1) == hops("ac")
+    assert on_the_way(hops("ab", "bc", "ac"), "a", "c", 2) == hops("ab", "bc", "ac")

@@ -1,0 +1,35 @@
+"""The keys of the configuration as a table, from its schema, where a page says ``<!-- keys -->``."""
+
+from typing import Any
+
+from markdown_text import escaped
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+from lineage_merge import config as configuration
+
+_PLACE = "<!-- keys -->"
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put the table in."""
+    return markdown.replace(_PLACE, _table()) if _PLACE in markdown else markdown
+
+
+def _table() -> str:
+    rows = (
+        f"| `{key.dotted}` | {escaped(key.schema['description'])}{_more(key.schema)} |"
+        for key in configuration.settable()
+    )
+    return "\n".join(["| key | what it says |", "| --- | --- |", *rows])
+
+
+def _more(schema: Any) -> str:
+    parts = []
+    if "enum" in schema:
+        parts.append("one of " + ", ".join(f"`{value}`" for value in schema["enum"]))
+    if "default" in schema:
+        value = schema["default"]
+        parts.append(f"default: `{str(value).lower() if isinstance(value, bool) else value}`")
+    return f" ({'; '.join(parts)})" if parts else ""

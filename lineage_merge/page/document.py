@@ -1,0 +1,75 @@
+"""The HTML document: styles, scripts and data in one file, and a policy that lets it load nothing else."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import dataclass
+
+from lineage_merge import __version__
+from lineage_merge.page import assets
+from lineage_merge.page.data import page_data, safe, safe_id
+from lineage_merge.query.elements import Subgraph
+
+# What could end a script element or a line of script, and halves of characters, which UTF-8 does not know.
+_ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_PLACE = re.compile(r"<!--lineage:(\w+)-->")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the page says of itself. `focus` is the id of the dataset that it opens at, "" for none.
+
+    `source` is where the graph was read, `made_at` when, both as people read it.
+    """
+
+    title: str = "Lineage"
+    focus: str = ""
+    source: str = ""
+    made_at: str = ""
+
+
+def render(graph: Subgraph, options: Options) -> str:
+    """The page. The same graph and options give the same text.
+
+    Raises `LineageMergeError` where the package was built without the layout library.
+    """
+    about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
+    data = {**page_data(graph), **about, "focus": safe_id(options.focus), "version": __version__}
+    scripts = [_script(assets.library()), *(_script(assets.text(name)) for name in assets.SCRIPTS)]
+    style = assets.text("page.css")
+    parts = {
+        "policy": _policy(scripts, style),
+        "title": html.escape(safe(options.title)),
+        "style": f"<style>{style}</style>",
+        "licence": html.escape(assets.licence()),
+        "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
+        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+    }
+    return _PLACE.sub(lambda found: parts[found[1]], assets.text("page.html"))
+
+
+def embedded(data: object) -> str:
+    """JSON that can stand in a script element whatever its texts hold."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _script(text: str) -> str:
+    # The map of minified code is not there, and a browser's tools would ask for it.
+    return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip() + "\n"
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    """Only these very scripts and styles run, and nothing is loaded from anywhere."""
+    allowed = " ".join(_hash(script) for script in scripts)
+    policy = (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'; connect-src 'none'"
+    )
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,143 @@
+"use strict";
+// The graph as the page was told it, with an index for each question that the page asks.
+lineage.model = (() => {
+  const STEERING = /CONDITIONAL|WINDOW/;
+  const MAKING = /IDENTITY|TRANSFORMATION|AGGREGATION/;
+
+  function build(told) {
+    const datasets = told.datasets.map((each, index) => ({
+      ...each,
+      index,
+      up: [],
+      down: [],
+      decidedBy: [],
+    }));
+    const columns = [];
+    for (const dataset of datasets) {
+      dataset.columns = dataset.columns.map(([name, type, description], place) => {
+        const column = { index: columns.length, dataset: dataset.index, place, name, type, description };
+        columns.push(Object.assign(column, { up: [], down: [], decides: [] }));
+        return column;
+      });
+    }
+    const jobs = told.jobs.map((each, index) => ({ ...each, index, datasets: new Set() }));
+    const feeds = told.feeds.map(([from, to, job, facts], index) => ({ index, from, to, job, facts }));
+    for (const edge of feeds) {
+      datasets[edge.from].down.push(edge);
+      datasets[edge.to].up.push(edge);
+      jobs[edge.job].datasets.add(edge.from).add(edge.to);
+    }
+    const columnFeeds = told.column_feeds.map(
+      ([dataset, column, target, made, job, transformation, expression]) => ({
+        from: datasets[dataset].columns[column].index,
+        to: datasets[target].columns[made].index,
+        job,
+        transformation,
+        expression,
+        steers: STEERING.test(transformation) && !MAKING.test(transformation),
+      }),
+    );
+    for (const edge of columnFeeds) {
+      columns[edge.from].down.push(edge);
+      columns[edge.to].up.push(edge);
+    }
+    const influences = told.influences.map(([dataset, column, to, job, transformation]) => ({
+      from: datasets[dataset].columns[column].index,
+      to,
+      job,
+      transformation,
+    }));
+    for (const edge of influences) {
+      columns[edge.from].decides.push(edge);
+      datasets[edge.to].decidedBy.push(edge);
+    }
+    const byId = new Map(datasets.map((each) => [each.id, each]));
+    return { ...told, datasets, columns, jobs, feeds, columnFeeds, influences, byId };
+  }
+
+  // Which datasets and edges the filters let pass.
+  function passing(model, filters) {
+    const { dag, environment, label, job } = filters;
+    const dags = dag ? new Set(model.dags.flatMap((name, index) => (name === dag ? [index] : []))) : null;
+    const jobs = job
+      ? new Set(model.jobs.filter((each) => each.name === job).map((each) => each.index))
+      : null;
+    const ofJob = jobs ? new Set([...jobs].flatMap((index) => [...model.jobs[index].datasets])) : null;
+    const dataset = (each) =>
+      (!environment || each.environment === environment) &&
+      (!label || each.kind === label) &&
+      (!dags || each.dags.some((index) => dags.has(index))) &&
+      (!ofJob || ofJob.has(each.index));
+    const edge = (each) => (!jobs || jobs.has(each.job)) && (!dags || dags.has(model.jobs[each.job].dag));
+    return { dataset, edge };
+  }
+
+  // How far each thing is that `next` leads to, in hops; the starts are 0.
+  function reach(starts, next, deepest = Infinity) {
+    const found = new Map(starts.map((start) => [start, 0]));
+    let level = starts;
+    for (let depth = 1; level.length && depth <= deepest; depth += 1) {
+      const following = [];
+      for (const at of level) {
+        for (const to of next(at)) {
+          if (!found.has(to)) {
+            found.set(to, depth);
+            following.push(to);
+          }
+        }
+      }
+      level = following;
+    }
+    return found;
+  }
+
+  function datasetReach(model, start, passes, deepest = Infinity) {
+    const goes = (edges, end) => edges.filter(passes.edge).map((edge) => edge[end]);
+    return {
+      up: reach([start], (at) => goes(model.datasets[at].up, "from"), deepest),
+      down: reach([start], (at) => goes(model.datasets[at].down, "to"), deepest),
+    };
+  }
+
+  // All that a dataset comes from and goes to.
+  function datasetTrace(model, start, passes) {
+    const { up, down } = datasetReach(model, start, passes);
+    const edges = new Set();
+    const within = (side, edge) => side.has(edge.from) && side.has(edge.to);
+    for (const side of [up, down]) {
+      for (const at of side.keys()) {
+        for (const edge of side === up ? model.datasets[at].up : model.datasets[at].down) {
+          if (passes.edge(edge) && within(side, edge)) edges.add(edge.index);
+        }
+      }
+    }
+    return { kind: "dataset", start, up, down, edges };
+  }
+
+  // All columns that a column comes from and goes to, and the datasets whose rows it decides on.
+  function columnTrace(model, start, passes) {
+    const upstream = (at) => model.columns[at].up.filter(passes.edge);
+    const downstream = (at) => model.columns[at].down.filter(passes.edge);
+    const upColumns = reach([start], (at) => upstream(at).map((edge) => edge.from));
+    const downColumns = reach([start], (at) => downstream(at).map((edge) => edge.to));
+    const edges = new Set();
+    for (const at of upColumns.keys()) upstream(at).forEach((edge) => edges.add(edge));
+    for (const at of downColumns.keys()) downstream(at).forEach((edge) => edges.add(edge));
+    const decisions = [...downColumns.keys()].flatMap((at) => model.columns[at].decides.filter(passes.edge));
+    const datasets = (found) => {
+      const nearest = new Map();
+      for (const [at, depth] of found) {
+        const { dataset } = model.columns[at];
+        if (!nearest.has(dataset)) nearest.set(dataset, depth);
+      }
+      return nearest;
+    };
+    const down = datasets(downColumns);
+    for (const decision of decisions) {
+      if (!down.has(decision.to)) down.set(decision.to, downColumns.get(decision.from) + 1);
+    }
+    return { kind: "column", start, upColumns, downColumns, edges, decisions, up: datasets(upColumns), down };
+  }
+
+  return { build, passing, datasetReach, datasetTrace, columnTrace };
+})();

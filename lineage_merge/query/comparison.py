@@ -1,0 +1,79 @@
+"""What one environment has and another has not."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.query.elements import COLUMN
+from lineage_merge.query.graph import LineageGraph
+
+Feed = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """What is in one environment alone, by id without the environment, sorted.
+
+    `columns` are those of datasets that both have: of others they all are.
+    """
+
+    environment: str
+    datasets: tuple[str, ...] = ()
+    feeds: tuple[Feed, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """``{"datasets": ["<namespace>|<name>"], "feeds": [{"from": ..., "to": ...}], "columns": [...]}``."""
+        feeds = [{"from": source, "to": target} for source, target in self.feeds]
+        return {"datasets": list(self.datasets), "feeds": feeds, "columns": list(self.columns)}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the other environment has it all."""
+        return not (self.datasets or self.feeds or self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What each of two environments has alone."""
+
+    only_left: Only
+    only_right: Only
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    environment: str
+    datasets: set[str]
+    feeds: set[Feed]
+    columns: set[str]
+
+    def without(self, other: "_Content") -> Only:
+        shared = self.datasets & other.datasets
+        columns = {each for each in self.columns - other.columns if each.rpartition("|")[0] in shared}
+        return Only(
+            self.environment,
+            tuple(sorted(self.datasets - other.datasets)),
+            tuple(sorted(self.feeds - other.feeds)),
+            tuple(sorted(columns)),
+        )
+
+
+def compare(graph: LineageGraph, left: str, right: str, dag: str | None = None) -> Comparison:
+    """Datasets, feeds and columns of two environments, compared by identity without the environment."""
+    ours, theirs = (_content(graph, each, dag) for each in (left, right))
+    return Comparison(ours.without(theirs), theirs.without(ours))
+
+
+def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
+    return _Content(
+        environment,
+        {_bare(each) for each in graph.ids(DATASET_LABELS, environment, dag)},
+        {(_bare(source), _bare(target)) for source, target in graph.pairs(["feeds"], environment, dag)},
+        {_bare(each) for each in graph.ids([COLUMN], environment, dag)},
+    )
+
+
+def _bare(identifier: str) -> str:
+    """``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
+    return identifier.partition("|")[2]

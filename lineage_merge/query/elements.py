@@ -1,0 +1,142 @@
+"""What questions are answered with: vertices, edges, and a part of the graph. No Spark, no Gremlin."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage_merge.graph.schema import DATASET_LABELS, EDGE_PROPERTIES, NODE_LABELS, NODE_PROPERTIES
+from lineage_merge.model import decode
+
+COLUMN = "column"
+JOB = "job"
+# What everybody means by lineage. `operation` and `merge_run` are there for those who ask for them.
+VERTEX_LABELS = (*DATASET_LABELS, COLUMN, JOB)
+EDGE_LABELS = ("feeds", "feeds_column", "influences", "has_column", "writes")
+ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
+
+# Where OpenLineage's names are paths that begin without a slash.
+_BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
+_SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
+_LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """A vertex. `properties` has `environment` and `dag_name` too; sets are sorted tuples, longs are int."""
+
+    id: str
+    label: str
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def name(self) -> str:
+        """The short name: the last path segment, table, column or job."""
+        return str(self.properties.get("name") or decode(self.id.rpartition("|")[2]))
+
+    @property
+    def is_dataset(self) -> bool:
+        """Whether it holds rows, or uses them (`exposure`)."""
+        return self.label in DATASET_LABELS
+
+    @property
+    def title(self) -> str:
+        """What a person calls it: a file's path, a table's whole name, ``table#column``."""
+        if self.label == COLUMN:
+            return f"{title_of_id(dataset_of(self.id))}#{self.name}"
+        if self.label == "file":
+            return title_of_id(self.id)
+        return str(self.properties.get("qualified_name") or self.name)
+
+    @property
+    def environment(self) -> str:
+        """``dev``."""
+        return str(self.properties.get("environment") or decode(self.id.partition("|")[0]))
+
+    @property
+    def dags(self) -> tuple[str, ...]:
+        """The DAGs that know it, sorted."""
+        return tuple(self.properties.get("dag_name", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge; `properties` has `environment`, `dag_name` (one text) and, but for `has_column`, the job."""
+
+    id: str
+    label: str
+    from_id: str
+    to_id: str
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def job(self) -> str:
+        """The name of the job that moves the data; "" of `has_column`."""
+        return str(self.properties.get("job_name", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A part of the graph: vertices by id, and edges between them, both in a fixed order.
+
+    Both ends of each edge are among the vertices.
+    """
+
+    vertices: Mapping[str, Vertex] = field(default_factory=dict)
+    edges: tuple[Edge, ...] = ()
+
+    @property
+    def datasets(self) -> list[Vertex]:
+        """The datasets among the vertices."""
+        return [each for each in self.vertices.values() if each.is_dataset]
+
+
+def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph:
+    """Vertices and edges in order of their ids, each once; an edge that lacks an end is left out."""
+    by_id = {each.id: each for each in sorted(vertices, key=lambda each: each.id)}
+    there = {each.id: each for each in edges if each.from_id in by_id and each.to_id in by_id}
+    ordered = sorted(there.values(), key=lambda each: (each.from_id, each.to_id, each.label, each.id))
+    return Subgraph(by_id, tuple(ordered))
+
+
+def dataset_of(column_id: str) -> str:
+    """The id of the dataset that a column belongs to."""
+    return column_id.rpartition("|")[0]
+
+
+def name_parts(dataset_id: str) -> tuple[str, str, str]:
+    """Environment, namespace and name that a dataset's id is made of."""
+    environment, _, rest = dataset_id.partition("|")
+    namespace, _, name = rest.partition("|")
+    return decode(environment), decode(namespace), decode(name)
+
+
+def title_of_id(dataset_id: str) -> str:
+    """``s3://tickit-raw/sales``, ``dev.public.sales``: of a dataset whose id alone is known."""
+    _, namespace, name = name_parts(dataset_id)
+    if namespace == "file":
+        return f"/{name.lstrip('/')}"
+    is_path = "://" in namespace and (name.startswith("/") or namespace.partition("://")[0] in _BUCKETS)
+    return f"{namespace}/{name.lstrip('/')}" if is_path else name
+
+
+def held_properties(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties as a graph or a file gives them, as `Vertex` and `Edge` hold them: nothing that is empty."""
+    held: dict[str, Any] = {}
+    for key, value in values.items():
+        many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+        many = [each for each in many if each is not None]
+        if not many:
+            continue
+        if key in _SETS and isinstance(value, list | tuple | set | frozenset):
+            held[key] = tuple(sorted(str(each) for each in many))
+        else:
+            held[key] = int(many[0]) if key in _LONGS else many[0]
+    return held
+
+
+def of_vertex(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`held_properties` of a vertex, whose `dag_name` is a set also where a file gives one text."""
+    held = held_properties(values)
+    if isinstance(held.get("dag_name"), str):
+        held["dag_name"] = (held["dag_name"],)
+    return held

@@ -1,0 +1,1 @@
+"""A subgraph as text: one file a format, each a pure function. What is hostile in a name is escaped."""

@@ -1,0 +1,58 @@
+"""A subgraph as a Mermaid flowchart, which Markdown on GitHub and GitLab shows."""
+
+import re
+from collections.abc import Iterator
+
+from lineage_merge.query.elements import Subgraph, Vertex
+from lineage_merge.query.formats.describe import caption, shortened, title
+
+_SHAPES = {
+    "file": ("[/", "/]"),
+    "view": ("(", ")"),
+    "topic": (">", "]"),
+    "seed": ("[(", ")]"),
+    "snapshot": ("[(", ")]"),
+    "table": ("[(", ")]"),
+    "exposure": ("([", "])"),
+    "job": ("{{", "}}"),
+}
+_ARROWS = {"influences": "-.->", "has_column": "---", "writes": "-.->"}
+# Mermaid reads what is written as #35; as the character of that number. These would end a text, begin
+# HTML, an entity or a directive, or be Markdown (an underscore is at the edge of a word only).
+_SPECIAL = re.compile(r"""["#<>&`|%*~\\{}\[\]$;]|(?<![^\W_])_+|_+(?![^\W_])|^\s*(?:[-+]|\d+[.)])(?=\s)""")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def mermaid(graph: Subgraph) -> str:
+    """A flowchart from left to right, one line a vertex and an edge."""
+    return "\n".join(_lines(graph)) + "\n"
+
+
+def _lines(graph: Subgraph) -> Iterator[str]:
+    yield "flowchart LR"
+    short = {identifier: f"n{number}" for number, identifier in enumerate(graph.vertices)}
+    for vertex in graph.vertices.values():
+        yield f"  {short[vertex.id]}{_shaped(graph, vertex)}"
+    for edge in graph.edges:
+        said = shortened(caption(edge), 80)
+        label = f'|"{escaped(said)}"|' if said else ""
+        yield f"  {short[edge.from_id]} {_ARROWS.get(edge.label, '-->')}{label} {short[edge.to_id]}"
+
+
+def _shaped(graph: Subgraph, vertex: Vertex) -> str:
+    begin, end = _SHAPES.get(vertex.label, ("[", "]"))
+    return f'{begin}"{escaped(title(graph, vertex))}"{end}'
+
+
+def escaped(text: str) -> str:
+    """A text as it may stand between quotes; a line feed is a space."""
+    line = " ".join(_CONTROL.sub("\ufffd", text).split("\n"))
+    special = _SPECIAL.sub(lambda found: _numbered(found[0]), line)
+    # Before it parses, Mermaid takes the last semicolon from whatever looks like "style ...: ...#...;".
+    if re.search("style|classDef", special):
+        special = special.replace(":", "#58;")
+    return special or " "
+
+
+def _numbered(text: str) -> str:
+    return "".join(f"#{ord(each)};" for each in text)

@@ -1,0 +1,173 @@
+"""A subgraph as a tree of lines, for people.
+
+A vertex stands with what lies behind it once, where the shortest way leads to it; wherever else it is
+mentioned, a mark says where that is. So a tree is as wide as the shortest ways are long, and cycles and
+diamonds end.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.text import Text
+
+from lineage_merge.query.elements import Edge, Subgraph, Vertex
+from lineage_merge.query.formats.describe import one_line, shortened, title
+from lineage_merge.query.graph import Direction
+
+
+def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Direction = "down") -> list[Text]:
+    """Lines from `roots` on, the way the data flows (`down`) or against it (`up`).
+
+    Without `roots` it begins wherever nothing leads to, and in a cycle that nothing leads to with its
+    first vertex. What decides on rows (`influences`) comes after the tree.
+    """
+    plan = _planned(graph, roots, direction)
+    lines = list(_drawn(plan))
+    influences = [each for each in graph.edges if each.label == "influences"]
+    if influences:
+        lines += [Text(), Text("rows decided by:", style="bold")]
+    for each in influences:
+        source, target = (one_line(title(graph, graph.vertices[end])) for end in (each.from_id, each.to_id))
+        line = Text(f"  {source} → {target}")
+        lines.append(line.append(f"  {each.properties.get('transformation', '')}  {each.job}", style="dim"))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is drawn: next to each vertex others, where each is opened, and in which order that happens."""
+
+    graph: Subgraph
+    direction: Direction
+    starts: list[str]
+    # For each vertex those next to it, with the edges between them.
+    following: dict[str, list[tuple[str, list[Edge]]]]
+    # A dataset's columns, by place, where the subgraph has them.
+    columns: dict[str, list[Vertex]]
+    made_of: dict[str, list[Edge]]
+    opened_under: dict[str, str] = field(default_factory=dict)
+    order: dict[str, int] = field(default_factory=dict)
+
+    def children(self, identifier: str) -> Iterator[tuple[str, list[Edge], bool]]:
+        """What is drawn below a vertex, and whether it is opened there."""
+        for there, edges in self.following.get(identifier, ()):
+            yield there, edges, self.opened_under.get(there) == identifier
+
+
+def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction) -> _Plan:
+    columns: dict[str, list[Vertex]] = defaultdict(list)
+    for each in graph.edges:
+        column = graph.vertices[each.to_id]
+        if each.label == "has_column" and column not in columns[each.from_id]:  # an edge for each DAG
+            columns[each.from_id].append(column)
+    for owned in columns.values():
+        owned.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
+    listed = {each.id for owned in columns.values() for each in owned}
+    between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+    made_of: dict[str, list[Edge]] = defaultdict(list)
+    for each in graph.edges:
+        if each.label == "feeds_column" and each.to_id in listed:
+            made_of[each.to_id].append(each)
+        elif each.label in ("feeds", "feeds_column", "writes"):
+            pair = (each.from_id, each.to_id) if direction == "down" else (each.to_id, each.from_id)
+            between[pair].append(each)
+    following: dict[str, list[tuple[str, list[Edge]]]] = defaultdict(list)
+    for (here, there), edges in sorted(between.items()):
+        following[here].append((there, edges))
+    led_to = {there for _, there in between}
+    deciding = {
+        end for each in graph.edges if each.label == "influences" for end in (each.from_id, each.to_id)
+    }
+    own = [
+        each for each in graph.vertices if each not in listed and (each not in deciding or each in following)
+    ]
+    starts = [each for each in (own if roots is None else roots) if roots is not None or each not in led_to]
+    plan = _Plan(graph, direction, starts, following, columns, made_of)
+    _open(plan, starts)
+    for identifier in own if roots is None else ():
+        if identifier not in plan.opened_under:
+            starts.append(identifier)
+            _open(plan, [identifier])
+    _number(plan)
+    return plan
+
+
+def _open(plan: _Plan, starts: Iterable[str]) -> None:
+    """Decide where each vertex is opened: where it is first met, level by level."""
+    frontier = list(starts)
+    plan.opened_under.update(dict.fromkeys(frontier, ""))
+    while frontier:
+        met = []
+        for here in frontier:
+            for there, _ in plan.following.get(here, ()):
+                if there not in plan.opened_under:
+                    plan.opened_under[there] = here
+                    met.append(there)
+        frontier = met
+
+
+def _number(plan: _Plan) -> None:
+    """In which order the vertices are opened in the drawing."""
+    left = list(reversed(plan.starts))
+    while left:
+        here = left.pop()
+        plan.order[here] = len(plan.order)
+        left += [there for there, _, opened in reversed(list(plan.children(here))) if opened]
+
+
+def _drawn(plan: _Plan) -> Iterator[Text]:
+    for start in plan.starts:
+        if start not in plan.graph.vertices:
+            continue
+        yield _named(plan, start)
+        # What is still to be drawn: the guide before it, the vertex and what leads to it.
+        left = [("", child) for child in reversed(_below(plan, start))]
+        while left:
+            guide, (line, opened, is_last) = left.pop()
+            yield Text(f"{guide}{'└── ' if is_last else '├── '}").append_text(line)
+            if opened is not None:
+                inner = f"{guide}{'    ' if is_last else '│   '}"
+                left += [(inner, child) for child in reversed(_below(plan, opened))]
+
+
+def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
+    """The lines below a vertex: each with the vertex that is opened there, and whether it is the last."""
+    found: list[tuple[Text, str | None]] = [
+        (_column(plan, each), None) for each in plan.columns.get(here, ())
+    ]
+    arrow = "←" if plan.direction == "down" else "→"
+    for there, edges, opened in plan.children(here):
+        line = _named(plan, there)
+        line.append(f"  {arrow} {'; '.join(dict.fromkeys(_moved_by(each) for each in edges))}", style="cyan")
+        for via in dict.fromkeys(each.properties["via"] for each in edges if "via" in each.properties):
+            line.append(f" via {one_line(via)}", style="dim")
+        if any(each.properties.get("columns") == "lost" for each in edges):
+            line.append("  columns lost", style="dim")
+        if not opened and (plan.following.get(there) or plan.columns.get(there)):
+            above = plan.order[there] <= plan.order[here]
+            line.append("  (see above)" if above else "  (see below)", style="dim")
+        found.append((line, there if opened else None))
+    return [(line, opened, number == len(found)) for number, (line, opened) in enumerate(found, 1)]
+
+
+def _named(plan: _Plan, identifier: str) -> Text:
+    vertex = plan.graph.vertices[identifier]
+    name = Text(one_line(title(plan.graph, vertex)), style="bold")
+    return Text().append_text(name).append(f"  {vertex.label}", style="dim")
+
+
+def _moved_by(edge: Edge) -> str:
+    parts = [edge.job, edge.properties.get("transformation", ""), edge.properties.get("expression", "")]
+    return "  ".join(shortened(one_line(each)) for each in parts if each)
+
+
+def _column(plan: _Plan, column: Vertex) -> Text:
+    line = Text(f"· {one_line(column.name)}")
+    line.append(f"  {one_line(column.properties.get('data_type', ''))}".rstrip(), style="dim")
+    for each in plan.made_of.get(column.id, ()):
+        source = one_line(title(plan.graph, plan.graph.vertices[each.from_id]))
+        said = shortened(one_line(each.properties.get("expression", "")), 60)
+        line.append(f"  ← {source}  {each.properties.get('transformation', '')}", style="cyan")
+        line.append(f"  {said}".rstrip(), style="dim")
+    return line

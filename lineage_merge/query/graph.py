@@ -1,0 +1,125 @@
+"""A graph that can be asked, wherever it is: behind a Gremlin endpoint, in files, in memory.
+
+Whoever asks uses `LineageGraph` and never knows which of them it is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from lineage_merge.query.elements import Edge, Vertex
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Gremlin
+    from lineage_merge.load.connection import Endpoint
+
+Direction = Literal["up", "down"]
+Say = Callable[[str], None]
+
+
+def _silent(_line: str) -> None:
+    """The progress of one who wants to hear none."""
+
+
+class LineageGraph(Protocol):
+    """What can be asked. `environment` and `dag` None: any. Lists have no promised order.
+
+    Raises `GraphError` where the graph cannot be reached or refuses.
+    """
+
+    def environments(self) -> list[str]:
+        """The environments that somebody merged into the graph, sorted."""
+
+    def vertices(self, ids: Iterable[str]) -> list[Vertex]:
+        """The vertices of these ids, each once; those that are not there are left out."""
+
+    def named(
+        self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
+    ) -> list[Vertex]:
+        """Whose `id`, `name`, `qualified_name` or `location` is `text`."""
+
+    def search(
+        self,
+        text: str,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        limit: int | None = None,
+    ) -> list[Vertex]:
+        """Whose `name`, `qualified_name` or `namespace` holds `text`, in order of id. "" is all.
+
+        `text` counts as it is written, in small letters, in capitals, and with one capital.
+        """
+
+    def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """The edges that leave these vertices."""
+
+    def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """The edges that end at these vertices."""
+
+    def reach(
+        self,
+        ids: Iterable[str],
+        labels: Sequence[str],
+        direction: Direction,
+        depth: int | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """The ids that these edges lead to, in `depth` hops at most (None: to the ends).
+
+        With the ids that it began at only where a cycle leads back to them.
+        """
+
+    def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
+        """The ids of all vertices with these labels."""
+
+    def pairs(
+        self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
+    ) -> set[tuple[str, str]]:
+        """(from, to) of all edges with these labels."""
+
+    def unread(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """The ids of datasets that a job (of `dag`) writes, and that nothing but themselves is fed by."""
+
+    def unfed(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """The ids of datasets that a job (of `dag`) reads, and that no job writes and nothing feeds."""
+
+    def everything(
+        self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
+    ) -> Iterator[Vertex | Edge]:
+        """Vertices, then edges, of these labels. None: `elements.VERTEX_LABELS` and `EDGE_LABELS`."""
+
+
+@contextmanager
+def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = _silent) -> Iterator[LineageGraph]:
+    """The graph at an endpoint, of a configuration (`config.gremlin`), or in a folder that `build` wrote.
+
+    Questions go to the reader endpoint where there is one. The embedded graph is asked of the server
+    that serves it; where none does, its file is read, which is quicker than a start.
+    Raises `GraphError`, `IntermediateError`, `SourceError`.
+    """
+    from lineage_merge.config import EMBEDDED, Gremlin
+
+    if isinstance(place, str | Path):
+        from lineage_merge.query.on_files import read_folder
+
+        say(f"reading {place}")
+        yield read_folder(str(place))
+        return
+    if isinstance(place, Gremlin):
+        if place.endpoint == EMBEDDED:
+            from lineage_merge.query.on_embedded import open_embedded
+
+            with open_embedded(place, say) as graph:
+                yield graph
+            return
+        from lineage_merge.load.configured import endpoint
+
+        place = endpoint(place)
+    from lineage_merge.load.connection import check
+    from lineage_merge.query.on_gremlin import asked_at
+
+    check(place.reader)
+    with asked_at(place.reader) as graph:
+        yield graph

@@ -1,0 +1,154 @@
+"""A graph held in memory, from whatever file it came."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
+from lineage_merge.query.graph import Direction
+from lineage_merge.query.spelling import spellings
+
+# Which properties are a name of its own, and in which a search looks.
+NAMES = ("name", "qualified_name", "location")
+SEARCHED = ("name", "qualified_name", "namespace")
+
+
+class InMemory:
+    """A `LineageGraph` of these vertices and edges; an edge that lacks an end is left out."""
+
+    def __init__(self, vertices: Iterable[Vertex], edges: Iterable[Edge]) -> None:
+        self._vertices = {each.id: each for each in vertices}
+        self._edges: list[Edge] = []
+        self._out: Mapping[str, list[Edge]] = defaultdict(list)
+        self._in: Mapping[str, list[Edge]] = defaultdict(list)
+        for edge in edges:
+            if edge.from_id in self._vertices and edge.to_id in self._vertices:
+                self._edges.append(edge)
+                self._out[edge.from_id].append(edge)
+                self._in[edge.to_id].append(edge)
+
+    def environments(self) -> list[str]:
+        """As `LineageGraph` says."""
+        return sorted({each.environment for each in self._vertices.values()})
+
+    def vertices(self, ids: Iterable[str]) -> list[Vertex]:
+        """As `LineageGraph` says."""
+        return [self._vertices[each] for each in dict.fromkeys(ids) if each in self._vertices]
+
+    def named(
+        self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
+    ) -> list[Vertex]:
+        """As `LineageGraph` says."""
+        return [
+            each
+            for each in self._of(labels, environment, dag)
+            if each.id == text or any(each.properties.get(key) == text for key in NAMES)
+        ]
+
+    def search(
+        self,
+        text: str,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        limit: int | None = None,
+    ) -> list[Vertex]:
+        """As `LineageGraph` says."""
+        wanted = spellings(text)
+        found = [
+            each
+            for each in self._of(labels, environment, dag)
+            if any(spelling in str(each.properties.get(key, "")) for key in SEARCHED for spelling in wanted)
+        ]
+        return sorted(found, key=lambda each: each.id)[:limit]
+
+    def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """As `LineageGraph` says."""
+        return [edge for each in dict.fromkeys(ids) for edge in self._next(each, labels, "down", dag)]
+
+    def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """As `LineageGraph` says."""
+        return [edge for each in dict.fromkeys(ids) for edge in self._next(each, labels, "up", dag)]
+
+    def reach(
+        self,
+        ids: Iterable[str],
+        labels: Sequence[str],
+        direction: Direction,
+        depth: int | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """As `LineageGraph` says."""
+        reached: set[str] = set()
+        frontier = set(ids)
+        hops = 0
+        while frontier and (depth is None or hops < depth):
+            edges = (edge for each in frontier for edge in self._next(each, labels, direction, dag))
+            frontier = {edge.to_id if direction == "down" else edge.from_id for edge in edges} - reached
+            reached |= frontier
+            hops += 1
+        return reached
+
+    def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
+        """As `LineageGraph` says."""
+        return {each.id for each in self._of(labels, environment, dag)}
+
+    def pairs(
+        self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
+    ) -> set[tuple[str, str]]:
+        """As `LineageGraph` says."""
+        return {(each.from_id, each.to_id) for each in self._edges_of(labels, environment, dag)}
+
+    def unread(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """As `LineageGraph` says."""
+        return {
+            each.id
+            for each in self._of(DATASET_LABELS, environment, None)
+            if any(self._next(each.id, ("writes",), "up", dag))
+            and all(edge.to_id == each.id for edge in self._next(each.id, ("feeds",), "down", None))
+        }
+
+    def unfed(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """As `LineageGraph` says."""
+        return {
+            each.id
+            for each in self._of(DATASET_LABELS, environment, None)
+            if any(self._next(each.id, ("feeds",), "down", dag))
+            and not any(self._next(each.id, ("feeds", "writes"), "up", None))
+        }
+
+    def everything(
+        self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
+    ) -> Iterator[Vertex | Edge]:
+        """As `LineageGraph` says."""
+        wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
+        yield from self._of([each for each in wanted if each in ALL_VERTEX_LABELS], environment, dag)
+        yield from self._edges_of(
+            [each for each in wanted if each not in ALL_VERTEX_LABELS], environment, dag
+        )
+
+    def _of(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Iterator[Vertex]:
+        for each in self._vertices.values():
+            if (
+                each.label in labels
+                and (environment is None or each.properties.get("environment") == environment)
+                and (dag is None or dag in each.dags)
+            ):
+                yield each
+
+    def _edges_of(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Iterator[Edge]:
+        for each in self._edges:
+            if (
+                each.label in labels
+                and (environment is None or each.properties.get("environment") == environment)
+                and (dag is None or each.properties.get("dag_name") == dag)
+            ):
+                yield each
+
+    def _next(
+        self, vertex: str, labels: Sequence[str], direction: Direction, dag: str | None
+    ) -> Iterator[Edge]:
+        edges = self._out if direction == "down" else self._in
+        for each in edges.get(vertex, ()):
+            if each.label in labels and (dag is None or each.properties.get("dag_name") == dag):
+                yield each

@@ -1,0 +1,226 @@
+"""The commands that ask, on TICKIT and on a pipeline made by hand, from a server and from a folder."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from lineage_merge.sample import config_file
+from tests.command_line import Outcome, in_process
+from tests.lineage_made import at
+
+
+@pytest.fixture(scope="module")
+def tickit(spark: object, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """TICKIT as `build` writes it, Parquet."""
+    folder = str(tmp_path_factory.mktemp("tickit") / "lineage")
+    assert in_process("build", "--config", config_file(), "--out", folder, "-q").code == 0
+    return folder
+
+
+def ask(folder: str, *arguments: str) -> Outcome:
+    return in_process(*arguments, "--folder", folder)
+
+
+def test_upstream_of_a_mart(tickit: str) -> None:
+    outcome = ask(tickit, "upstream", "fct_sales")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == (
+        "dev.tickit_marts.fct_sales  table\n"
+        "├── dev.tickit_staging.stg_date  view  → model.tickit.fct_sales via int_sales_enriched\n"
+        "│   └── dev.public.date  table  → model.tickit.stg_date\n"
+        "├── dev.tickit_staging.stg_event  view  → model.tickit.fct_sales via int_sales_enriched\n"
+        "│   └── dev.public.event  table  → model.tickit.stg_event\n"
+        "│       └── s3://tickit-staging/event  file  → tickit_sales_load\n"
+        "│           └── s3://tickit-raw/event  file  → tickit_sales_ingest\n"
+        "└── dev.tickit_staging.stg_sales  view  → model.tickit.fct_sales via int_sales_enriched\n"
+        "    └── dev.public.sales  table  → model.tickit.stg_sales\n"
+        "        └── s3://tickit-lake/sales_dl  file  → tickit_sales_load\n"
+        "            ├── s3://tickit-staging/event  file  → tickit_sales_ingest  (see above)\n"
+        "            └── s3://tickit-staging/sales  file  → tickit_sales_ingest\n"
+        "                └── s3://tickit-raw/sales  file  → tickit_sales_ingest\n"
+    )
+
+
+def test_a_column_of_a_report_comes_from_a_file(tickit: str) -> None:
+    outcome = ask(
+        tickit, "path", "s3://tickit-raw/sales#pricepaid", "top_events_by_sales#total_sales", "--json"
+    )
+    said = json.loads(outcome.out)
+    assert said["question"] == "path"
+    assert [each["properties"]["transformation"] for each in said["edges"]].count("IDENTITY") == 4
+    assert [
+        each["properties"]["expression"] for each in said["edges"] if "expression" in each["properties"]
+    ] == ["sum(pricepaid)"]
+
+
+def test_the_impact_of_a_raw_column(tickit: str) -> None:
+    said = json.loads(ask(tickit, "impact", "s3://tickit-raw/sales#commission", "--json").out)
+    assert said["counts"] == {
+        "datasets": 6,
+        "steered": 0,
+        "columns": 9,
+        "jobs": 5,
+        "dags": 1,
+        "exposures": 1,
+    }
+    assert {each.rpartition("|")[2] for each in said["datasets"]} == {
+        "sales",
+        "sales_dl",
+        "dev.public.sales",
+        "dev.tickit_staging.stg_sales",
+        "dev.tickit_marts.fct_sales",
+        "dev.tickit_marts.dim_people",
+    }
+
+
+def test_what_nobody_reads_and_what_nothing_feeds(tickit: str) -> None:
+    def names(command: str) -> set[str]:
+        return {each["name"] for each in json.loads(ask(tickit, command, "--json").out)["vertices"]}
+
+    assert names("unused") == {"users_snapshot", "dim_people"}
+    assert names("unfed") == {"date", "users", "event", "sales"}
+
+
+def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text(
+        "query: {layers: {raw: 's3://*-raw/*', lake: 's3://*-lake/*', staging: ['s3://*-staging/*']}}\n"
+    )
+    said = json.loads(ask(tickit, "layers", "--config", str(file), "--json").out)
+    assert said["datasets"] == {"raw": 2, "lake": 1, "staging": 2, "": 14}
+    assert {(each["from_layer"], each["to_layer"], each["skips"]) for each in said["breaches"]} == {
+        ("staging", "lake", False)
+    }
+    good = ask(tickit, "layers", *(f"--layer={each}=s3://*-{each}/*" for each in ("raw", "staging", "lake")))
+    assert (good.code, good.err) == (0, "no edge breaks the order\n")
+
+
+def test_a_column_that_decides_on_rows_steers(tickit: str) -> None:
+    said = json.loads(ask(tickit, "impact", "s3://tickit-raw/event#eventid", "--json").out)
+    # It never is a value of the lake, but the join with it decides which rows the lake has.
+    assert "dev|s3://tickit-lake|sales_dl" in said["steered"]
+
+
+QUESTIONS = [
+    ("upstream", "z"),
+    ("upstream", "e#total", "--influences"),
+    ("upstream", "e", "--environment", "dev", "--columns", "--depth", "2"),
+    ("downstream", "d", "--dag", "daily"),
+    ("path", "redshift://wh:5439|a", "e", "--environment", "dev"),
+    ("impact", "side"),
+    ("datasets", "--search", "re"),
+    ("jobs",),
+    ("unused",),
+    ("unfed", "--environment", "dev"),
+    ("cycles",),
+    ("diff", "--environment", "dev", "prod"),
+    ("layers", "--layer", "late=[xyz]", "--layer", "early=[abcde]"),
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_server_and_a_folder_say_the_same(
+    question: tuple[str, ...], form: str, pipeline_folder: str, pipeline_url: str
+) -> None:
+    of_folder = in_process(*question, "--folder", pipeline_folder, "--format", form)
+    assert of_folder.code == 0, of_folder.err
+    assert of_folder.out
+    assert in_process(*question, "--gremlin-endpoint", pipeline_url, "--format", form) == of_folder
+
+
+@pytest.mark.parametrize("question", [each for each in QUESTIONS if each[0] != "diff"], ids=" ".join)
+def test_every_answer_can_be_had_in_every_format(question: tuple[str, ...], pipeline_folder: str) -> None:
+    said = json.loads(ask(pipeline_folder, *question, "--json").out)
+    assert (said["question"], said["dag"]) == (question[0], "daily" if "--dag" in question else None)
+    xml = ElementTree.fromstring(ask(pipeline_folder, *question, "--format", "graphml").out.encode())
+    assert len(xml.findall(".//{*}node")) == len(said["vertices"]) > 0
+    assert len(xml.findall(".//{*}edge")) == len(said["edges"])
+    lines = ask(pipeline_folder, *question, "--format", "mermaid").out.splitlines()
+    assert len(lines) == 1 + len(said["vertices"]) + len(said["edges"])
+    assert ask(pipeline_folder, *question, "--format", "dot").out.startswith("digraph")
+    assert ask(pipeline_folder, *question, "--format", "tree").out
+
+
+def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> None:
+    said = json.loads(ask(pipeline_folder, "diff", "--environment", "prod", "dev", "--json").out)
+    assert said["environments"] == ["prod", "dev"]
+    assert said["only"]["prod"] == {
+        "datasets": ["redshift://wh:5439|q"],
+        "feeds": [{"from": "redshift://wh:5439|b", "to": "redshift://wh:5439|q"}],
+        "columns": ["redshift://wh:5439|a|extra"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "code", "told"),
+    [
+        (
+            ("upstream", "a"),
+            10,
+            f"a: 2 have this name, give more of it, --environment or --dag:\n  {at('a')}\n",
+        ),
+        (("upstream", "nothing"), 9, "error: nothing: nothing has this name\n"),
+        (("impact", "sid"), 9, "has this name; names like it:\n  dev|daily|spark|side\n"),
+        (("path", "e#total", "z"), 9, "from dataset to dataset, or from column to column"),
+        (("upstream", "z", "--depth", "0"), 2, "--depth"),
+        (("diff",), 2, "Missing option '--environment'"),
+        (("layers",), 2, "an order needs two layers"),
+        (("layers", "--layer", "raw"), 2, "expected NAME=GLOB"),
+    ],
+)
+def test_what_cannot_be_answered_is_told_with_an_exit_code(
+    question: tuple[str, ...], code: int, told: str, pipeline_folder: str
+) -> None:
+    outcome = ask(pipeline_folder, *question)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert told in outcome.err
+
+
+def test_a_folder_that_is_none_and_a_server_that_is_away(tmp_path: Path) -> None:
+    assert in_process("unused", "--folder", tmp_path).code == 4
+    outcome = in_process("unused", "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin")
+    assert (outcome.code, outcome.err) == (
+        5,
+        "error: ws://127.0.0.1:1/gremlin: no connection: Connection refused\n",
+    )
+
+
+def test_the_environment_of_a_configuration_counts_unless_another_is_given(
+    pipeline_folder: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text("dag_name: other\nenvironment: prod\n")
+
+    def names(*arguments: str) -> set[str]:
+        said = json.loads(ask(pipeline_folder, "datasets", "--json", "--config", str(file), *arguments).out)
+        return {each["properties"]["environment"] for each in said["vertices"]}
+
+    assert names() == {"prod"}
+    assert names("--environment", "dev") == {"dev"}
+
+
+def test_nothing_found_is_an_answer(pipeline_folder: str) -> None:
+    for question, said in (
+        (("upstream", "s3://raw/in", "--environment", "prod"), "s3://raw/in: nothing feeds it\n"),
+        (("downstream", "z"), "z: it feeds nothing\n"),
+        (("path", "z", "e"), "no way leads from z to e\n"),
+        (("cycles", "--environment", "prod"), "no dataset feeds itself\n"),
+        (("datasets", "--search", "nothing"), "no dataset has such a name\n"),
+        (("diff", "--environment", "dev", "dev"), "dev and dev have the same\n"),
+    ):
+        outcome = ask(pipeline_folder, *question)
+        assert (outcome.code, outcome.err) == (0, said)
+
+
+def test_questions_go_to_the_reader(pipeline_url: str) -> None:
+    reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": pipeline_url}
+    outcome = in_process("jobs", "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin", "--json", **reader)
+    assert outcome.code == 0, outcome.err
+
+
+def test_without_a_flag_it_is_the_embedded_graph(tmp_path: Path) -> None:
+    outcome = in_process("jobs", "--json", LINEAGE_MERGE_HOME=str(tmp_path))
+    assert (outcome.code, json.loads(outcome.out)["vertices"]) == (0, [])

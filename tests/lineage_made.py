@@ -1,0 +1,152 @@
+"""Lineage made by hand, for questions: as rows, as a folder, in a server."""
+
+import itertools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
+from lineage_merge.model import DatasetName, JobKey, column_id, dataset_id, edge_id, job_id
+
+Row = dict[str, Any]
+NAMESPACE = "redshift://wh:5439"
+
+
+def at(name: str, environment: str = "dev") -> str:
+    """The id of a dataset; a name with ``|`` has its namespace."""
+    namespace, bar, rest = name.partition("|")
+    return dataset_id(environment, DatasetName(namespace, rest) if bar else DatasetName(NAMESPACE, name))
+
+
+def col(dataset: str, column: str, environment: str = "dev") -> str:
+    """The id of a column."""
+    return column_id(at(dataset, environment), column)
+
+
+@dataclass
+class MadeLineage:
+    """Rows of nodes and edges, put together flow by flow."""
+
+    nodes: dict[str, Row] = field(default_factory=dict)
+    edges: dict[str, Row] = field(default_factory=dict)
+
+    def dataset(
+        self, name: str, dag: str, environment: str = "dev", label: str = "table", **values: Any
+    ) -> str:
+        """A dataset that a DAG knows."""
+        namespace, bar, whole = name.partition("|")
+        held = {
+            "label": label,
+            "environment": environment,
+            "name": (whole or name).rpartition(".")[2].rpartition("/")[2],
+            "namespace": namespace if bar else NAMESPACE,
+            "qualified_name": whole or name,
+        }
+        return self._node(at(name, environment), dag, held | values)
+
+    def flow(
+        self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
+    ) -> "MadeLineage":
+        """``a > b > c``: each feeds the next, by a job that writes it. ``d!`` is an exposure."""
+        names = [each.strip() for each in text.split(">")]
+        key = JobKey("spark", job)
+        for source, target in itertools.pairwise(names):
+            start = self.dataset(source, dag, environment)
+            if target.endswith("!"):
+                end = self.dataset(target, dag, environment, label="exposure")
+            else:
+                end = self.dataset(target, dag, environment)
+                held = {"label": "job", "environment": environment, "name": job, "job_type": "spark"}
+                self._edge(
+                    "writes", self._node(job_id(environment, dag, key), dag, held), end, key, dag, environment
+                )
+            self._edge("feeds", start, end, key, dag, environment, **values)
+        return self
+
+    def columns(
+        self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
+    ) -> "MadeLineage":
+        """``a.x > b.y``: the column x of a feeds y of b. ``a.x > b`` influences the rows of b."""
+        source, _, target = (each.strip() for each in text.partition(">"))
+        key = JobKey("spark", job)
+        start = self._column(source, dag, environment)
+        if "." in target:
+            end = self._column(target, dag, environment)
+            self._edge("feeds_column", start, end, key, dag, environment, **values)
+        else:
+            self._edge("influences", start, at(target, environment), key, dag, environment, **values)
+        return self
+
+    def folder(self, path: Path) -> str:
+        """The lineage as `build --format jsonl` leaves it."""
+        for kind, rows in (("nodes", self.nodes), ("edges", self.edges)):
+            (path / kind).mkdir(parents=True)
+            text = "".join(json.dumps(row) + "\n" for row in rows.values())
+            (path / kind / "part-00000.json").write_text(text, encoding="utf-8")
+        return str(path)
+
+    def load(self, url: str) -> None:
+        """Write it into a server, with the loader's requests, one after another: TinkerGraph knows no two."""
+        rows = [row | {"dag_name": dag} for row in self.nodes.values() for dag in row["dag_name"]]
+        vertices = [each for row in rows for each in vertex_upserts(row)]
+        edges = [edge_upsert(row) for row in self.edges.values()]
+        with open_client(Endpoint(url), 1) as client:
+            for batch in (*_batches(vertices), *_batches(edges)):
+                client.submit(bytecode(batch)).all().result()
+
+    def _column(self, text: str, dag: str, environment: str) -> str:
+        owner, _, name = text.rpartition(".")
+        held = {"label": "column", "environment": environment, "name": name}
+        column = self._node(column_id(at(owner, environment), name), dag, held)
+        self._edge("has_column", at(owner, environment), column, None, dag, environment)
+        return column
+
+    def _node(self, identifier: str, dag: str, held: Row) -> str:
+        known = self.nodes.setdefault(identifier, {"id": identifier, "dag_name": []})
+        if dag not in known["dag_name"]:
+            known["dag_name"].append(dag)
+        known.update({key: value for key, value in held.items() if key != "label" or "label" not in known})
+        return identifier
+
+    def _edge(
+        self, label: str, start: str, end: str, key: JobKey | None, dag: str, environment: str, **values: Any
+    ) -> None:
+        identifier = edge_id(environment, dag, key, start, label, end)
+        of_job = {"job_type": key.job_type, "job_name": key.name} if key else {}
+        ends = {"id": identifier, "label": label, "from": start, "to": end}
+        self.edges[identifier] = {**ends, "environment": environment, "dag_name": dag, **of_job, **values}
+
+
+def _batches(upserts: Iterable[Any]) -> Iterable[list[Any]]:
+    everything = list(upserts)
+    return (everything[start : start + 40] for start in range(0, len(everything), 40))
+
+
+def pipeline() -> MadeLineage:
+    """Two DAGs, two environments, a diamond, two cycles, exposures, columns.
+
+    ::
+
+        s3 raw/in -> a -> b -> d -> e -> report!        (daily; a -> c -> d too: a diamond)
+        e -> x -> y -> x, y -> z                        (nightly; x and y circle)
+        log -> log                                      (daily; reads and writes itself)
+        prod: s3 raw/in -> a -> b -> q                  (daily)
+    """
+    made = MadeLineage()
+    made.dataset("s3://raw|in", "daily", label="file")
+    made.flow("s3://raw|in > a > b > d > e", write_mode="overwrite").flow("a > c > d", job="side")
+    made.flow("e > report!", job="exposure.report").flow("log > log", job="log")
+    made.flow("e > x > y > z", job="night", dag="nightly").flow("y > x", job="back", dag="nightly")
+    made.columns("s3://raw|in.id > a.id", transformation="IDENTITY")
+    made.columns("a.id > b.key", transformation="TRANSFORMATION", expression="cast(id as string)")
+    made.columns("a.day > c").columns("a.id > c.id").columns("b.key > d.key").columns("c.id > d.key")
+    made.columns("d.key > e.Total", transformation="AGGREGATION", expression="count(key)")
+    made.columns("d.flag > e", transformation="FILTER")
+    made.columns("e.Total > x.n", job="night", dag="nightly")
+    made.dataset("s3://raw|in", "daily", "prod", label="file")
+    made.flow("s3://raw|in > a > b > q", environment="prod")
+    made.columns("a.id > b.key", environment="prod").columns("a.extra > b.key", environment="prod")
+    return made

@@ -1,0 +1,134 @@
+"""Run notebooks/lineage.ipynb with graph-notebook, in an environment of its own, on the sample graph.
+
+    python -m tests.notebook.check_notebook
+
+Started in an environment with the extra `test`, which merges the sample into a Gremlin Server. What
+graph-notebook needs (it pins gremlinpython and IPython) is installed apart: under
+``LINEAGE_MERGE_NOTEBOOK_CACHE``, where the next run finds it, else in a temporary folder. Says in the
+last line how it went.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from lineage_merge.graph.schema import NODE_LABELS
+from tests.notebook.answers import ANSWERS, expected, rows, short
+from tests.notebook.cells import NOTEBOOK
+from tests.sample_graph import sample_server
+
+HERE = Path(__file__).resolve().parent
+CACHE = "LINEAGE_MERGE_NOTEBOOK_CACHE"
+# graph-notebook and all that it brings, as it was tried: what it leaves open changes under it.
+CONSTRAINTS = HERE / "constraints.txt"
+WANTED = "graph-notebook"
+# A cell's picture, and what stands on its edges.
+PICTURES = ("pipeline", "upstream", "columns", "impact")
+
+
+def main() -> int:
+    """0 if every cell showed what it must."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="lineage-merge-notebook-") as work:
+        try:
+            python = installed(Path(os.environ.get(CACHE) or work))
+            ready = time.monotonic()
+            facts = executed(python, Path(work))
+        except subprocess.CalledProcessError as error:
+            sys.stdout.write(f"{error.stdout or ''}\nFAILED: {' '.join(map(str, error.cmd))}\n")
+            return 1
+    problems = list(wrong(facts))
+    for problem in problems:
+        sys.stdout.write(f"{problem}\n")
+    seconds = f"installing {ready - started:.0f} s, all {time.monotonic() - started:.0f} s"
+    (version,) = re.findall(rf"^{WANTED}==.+$", CONSTRAINTS.read_text(), re.MULTILINE)
+    outcome = f"FAILED, {len(problems)} faults:" if problems else "OK:"
+    sys.stdout.write(f"{outcome} {len(ANSWERS)} queries of the notebook, with {version} ({seconds})\n")
+    return 1 if problems else 0
+
+
+def installed(cache: Path) -> Path:
+    """The Python of an environment with graph-notebook; a complete one of the cache is used again."""
+    digest = hashlib.sha256(CONSTRAINTS.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    environment = cache / f"notebook-{digest}"
+    python = environment / "bin" / "python"
+    if not (environment / "complete").exists():
+        venv.create(environment, with_pip=True, clear=True)
+        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"])
+        uv = [str(environment / "bin" / "uv"), "pip", "install", "--quiet", "--python", str(python)]
+        _run([*uv, "--constraint", str(CONSTRAINTS), WANTED])
+        (environment / "complete").touch()
+    return python
+
+
+def executed(python: Path, work: Path) -> dict[str, Any]:
+    """What each cell showed, by its id."""
+    facts = work / "facts.json"
+    variables = {"JUPYTER_PLATFORM_DIRS": "1", "IPYTHONDIR": str(work / "ipython"), "HOME": str(work)}
+    with sample_server() as url:
+        server = urlsplit(url)
+        where = [str(server.hostname), str(server.port)]
+        _run([str(python), str(HERE / "execute.py"), str(NOTEBOOK), *where, str(facts)], **variables)
+    found: dict[str, Any] = json.loads(facts.read_text())
+    return found
+
+
+def wrong(facts: dict[str, Any]) -> Any:
+    """What is not as it must be, a line each."""
+    labels = {label.name for label in NODE_LABELS}
+    if "lineage.cluster-ro-abc" not in facts["connect"]["text"]:
+        yield "connect: graph-notebook did not take the configuration"
+    if "tickit_daily: merged " not in facts["freshness-hours"]["text"]:
+        yield f"freshness-hours: {facts['freshness-hours']['text']}"
+    for cell in ANSWERS:
+        shown = facts[cell]
+        if rows(shown.get("rows", ())) != expected(cell):
+            yield f"{cell}: rows {sorted(rows(shown.get('rows', ())), key=str)}"
+        for row in expected(cell):
+            # Names come shortened in the answers: their ends stand in what the cell shows.
+            for value in row:
+                if str(value).rpartition("/")[2].rpartition("#")[2] not in shown["text"]:
+                    yield f"{cell}: {value} does not stand in its table"
+        wanted = ["Console", "Graph", "Query Metadata"] if cell in PICTURES else ["Console", "Query Metadata"]
+        if shown["titles"] != wanted:
+            yield f"{cell}: tabs {shown['titles']}"
+    for cell in PICTURES:
+        shown = facts[cell]
+        for node in shown["nodes"]:
+            whole = short(node["id"]).rpartition("#")[2].rpartition("/")[2].rpartition(".")[2]
+            if node["label"] != whole:
+                yield f"{cell}: {node['id']} is called {node['label']}"
+            if node["group"] != node["properties"]["T.label"] or node["group"] not in labels:
+                yield f"{cell}: {node['id']} has the colour of {node['group']}"
+            if node["group"] not in shown["options"]["groups"]:
+                yield f"{cell}: no colour for {node['group']}"
+        drawn = {(short(edge["source"]), edge["label"], short(edge["target"])) for edge in shown["edges"]}
+        if drawn != ANSWERS[cell]:
+            yield f"{cell}: drawn {sorted(drawn)}"
+
+
+def _run(command: list[str], **variables: str) -> None:
+    """Run a command; raises CalledProcessError, which holds its output."""
+    subprocess.run(
+        command,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

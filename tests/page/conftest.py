@@ -1,0 +1,102 @@
+"""A real Chromium, offline, and pages opened in it: none may complain, and none may ask for anything."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from pyspark.sql import SparkSession
+
+from lineage_merge import config, pipeline
+from lineage_merge.errors import LineageMergeError
+from lineage_merge.page import Options, assets, render
+from lineage_merge.query.elements import Subgraph
+from lineage_merge.sample import config_file
+from tests.page import chromium
+from tests.page.seeing import Opened
+
+HERE = Path(__file__).parent
+WIDE = {"width": 1500, "height": 900}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where npm's registry could not be reached there is no page to test: the skips say so."""
+    try:
+        assets.library()
+    except LineageMergeError as missing:
+        for item in items:
+            if item.path.parent == HERE and item.path.name != "test_page_library.py":
+                item.add_marker(pytest.mark.skip(reason=str(missing)))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The machine's own browser: `CHROMIUM` names one that is not on PATH.
+
+    For a module, not for all tests: while it is open its thread counts as an event loop, which
+    servers that other tests start would trip over.
+    """
+    program = chromium.program()
+    if program is None:
+        pytest.skip("no Chromium on PATH (apt-get install chromium), and CHROMIUM names none")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile without a network."""
+    made = browser.new_context(viewport=WIDE, offline=True, reduced_motion="reduce")
+    made.set_default_timeout(10_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
+    """Opens a graph, or a file, as a page; at the end none may have complained or asked for anything."""
+    complaints: list[str] = []
+    asked: list[str] = []
+
+    def open_page(what: Subgraph | Path, link: str = "", focus: str = "") -> Page:
+        file = what
+        if isinstance(what, Subgraph):
+            file = tmp_path / "lineage.html"
+            file.write_text(render(what, Options(title="Made", focus=focus)), encoding="utf-8")
+        assert isinstance(file, Path)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url.partition("#")[0]))
+        page.goto(f"{file.as_uri()}{link}")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield open_page
+    assert complaints == []
+    assert [url for url in asked if not url.startswith("file:")] == []
+    assert len(asked) == len(context.pages)  # the file itself, once for each page
+
+
+@pytest.fixture(scope="session")
+def tickit(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder with the sample's node and edge files, built once however many processes test."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent
+    place = folder / "tickit-of-pages"
+    try:
+        place.mkdir()
+    except FileExistsError:
+        deadline = time.monotonic() + 120
+        while not (place / "done").exists() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return place / "lineage"
+    spark: SparkSession = request.getfixturevalue("spark")
+    built = pipeline.build(spark, config.load(config_file(), environ={}), lambda _line: None)
+    pipeline.write_folder(built, str(place / "lineage"), "jsonl")
+    (place / "done").touch()
+    return place / "lineage"

@@ -1,0 +1,102 @@
+"""Graphs for the page: written down by hand where a test counts, made by rule where size matters."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from lineage_merge.model import DatasetName, column_id, dataset_id
+from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
+
+WAREHOUSE = "redshift://wh:5439"
+LAYERS = ("raw", "staging", "lake", "mart")
+
+
+class Made:
+    """A graph that grows by the names that tests use."""
+
+    def __init__(self, environment: str = "dev", dag: str = "daily") -> None:
+        self.environment, self.dag = environment, dag
+        self._vertices: dict[str, Vertex] = {}
+        self._edges: list[Edge] = []
+
+    def dataset(
+        self,
+        namespace: str,
+        path: str,
+        columns: tuple[str, ...] = (),
+        label: str = "table",
+        dag: str = "",
+        environment: str = "",
+        **properties: Any,
+    ) -> str:
+        """Its id."""
+        where = {"environment": environment or self.environment, "dag_name": (dag or self.dag,)}
+        identifier = dataset_id(where["environment"], DatasetName(namespace, path))
+        short = path.rpartition("/")[2] if "/" in path else path.rpartition(".")[2]
+        properties = {"name": short, "namespace": namespace, "qualified_name": path} | properties
+        self._vertices[identifier] = Vertex(identifier, label, {**where, **properties})
+        for position, column in enumerate(columns):
+            of_column = column_id(identifier, column)
+            known = {**where, "name": column, "position": position, "data_type": "int"}
+            self._vertices[of_column] = Vertex(of_column, "column", known)
+            self._edge("has_column", identifier, of_column)
+        return identifier
+
+    def feeds(self, source: str, target: str, job: str = "load", dag: str = "", **properties: Any) -> None:
+        """A `feeds` edge."""
+        self._edge("feeds", source, target, job_name=job, job_type="spark", dag=dag, **properties)
+
+    def column_feeds(
+        self, source: tuple[str, str], target: tuple[str, str], how: str = "IDENTITY", expression: str = ""
+    ) -> None:
+        """A `feeds_column` edge between (dataset's id, column)."""
+        more = {"expression": expression} if expression else {}
+        ends = column_id(*source), column_id(*target)
+        self._edge("feeds_column", *ends, job_name="load", job_type="spark", transformation=how, **more)
+
+    def decides(self, column: tuple[str, str], target: str, how: str = "FILTER") -> None:
+        """An `influences` edge."""
+        self._edge(
+            "influences", column_id(*column), target, job_name="load", job_type="spark", transformation=how
+        )
+
+    def _edge(self, label: str, source: str, target: str, dag: str = "", **properties: Any) -> None:
+        where = {"environment": self.environment, "dag_name": dag or self.dag}
+        identifier = f"e{len(self._edges)}"
+        self._edges.append(Edge(identifier, label, source, target, {**where, **properties}))
+
+    def graph(self) -> Subgraph:
+        """What was made so far."""
+        return subgraph(self._vertices.values(), self._edges)
+
+
+def large(datasets: int = 3000) -> Subgraph:
+    """Four layers of many schemas, eight columns each, and one calendar that feeds 400 tables."""
+    made = Made()
+    columns = tuple(f"c{number}" for number in range(8))
+    ids: dict[tuple[int, int], str] = {}
+    width = datasets // len(LAYERS)
+    for layer, place in _grid(width):
+        schema = f"{LAYERS[layer]}_{place % 25:02d}"
+        dag = f"dag_{place % 12:02d}"
+        name = f"{LAYERS[layer]}_{place:04d}"
+        if layer == 0:
+            ids[layer, place] = made.dataset("s3://raw", f"{schema}/{name}", columns, "file", dag)
+        else:
+            ids[layer, place] = made.dataset(WAREHOUSE, f"dev.{schema}.{name}", columns, "table", dag)
+    for layer, place in _grid(width):
+        if layer == 0:
+            continue
+        dag = f"dag_{place % 12:02d}"
+        for step in range(3):
+            source = ids[layer - 1, (place * (step + 1) + 7 * step) % width]
+            made.feeds(source, ids[layer, place], f"job_{place % 100:03d}", dag)
+            for column in columns[step::3]:
+                made.column_feeds((source, column), (ids[layer, place], column))
+    calendar = made.dataset(WAREHOUSE, "dev.shared.calendar", ("day",))
+    for place in range(400):
+        made.feeds(calendar, ids[1, place], "calendar")
+    return made.graph()
+
+
+def _grid(width: int) -> Iterator[tuple[int, int]]:
+    return ((layer, place) for layer in range(len(LAYERS)) for place in range(width))

@@ -1,0 +1,151 @@
+"""The document as text: what is in it, escaped; that it loads nothing, and is the same again."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage_merge.errors import ConfigError
+from lineage_merge.page import Options, choice, render
+from lineage_merge.page.data import page_data
+from lineage_merge.page.document import embedded
+from lineage_merge.query.elements import Vertex, subgraph
+from lineage_merge.query.in_memory import InMemory
+from tests.page.made_pages import WAREHOUSE, Made
+
+
+class Scripts(HTMLParser):
+    """The texts of script and style elements, and every address in an attribute."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: dict[str, list[str]] = {"script": [], "style": [], "data": []}
+        self.addresses: list[str] = []
+        self._in = ""
+        self.policy = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.addresses += [value or "" for key, value in attrs if key in ("src", "href", "action", "srcset")]
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"] or ""
+        self._in = "data" if given.get("id") == "data" else tag
+
+    def handle_data(self, data: str) -> None:
+        if self._in in self.texts:
+            self.texts[self._in].append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = ""
+
+
+def two() -> Made:
+    made = Made()
+    raw = made.dataset("s3://b", "raw/orders", ("id", "price"), "file", description="as they come")
+    mart = made.dataset(WAREHOUSE, "dev.mart.orders", ("total",), tags=("gold", "daily"))
+    made.feeds(raw, mart, "load", write_mode="append")
+    made.column_feeds((raw, "price"), (mart, "total"), "AGGREGATION", "sum(price)")
+    made.decides((raw, "id"), mart, "GROUP_BY")
+    return made
+
+
+def test_the_data_is_the_graph() -> None:
+    told = page_data(two().graph())
+    assert [each["title"] for each in told["datasets"]] == ["dev.mart.orders", "s3://b/raw/orders"]
+    assert [each["kind"] for each in told["datasets"]] == ["table", "file"]
+    assert told["datasets"][1]["columns"] == [["id", "int", ""], ["price", "int", ""]]
+    assert ["tags", "gold\ndaily"] in told["datasets"][0]["facts"]
+    assert [(each["name"], each["type"]) for each in told["jobs"]] == [("load", "spark")]
+    assert told["feeds"] == [[1, 0, 0, [["write mode", "append"]]]]
+    assert told["column_feeds"] == [[1, 1, 0, 0, 0, "AGGREGATION", "sum(price)"]]
+    assert told["influences"] == [[1, 0, 0, 0, "GROUP_BY"]]
+    assert told["dags"] == ["daily"]
+
+
+def test_columns_stand_in_their_order() -> None:
+    made = Made()
+    made.dataset("s3://b", "x", ("zebra", "ant", "mouse"), "file")
+    assert [name for name, _, _ in page_data(made.graph())["datasets"][0]["columns"]] == [
+        "zebra",
+        "ant",
+        "mouse",
+    ]
+
+
+def test_the_facts_of_a_job_stand_with_it() -> None:
+    made = two()
+    job = Vertex(
+        "dev|daily|spark|load",
+        "job",
+        {"environment": "dev", "dag_name": ("daily",), "name": "load", "job_type": "spark", "last_run_at": 0},
+    )
+    graph = made.graph()
+    told = page_data(type(graph)({**graph.vertices, job.id: job}, graph.edges))
+    assert told["jobs"][0]["facts"] == [["last run at", "1970-01-01 00:00:00 UTC"]]
+
+
+def test_no_password_reaches_the_page() -> None:
+    made = Made()
+    made.dataset("s3://b", "x", label="file", location="jdbc:postgresql://u:hunter2@h/d?password=hunter2")
+    made.feeds(
+        made.dataset("s3://b", "y", label="file", description="see https://u:hunter2@wiki/x", dag="d"),
+        made.dataset("s3://b", "z", label="file", aliases=("jdbc:redshift://h/d?user=u&password=hunter2",)),
+        via="https://u:hunter2@h/tmp",
+    )
+    page = render(made.graph(), Options(title="https://u:hunter2@h", source="wss://u:hunter2@h:8182/gremlin"))
+    assert "hunter2" not in page
+    assert "wss://h:8182" in page or "h:8182/gremlin" in page
+
+
+def test_only_these_scripts_and_styles_may_run_and_nothing_is_loaded() -> None:
+    found = Scripts(render(two().graph(), Options()))
+    hashes = set(re.findall(r"'sha256-([^']+)'", found.policy))
+    texts = [*found.texts["script"], *found.texts["style"]]
+    assert hashes == {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts}
+    assert "default-src 'none'" in found.policy
+    assert "unsafe" not in found.policy
+    assert all(address.startswith("#") for address in found.addresses)
+
+
+def test_the_same_graph_is_the_same_page_in_any_order() -> None:
+    graph = two().graph()
+    turned = subgraph(reversed(list(graph.vertices.values())), reversed(graph.edges))
+    options = Options(title="x", focus="dev|s3://b|raw/orders")
+    assert render(turned, options) == render(graph, options)
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_data_comes_out_of_the_page_as_it_went_in(data: object) -> None:
+    text = embedded(data)
+    assert json.loads(text) == data
+    assert not set(text) & set("<>&\u2028\u2029")
+    text.encode()
+
+
+def test_a_title_is_text() -> None:
+    page = render(Made().graph(), Options(title="</title><script>alert(1)</script>"))
+    assert "<script>alert" not in page
+
+
+def graph_of(made: Made) -> InMemory:
+    graph = made.graph()
+    return InMemory(graph.vertices.values(), graph.edges)
+
+
+def test_more_than_a_page_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "MOST_DATASETS", 1)
+    with pytest.raises(ConfigError, match="--focus"):
+        choice.whole(graph_of(two()))
+
+
+def test_around_a_column_is_around_its_dataset() -> None:
+    start, graph = choice.around(graph_of(two()), "s3://b/raw/orders#price")
+    assert start.id == "dev|s3://b|raw/orders"
+    assert {each.title for each in graph.datasets} == {"s3://b/raw/orders", "dev.mart.orders"}
+    assert {each.label for each in graph.edges} == {"feeds", "has_column", "feeds_column", "influences"}

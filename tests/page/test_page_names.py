@@ -1,0 +1,128 @@
+"""Whatever a name holds is shown as it is, and does nothing; several DAGs and environments; cycles."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.page.made_pages import Made
+from tests.page.seeing import Opened, card, cards, columns, focused, left, selected
+
+HOSTILE = [
+    "</script><script>window.hacked=1</script>",
+    '<img src=x onerror="window.hacked=1">',
+    'it\'s "quoted" & $& $1 `${window.hacked=1}` \\u0041',
+    "<!--lineage:data-->",
+    "销售订单 表",
+    "جدول المبيعات",
+    "\u202etxt.exe",
+    "line\u2028and\u2029paragraph",
+    "__proto__",
+    "javascript:window.hacked=1",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
+    made = Made()
+    source = made.dataset("s3://b", "source", (name,), "file", name=name, description=name, tags=(name,))
+    target = made.dataset("s3://b", f"t/{name}", (name,), "file", name=name)
+    made.feeds(source, target, name, operations=name)
+    made.column_feeds((source, name), (target, name), "TRANSFORMATION", name)
+    page = opened(made.graph())
+    assert cards(page) == [name, name]
+    box = page.locator(".card").first
+    box.locator(".fold").click()
+    assert columns(box) == [name]
+    box.locator(".column").click()
+    assert name in page.locator("#panel code").all_text_contents()
+    page.locator("#search").fill(name)
+    expect(page.locator("#results li").first.locator("bdi").first).to_have_text(name, use_inner_text=False)
+    page.keyboard.press("Enter")
+    again = opened(made.graph(), page.evaluate("location.hash"))
+    assert selected(again) == [name]
+    assert page.evaluate("window.hacked") is None
+
+
+def test_half_a_character_becomes_a_mark(opened: Opened) -> None:
+    made = Made()
+    made.dataset("s3://b", "x", name="half \ud83d", label="file")
+    assert opened(made.graph()).locator(".card .name").text_content() in ("half \ud83d", "half \ufffd")
+
+
+def test_right_to_left_names_do_not_turn_their_line_around(opened: Opened) -> None:
+    made = Made()
+    made.dataset("s3://b", "x", ("عمود",), "file", name="جدول")
+    page = opened(made.graph())
+    page.locator(".fold").click()
+    name, kind = page.locator(".column .name"), page.locator(".column .type")
+    assert left(name) < left(kind)
+
+
+def test_filters_by_dag_and_environment(opened: Opened) -> None:
+    made = Made()
+    raw = made.dataset("s3://b", "raw", label="file", dag="one")
+    for dag in ("one", "two"):
+        out = made.dataset("s3://b", f"out_{dag}", label="file", dag=dag)
+        made.feeds(raw, out, f"job_{dag}", dag)
+    made.dataset("s3://b", "elsewhere", label="file", environment="prod")
+    page = opened(made.graph())
+    page.locator("#filter-dag").select_option("one")
+    assert cards(page) == ["out_one", "raw"]
+    page.locator("#clear").click()
+    page.locator("#filter-environment").select_option("prod")
+    assert cards(page) == ["elsewhere"]
+    page.locator("#filter-dag").select_option("two")
+    assert cards(page) == []
+    expect(page.locator("#nothing")).to_be_visible()
+
+
+def test_a_cycle_and_a_dataset_that_feeds_itself(opened: Opened) -> None:
+    made = Made()
+    one, two = (made.dataset("s3://b", name, ("id",), "file") for name in ("one", "two"))
+    made.feeds(one, two)
+    made.feeds(two, one)
+    made.feeds(one, one)
+    made.column_feeds((one, "id"), (two, "id"))
+    made.column_feeds((two, "id"), (one, "id"))
+    page = opened(made.graph())
+    assert page.locator("#world .line").count() == 3
+    card(page, "one").locator(".fold").click()
+    card(page, "one").locator(".column").click()
+    assert columns(card(page, "two")) == ["id"]
+
+
+def test_a_graph_of_nothing(opened: Opened) -> None:
+    page = opened(Made().graph())
+    expect(page.locator("#nothing")).to_be_visible()
+
+
+def test_influences_and_steering_look_different(opened: Opened) -> None:
+    made = Made()
+    source = made.dataset("s3://b", "source", ("a", "b"), "file")
+    target = made.dataset("s3://b", "target", ("c",), "file")
+    made.feeds(source, target)
+    made.column_feeds((source, "a"), (target, "c"), "CONDITIONAL", "CASE WHEN a THEN 1 END")
+    made.decides((source, "a"), target)
+    page = opened(made.graph(), f"#dataset={source.replace('|', '%7C')}&column=a")
+    assert page.locator("#world .column-line.steers").count() == 1
+    assert page.locator("#world .column-line.decides").count() == 1
+    expect(page.locator("#panel")).to_contain_text("Decides on the rows of")
+
+
+def test_a_link_to_what_is_gone_opens_the_whole(opened: Opened) -> None:
+    made = Made()
+    made.dataset("s3://b", "here", label="file")
+    page = opened(made.graph(), "#focus=dev%7Cs3%3A%2F%2Fb%7Cgone&dataset=x&column=y&view=a,b,c&depth=-1")
+    assert cards(page) == ["here"]
+
+
+def test_many_columns_are_shown_in_parts(opened: Opened) -> None:
+    made = Made()
+    made.dataset("s3://b", "wide", tuple(f"c{number:03d}" for number in range(300)), "file")
+    page = opened(made.graph())
+    page.locator(".fold").click()
+    assert len(columns(page.locator(".card"))) == 60
+    page.locator(".more").click()
+    assert len(columns(page.locator(".card"))) == 300
+    page.locator("#search").fill("wide#c299")
+    page.keyboard.press("Enter")
+    assert focused(page) == "wide"

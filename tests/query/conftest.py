@@ -1,0 +1,17 @@
+"""One lineage, asked in each of the places where it can be."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.query.graph import LineageGraph, open_graph
+
+
+@pytest.fixture(params=["server", "folder"])
+def graph(request: pytest.FixtureRequest, pipeline_url: str, pipeline_folder: str) -> Iterator[LineageGraph]:
+    """The made pipeline, behind a server and in a folder: every test asks both."""
+    place = Endpoint(pipeline_url) if request.param == "server" else Path(pipeline_folder)
+    with open_graph(place) as opened:
+        yield opened

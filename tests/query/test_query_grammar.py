@@ -1,0 +1,47 @@
+"""Every question is one that Neptune's grammar knows: no lambda, no script, no variable."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gremlin_python.process.anonymous_traversal import traversal
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from gremlin_python.structure.graph import Graph
+
+from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.query import on_gremlin
+from lineage_merge.query.elements import VERTEX_LABELS
+from tests.gremlin_text import passes_the_grammar
+from tests.lineage_made import at
+
+Ask = Callable[[GraphTraversalSource], Any]
+IDS = [at("a"), "dev|wh|it's"]
+FEEDS = ["feeds"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "found"),
+    [
+        (on_gremlin.environments, 2),
+        (lambda g: on_gremlin.vertices_at(g, IDS), 1),
+        (lambda g: on_gremlin.named(g, "a", VERTEX_LABELS, "dev", "daily"), 1),
+        (lambda g: on_gremlin.searched(g, "it's", VERTEX_LABELS, None, None), 0),
+        (lambda g: on_gremlin.searched(g, "", VERTEX_LABELS, "prod", None), 8),
+        (lambda g: on_gremlin.edges_at(g, IDS, FEEDS, "down", None), 2),
+        (lambda g: on_gremlin.edges_at(g, IDS, FEEDS, "up", "daily"), 1),
+        (lambda g: on_gremlin.pairs_from(g, IDS, FEEDS, None), 2),
+        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "down", None, None), 8),
+        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "down", 2, None), 3),
+        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "down", None, "daily"), 5),
+        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "up", 3, "nightly"), 0),
+        (lambda g: on_gremlin.unread(g, "dev", "nightly"), 1),
+        (lambda g: on_gremlin.unread(g, None, None), 3),
+        (lambda g: on_gremlin.unfed(g, "dev", "daily"), 1),
+        (lambda g: on_gremlin.of_graph(g, ["column"], "prod", "daily").id_(), 3),
+    ],
+)
+def test_the_question_passes_the_grammar_and_finds_what_there_is(
+    ask: Ask, found: int, pipeline_url: str
+) -> None:
+    with open_client(Endpoint(pipeline_url), 1) as client:
+        assert len(passes_the_grammar(client, ask(traversal().with_graph(Graph())))) == found

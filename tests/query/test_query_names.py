@@ -1,0 +1,65 @@
+"""From what a person types to the vertex that is meant."""
+
+import pytest
+
+from lineage_merge.errors import Ambiguous, NotFound
+from lineage_merge.query.graph import LineageGraph
+from lineage_merge.query.names import anything, dataset_or_column
+from tests.lineage_made import at, col
+
+
+@pytest.mark.parametrize(
+    ("typed", "means"),
+    [
+        ("z", at("z")),
+        ("dev|redshift://wh:5439|b", at("b")),
+        ("q", at("q", "prod")),
+        ("e#TOTAL", col("e", "total")),
+        ("dev|redshift://wh:5439|e|total", col("e", "total")),
+        ("report!", at("report!")),
+    ],
+)
+def test_a_name_that_is_unique_is_enough(graph: LineageGraph, typed: str, means: str) -> None:
+    assert dataset_or_column(graph, typed).id == means
+
+
+@pytest.mark.parametrize(
+    "typed", ["a", "redshift://wh:5439|a", "redshift://wh:5439|a#id", "s3://raw/in", "s3a://raw/in/"]
+)
+def test_a_name_in_two_environments_is_ambiguous_until_one_is_given(graph: LineageGraph, typed: str) -> None:
+    with pytest.raises(Ambiguous) as told:
+        dataset_or_column(graph, typed)
+    assert [each.partition("|")[0] for each in told.value.candidates] == ["dev", "prod"]
+    found = dataset_or_column(graph, typed, "prod")
+    assert found.id.startswith("prod|")
+    assert found.label == ("column" if "#" in typed else "file" if "raw" in typed else "table")
+
+
+def test_a_name_of_another_environment_or_dag_is_not_found(graph: LineageGraph) -> None:
+    for typed in ("q", "prod|redshift://wh:5439|q"):
+        with pytest.raises(NotFound):
+            dataset_or_column(graph, typed, "dev")
+    with pytest.raises(NotFound):
+        dataset_or_column(graph, "z", dag="daily")
+
+
+def test_names_like_it_are_told_and_columns_that_there_are(graph: LineageGraph) -> None:
+    with pytest.raises(NotFound) as told:
+        dataset_or_column(graph, "repor")
+    assert told.value.candidates == (at("report!"),)
+    with pytest.raises(NotFound) as told:
+        dataset_or_column(graph, "a#nothing", "dev")
+    assert told.value.candidates == (col("a", "day"), col("a", "id"))
+
+
+def test_a_job_is_asked_for_by_name_or_id(graph: LineageGraph) -> None:
+    assert anything(graph, "side").id == "dev|daily|spark|side"
+    assert anything(graph, "dev|daily|spark|side").label == "job"
+    assert anything(graph, "load", "prod").id == "prod|daily|spark|load"
+    # A job feeds nothing by itself.
+    with pytest.raises(NotFound):
+        dataset_or_column(graph, "side")
+    # A dataset and a job of one name: neither is guessed.
+    with pytest.raises(Ambiguous) as told:
+        anything(graph, "log")
+    assert told.value.candidates == ("dev|daily|spark|log", at("log"))

@@ -1,0 +1,298 @@
+"""docs/queries.md: each query and each command answers what the page says, on the sample graph."""
+
+import json
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gremlin_python.driver.client import Client
+
+from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.load.connection import Endpoint, open_client
+from tests.command_line import in_process
+from tests.gremlin_text import answers_in_the_grammar
+from tests.sample_graph import plain
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "queries.md"
+EVERYTHING = "Everything"
+# A value that each merge changes.
+CHANGES = "..."
+
+Answer = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A chapter of the page; `answer` is its table, a row by the names of the columns."""
+
+    title: str
+    gremlin: str
+    command: tuple[str, ...]
+    answer: Answer
+
+
+def questions() -> Iterator[Question]:
+    parts = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)
+    for title, text in zip(parts[1::2], parts[2::2], strict=True):
+        (gremlin,) = re.findall(r"^```gremlin\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        (command,) = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        program, *words = shlex.split(command.replace("\\\n", " "))
+        assert program == "lineage-merge"
+        table = re.findall(r"^\|(.+)\|$", text, re.MULTILINE)
+        assert table or re.search(r"^Nothing\.$", text, re.MULTILINE)
+        yield Question(title, gremlin, tuple(words), list(_answer(table)))
+
+
+def _answer(table: list[str]) -> Iterator[dict[str, str]]:
+    rows = [[_cell(cell) for cell in re.split(r"(?<!\\)\|", line)] for line in table]
+    for row in rows[2:]:
+        yield dict(zip(rows[0], row, strict=True))
+
+
+def _cell(text: str) -> str:
+    return text.strip().replace("\\|", "|")
+
+
+FOUND = {each.title.partition(". ")[0]: each for each in questions()}
+NUMBERED = [name for name in FOUND if name != EVERYTHING]
+
+
+@pytest.fixture(scope="module")
+def tickit(tickit_url: str) -> Iterator[Client]:
+    with open_client(Endpoint(tickit_url), 1) as client:
+        yield client
+
+
+def test_there_are_twenty_questions() -> None:
+    assert [str(number) for number in range(1, 21)] == NUMBERED
+
+
+@pytest.mark.parametrize("number", NUMBERED)
+def test_a_query_answers_in_the_order_of_the_page(number: str, tickit: Client) -> None:
+    question = FOUND[number]
+
+    found = plain(answers_in_the_grammar(tickit, question.gremlin))
+
+    assert isinstance(found, list)
+    assert [_as_written(row) for row in found] == question.answer
+
+
+def test_the_query_of_everything_gives_each_edge_with_its_ends(tickit: Client) -> None:
+    question = FOUND[EVERYTHING]
+
+    found = plain(answers_in_the_grammar(tickit, question.gremlin))
+
+    assert isinstance(found, list)
+    assert f"{len(found)} paths" in PAGE.read_text()
+    counts = Counter(edge["T.label"] for _, edge, _ in found)
+    assert counts == {row["edge"]: int(row["paths"]) for row in question.answer}
+    assert all(
+        (source["T.id"], target["T.id"]) == (edge["Direction.OUT"]["T.id"], edge["Direction.IN"]["T.id"])
+        for source, edge, target in found
+    )
+
+
+def _as_written(row: dict[str, Any]) -> dict[str, str]:
+    return {key: CHANGES if key == "merged at" else _text(value) for key, value in row.items()}
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# What a command says, read from its JSON as the page's table has it: some of its columns.
+
+
+def _dataset(vertex: dict[str, Any]) -> dict[str, str]:
+    has = vertex["properties"]
+    return {"name": has["qualified_name"], "where": has["namespace"], "what": vertex["label"]}
+
+
+def _vertices(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["id"]: each for each in told["vertices"]}
+
+
+def _all_datasets(told: dict[str, Any]) -> Answer:
+    return [_dataset(each) for each in told["vertices"] if each["label"] in DATASET_LABELS]
+
+
+def _other_datasets(told: dict[str, Any]) -> Answer:
+    others = [each for each in told["vertices"] if each["id"] != told["of"]]
+    return [_dataset(each) for each in others if each["label"] in DATASET_LABELS]
+
+
+def _impact(told: dict[str, Any]) -> Answer:
+    vertices = _vertices(told)
+    return [_dataset(vertices[each]) for each in (*told["datasets"], *told["exposures"])]
+
+
+def _hops(told: dict[str, Any]) -> Answer:
+    vertices = _vertices(told)
+    hops = []
+    for edge in told["edges"]:
+        if edge["label"] == "feeds":
+            source, target = (_dataset(vertices[edge[end]]) for end in ("from", "to"))
+            more = {key: edge["properties"].get(key, "") for key in ("job_name", "via")}
+            hops.append(
+                {
+                    "from": source["name"],
+                    "where": source["where"],
+                    "to": target["name"],
+                    "job": more["job_name"],
+                    "via": more["via"],
+                }
+            )
+    return hops
+
+
+def _folded(told: dict[str, Any]) -> Answer:
+    return [hop for hop in _hops(told) if hop["via"]]
+
+
+def _jobs_of_edges(told: dict[str, Any]) -> Answer:
+    names = {
+        (has["job_name"], has["job_type"], has["dag_name"])
+        for has in (edge["properties"] for edge in told["edges"])
+    }
+    return [dict(zip(("job", "type", "dag"), each, strict=True)) for each in names]
+
+
+def _runs(told: dict[str, Any]) -> Answer:
+    keys = {"run": "last_run_id", "rows": "rows_written", "ms": "duration_ms", "status": "status"}
+    return [
+        {"job": each["name"]} | {key: str(each["properties"][value]) for key, value in keys.items()}
+        for each in told["vertices"]
+    ]
+
+
+def _column(told: dict[str, Any], identifier: str) -> dict[str, str]:
+    _, namespace, dataset, _ = identifier.split("|")
+    return {"column": _vertices(told)[identifier]["name"], "of": dataset, "where": namespace}
+
+
+def _column_edges(told: dict[str, Any]) -> Answer:
+    return [
+        _column(told, edge["from"])
+        | {
+            "how": edge["properties"]["transformation"],
+            "expression": edge["properties"].get("expression", ""),
+            "into": _vertices(told)[edge["to"]]["name"],
+        }
+        for edge in told["edges"]
+        if edge["label"] in ("feeds_column", "influences")
+    ]
+
+
+def _deciding(told: dict[str, Any]) -> Answer:
+    told = told | {"edges": [edge for edge in told["edges"] if edge["label"] == "influences"]}
+    return _column_edges(told)
+
+
+def _columns(told: dict[str, Any]) -> Answer:
+    columns = [each["id"] for each in told["vertices"] if each["label"] == "column"]
+    return [_column(told, each) for each in columns if each != told["of"]]
+
+
+def _unused_columns(told: dict[str, Any]) -> Answer:
+    own = {edge["to"] for edge in told["edges"] if edge["from"] == told["of"]}
+    used = {edge["from"] for edge in told["edges"]}
+    columns = [each for each in own - used if _vertices(told)[each]["label"] == "column"]
+    return [_column(told, each) for each in columns]
+
+
+def _undescribed(told: dict[str, Any]) -> Answer:
+    return [_dataset(each) for each in told["vertices"] if "description" not in each["properties"]]
+
+
+def _aliases(told: dict[str, Any]) -> Answer:
+    return [
+        {"name": _dataset(each)["name"], "aliases": ", ".join(each["properties"]["aliases"])}
+        for each in told["vertices"]
+    ]
+
+
+def _freshness(told: dict[str, Any]) -> Answer:
+    report = told["report"]
+    return [
+        {
+            "dag": told["dag_name"],
+            "documents": str(sum(report["read"].values())),
+            "retired": str(told["elements_retired"]),
+            "not joined": str(report["totals"].get("not-joined", 0)),
+        }
+    ]
+
+
+def _shared(told: dict[str, Any]) -> Answer:
+    shared = [each for each in told["vertices"] if len(each["properties"]["dag_name"]) > 1]
+    return [_dataset(each) for each in shared]
+
+
+def _only_in_dev(told: dict[str, Any]) -> Answer:
+    return [{"datasets": str(len(told["only"]["dev"]["datasets"]))}]
+
+
+def _cycles(told: dict[str, Any]) -> Answer:
+    return [{"group": each} for each in told["groups"]]
+
+
+READ: dict[str, Callable[[dict[str, Any]], Answer]] = {
+    "1": _other_datasets,
+    "2": _impact,
+    "3": _hops,
+    "4": _jobs_of_edges,
+    "5": _runs,
+    "6": _impact,
+    "7": _column_edges,
+    "8": _columns,
+    "9": _deciding,
+    "10": _all_datasets,
+    "11": _all_datasets,
+    "12": _unused_columns,
+    "13": _undescribed,
+    "14": _folded,
+    "15": _aliases,
+    "16": _freshness,
+    "17": _shared,
+    "18": _only_in_dev,
+    "19": _cycles,
+    "20": _hops,
+}
+
+
+@pytest.mark.parametrize("number", NUMBERED)
+def test_a_command_says_the_same(number: str, tickit_url: str) -> None:
+    question = FOUND[number]
+    variables = {"LINEAGE_MERGE_ENVIRONMENT": "dev", "LINEAGE_MERGE_GREMLIN_ENDPOINT": tickit_url}
+    words = [*question.command, *([] if "--json" in question.command else ["--json"])]
+
+    outcome = in_process(*words, **variables)
+
+    assert outcome.code == 0, outcome
+    answer = question.answer
+    if number == "18":  # the page counts by kind, the command names them
+        answer = [{"datasets": str(sum(int(row["datasets"]) for row in answer))}]
+    told = READ[number](json.loads(outcome.out))
+    columns = set(told[0]) & set(answer[0]) if told and answer else set()
+    assert bool(told) == bool(columns)
+    assert Counter(_some(row, columns) for row in told) == Counter(_some(row, columns) for row in answer)
+
+
+def _some(row: dict[str, str], columns: set[str]) -> tuple[str, ...]:
+    return tuple(row[column] for column in sorted(columns))
+
+
+def test_the_command_of_everything_writes_a_page(
+    tickit_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    outcome = in_process(*FOUND[EVERYTHING].command, LINEAGE_MERGE_GREMLIN_ENDPOINT=tickit_url)
+
+    assert outcome.code == 0, outcome
+    assert "top_events_by_sales" in (tmp_path / "lineage.html").read_text()

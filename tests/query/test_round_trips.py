@@ -1,0 +1,103 @@
+"""How often a server is asked: as much is found, not as deep it lies."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.sending import asking
+from lineage_merge.query import on_gremlin
+from lineage_merge.query.cycles import cycles
+from lineage_merge.query.impact import impact
+from lineage_merge.query.lineage import lineage
+from lineage_merge.query.names import dataset_or_column
+from lineage_merge.query.on_gremlin import OnGremlin
+from lineage_merge.query.way import way
+from tests.lineage_made import MadeLineage, at
+
+DEPTH = 200
+
+
+class Counted(OnGremlin):
+    """A graph that counts what it asks."""
+
+    def __init__(self, ask: Any) -> None:
+        self.asked = 0
+
+        def counting(traversal: Any) -> list[Any]:
+            self.asked += 1
+            found: list[Any] = ask(traversal)
+            return found
+
+        super().__init__(counting)
+
+
+@pytest.fixture
+def deep(gremlin: GraphTraversalSource, gremlin_url: str) -> Iterator[Counted]:
+    """A chain of 200 datasets."""
+    MadeLineage().flow(" > ".join(f"t{n:03}" for n in range(DEPTH))).load(gremlin_url)
+    with asking(Endpoint(gremlin_url)) as ask:
+        yield Counted(ask)
+
+
+Question = Callable[[OnGremlin], tuple[int, int]]
+
+
+def upstream(graph: OnGremlin) -> tuple[int, int]:
+    found = lineage(graph, dataset_or_column(graph, "t199"), "up")
+    return len(found.vertices), len(found.edges)
+
+
+def path(graph: OnGremlin) -> tuple[int, int]:
+    found = way(graph, dataset_or_column(graph, "t000"), dataset_or_column(graph, "t199"))
+    return len(found.vertices), len(found.edges)
+
+
+def everything_below(graph: OnGremlin) -> tuple[int, int]:
+    found = impact(graph, dataset_or_column(graph, "t000"))
+    return len(found.datasets), len(found.subgraph.edges)
+
+
+def circles(graph: OnGremlin) -> tuple[int, int]:
+    return len(cycles(graph).groups), 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "found", "most"),
+    [
+        (upstream, (200, 199), 4),
+        (path, (200, 199), 6),
+        (everything_below, (199, 199), 7),
+        (circles, (0, 0), 9),
+    ],
+)
+def test_a_deep_chain_takes_a_few_requests(
+    deep: Counted, ask: Question, found: tuple[int, int], most: int
+) -> None:
+    assert ask(deep) == found
+    assert deep.asked <= most
+
+
+def test_what_is_much_comes_in_batches(deep: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_gremlin, "IDS_A_REQUEST", 50)
+    assert upstream(deep) == (200, 199)
+    assert deep.asked == 1 + 1 + 4 + 4  # the name, the walk, edges, vertices
+
+
+def test_a_depth_is_kept_in_a_chain(deep: Counted) -> None:
+    found = lineage(deep, dataset_or_column(deep, "t199"), "up", depth=150)
+    assert (min(found.vertices), len(found.edges)) == (at("t049"), 150)
+
+
+def test_what_a_short_cut_reaches_counts_from_there(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+    # Whichever way is walked first: d is one hop away from a, and so e two, although b and c lead there too.
+    made = MadeLineage().flow("a > b > c > d > e > f").flow("a > d", job="short").flow("z > a")
+    made.load(gremlin_url)
+    with asking(Endpoint(gremlin_url)) as ask:
+        found = lineage(OnGremlin(ask), dataset_or_column(OnGremlin(ask), "a"), "down", depth=2)
+    assert {(each.from_id, each.to_id) for each in found.edges} == {
+        (at(source), at(target)) for source, target in ("ab", "bc", "ad", "de")
+    }
+    assert set(found.vertices) == {at(each) for each in "abcde"}
