@@ -21,8 +21,8 @@ from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.cutting_proxy import cutting_proxy
 from tests.made_merges import ALL, Made, dataset
 
-KILL_POINTS = 10
-_SPARE = 2
+KILL_POINTS = 7
+_SPARE = 4
 
 
 @pytest.fixture(scope="module")
