@@ -76,7 +76,7 @@ def measure(bench: Bench, vertices: int) -> dict[str, Round]:
     first = Merge(
         frame(spark, nodes, NODE_COLUMNS, node_ddl()),
         frame(spark, edges, EDGE_COLUMNS, edge_ddl()),
-        coverage=Coverage(spark=True, dbt=True),
+        coverage=Coverage(runs=True, dbt=True),
     )
     changed_edges = frame(spark, one_edge_changed(edges, nodes), EDGE_COLUMNS, edge_ddl())
     changed = replace(first, edges=changed_edges)

@@ -1,3 +1,21 @@
 """One lineage graph out of what Spark did (Spline) and what dbt built (manifest.json)."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lineage_merge.capturing import capture as capture
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`lineage_merge.capture`, which needs PySpark, is imported where somebody asks for it."""
+    if name == "capture":
+        try:
+            from lineage_merge.capturing import capture
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("py4j", "pyspark"):
+                raise
+            raise ImportError("capture needs classic PySpark: pip install 'lineage-merge[spark]'") from None
+        return capture
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

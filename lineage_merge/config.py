@@ -5,118 +5,29 @@ are stands in `config.schema.json`; the name of a key's variable and flag follow
 (``spline.arango.hosts``: ``LINEAGE_MERGE_SPLINE_ARANGO_HOSTS``, ``--spline-arango-hosts``).
 """
 
-import fnmatch
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from lineage_merge import naming, storage, yaml_text
-from lineage_merge.errors import ConfigError, NamingError, SourceError
+from lineage_merge import storage, yaml_text
+from lineage_merge.errors import ConfigError, SourceError
 from lineage_merge.json_schema import Checker, path_text
 from lineage_merge.model import DatasetName
+from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.settings import namespace
+from lineage_merge.sources.spline.settings import Spline
 
 EMBEDDED = "embedded"
 
-
-@dataclass(frozen=True, slots=True)
-class Arango:
-    """How to reach Spline's ArangoDB. The password itself is read when it is needed."""
-
-    hosts: str
-    database: str
-    username: str = "root"
-    password_env: str = ""
-    password_secret: str = ""
-    auth_method: str = "basic"
-    batch_size: int = 1000
-    timeout_seconds: float = 60.0
-
-    def password(self) -> str:
-        """The password, from the variable or the secret that is named; none named: no password.
-
-        Raises `ConfigError` where it is not there, `SourceError` where Secrets Manager does not give it.
-        """
-        if self.password_secret:
-            from lineage_merge.secrets_manager import secret
-
-            return secret(self.password_secret, "spline.arango.password_secret")
-        if not self.password_env:
-            return ""
-        try:
-            return os.environ[self.password_env]
-        except KeyError:
-            # Without its name: some write the password itself there.
-            problem = "the environment variable of this name is not set"
-            raise ConfigError("spline.arango.password_env", problem) from None
-
-
-class Runs(NamedTuple):
-    """Which good writes count: the `latest` of each job and target, or `all` there are.
-
-    With `since` (ms since 1970) all since then, and no lookback.
-    """
-
-    which: Literal["latest", "all", "since"] = "latest"
-    since: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Spline:
-    """Where Spline's documents come from, and which applications and writes count.
-
-    `labels`: by name of a label, the values of which one is enough. `retire_after`: good runs
-    without a write, 0 means never. `operations`: keep Spline's own picture too.
-    """
-
-    export: str = ""
-    arango: Arango | None = None
-    applications: tuple[str, ...] = ()
-    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    runs: Runs = field(default_factory=Runs)
-    lookback: timedelta = timedelta(days=30)
-    retire_after: int = 3
-    operations: bool = False
-
-    def wants(self, job_name: str, application: str) -> bool:
-        """Whether an application counts, by its own name or by the job that runs it on Glue."""
-        if not self.applications:
-            return True
-        names = (job_name, application)
-        return any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.applications)
-
-
-@dataclass(frozen=True, slots=True)
-class DbtProject:
-    """One dbt project: its manifest, the namespace of its tables, and its catalog where there is one."""
-
-    manifest: str
-    namespace: str
-    catalog: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GlueCatalog:
-    """One Glue catalog: which databases of it (globs; none means all), and what Spark calls it.
-
-    `account` "": the account that the credentials belong to.
-    """
-
-    region: str
-    account: str = ""
-    databases: tuple[str, ...] = ()
-    spark_catalogs: tuple[str, ...] = ("spark_catalog",)
-
-    def __str__(self) -> str:
-        """``Glue catalog 111122223333 in us-east-1``, for messages."""
-        return f"Glue catalog {self.account} in {self.region}".replace("  ", " ")
+Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +111,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """The Spark session that is started where none runs yet."""
+    """The Spark session that is started where none runs yet. `kafka`: with Spark's Kafka source."""
 
     master: str = ""
     partitions: int = 0
+    kafka: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +139,8 @@ class Config:
 
     dag_name: str
     environment: str
-    spline: Spline | None = None
-    dbt: tuple[DbtProject, ...] = ()
-    glue: tuple[GlueCatalog, ...] = ()
+    # By key of a source, what its `parse` makes of it.
+    sources: Mapping[str, Any] = field(default_factory=dict)
     merge: Merge = field(default_factory=Merge)
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
@@ -237,7 +148,24 @@ class Config:
     spark: SparkOptions = field(default_factory=SparkOptions)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)
+    # By name of a sink, what `sinks.registry` takes.
+    sinks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strict: bool = False
+
+    def of(self, kind: type[Settings]) -> Settings | None:
+        """The settings of the source that has settings of this kind."""
+        return next((each for each in self.sources.values() if isinstance(each, kind)), None)
+
+    @property
+    def spline(self) -> Spline | None:
+        """Spline's settings."""
+        return self.of(Spline)
+
+    @property
+    def dbt(self) -> tuple[DbtProject, ...]:
+        """dbt's projects."""
+        projects: tuple[DbtProject, ...] = self.sources.get("dbt", ())
+        return projects
 
 
 class Key(NamedTuple):
@@ -264,10 +192,13 @@ class Key(NamedTuple):
 
 @cache
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the configuration file."""
+    """The JSON Schema of the configuration file: `config.schema.json`, and what each source adds."""
     text = files("lineage_merge").joinpath("config.schema.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    whole: dict[str, Any] = json.loads(text)
+    own = whole["properties"]
+    first = {name: own[name] for name in whole["required"]}
+    whole["properties"] = {**first, **{each.key: each.schema() for each in SOURCES}, **own}
+    return whole
 
 
 @cache
@@ -282,10 +213,6 @@ def settable() -> tuple[Key, ...]:
             yield Key(path, node)
 
     return tuple(walk((), schema()))
-
-
-# These hold paths: written in a file, they are relative to that file.
-_PATHS = (("spline", "export"), ("dbt", "manifest"), ("dbt", "catalog"))
 
 
 def load(
@@ -339,28 +266,15 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
     error = _checker().error(settings)
     if error:
         raise ConfigError(error.path, error.problem)
-    spline = settings.get("spline")
     merge = settings.get("merge", {})
     config = Config(
         dag_name=settings["dag_name"],
         environment=settings["environment"],
-        spline=_spline(spline) if spline is not None else None,
-        dbt=tuple(
-            DbtProject(
-                entry["manifest"],
-                _namespace(f"dbt[{index}].namespace", entry["namespace"]),
-                entry.get("catalog", ""),
-            )
-            for index, entry in enumerate(settings.get("dbt", ()))
-        ),
-        glue=tuple(
-            GlueCatalog(**{name: _frozen(value) for name, value in entry.items()})
-            for entry in settings.get("glue", ())
-        ),
+        sources={each.key: each.parse(settings[each.key]) for each in SOURCES if each.key in settings},
         merge=Merge(
             defaults={
-                _namespace(path_text(["merge", "defaults", namespace]), namespace): name
-                for namespace, name in merge.get("defaults", {}).items()
+                namespace(path_text(["merge", "defaults", each]), each): name
+                for each, name in merge.get("defaults", {}).items()
             },
             rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
             fold=tuple(merge.get("fold", ())),
@@ -369,18 +283,16 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
         gremlin=_gremlin(settings.get("gremlin", {})),
         load=Load(**settings.get("load", {})),
         query=_query(settings.get("query", {})),
-        spark=_spark(settings.get("spark", {})),
+        spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
+        sinks=_sinks(settings.get("sinks", {})),
         strict=settings.get("strict", False),
     )
-    if needs_source and config.spline is None and not config.dbt:
-        raise ConfigError("", "no source: give spline.export, spline.arango or dbt")
+    telling = [each.key for each in SOURCES if not each.is_catalog]
+    if needs_source and not any(config.sources.get(key) for key in telling):
+        raise ConfigError("", f"no source: give {', '.join(telling[:-1])} or {telling[-1]}")
     return config
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 @cache
@@ -394,27 +306,13 @@ def split_dataset(text: str) -> DatasetName:
     return DatasetName(namespace, name)
 
 
-def _spline(settings: Mapping[str, Any]) -> Spline:
-    if "export" not in settings and "arango" not in settings:
-        raise ConfigError("spline", "give either export or arango")
-    return Spline(
-        export=settings.get("export", ""),
-        arango=_arango(settings["arango"]) if "arango" in settings else None,
-        applications=tuple(settings.get("applications", ())),
-        labels={name: _label(value) for name, value in settings.get("labels", {}).items()},
-        runs=_runs(settings.get("runs", "latest")),
-        lookback=_lookback(settings.get("lookback", 30)),
-        retire_after=int(settings.get("retire_after", 3)),
-        operations=settings.get("operations", False),
-    )
+def _sinks(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    if not settings:
+        return {}
+    # Each sink says itself what it takes, so that a new one changes nothing here.
+    from lineage_merge.sinks import registry
 
-
-def _label(value: Any) -> tuple[str, ...]:
-    values = value if isinstance(value, list) else [value]
-    return tuple(each if isinstance(each, str) else json.dumps(each) for each in values)
-
-
-_RUNS = "expected latest, all or since TIME"
+    return registry.checked(settings)
 
 
 def _query(settings: Mapping[str, Any]) -> Query:
@@ -422,44 +320,6 @@ def _query(settings: Mapping[str, Any]) -> Query:
     return Query(
         {name: tuple(globs) if isinstance(globs, list) else (globs,) for name, globs in layers.items()}
     )
-
-
-def _runs(value: Any) -> Runs:
-    """``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it."""
-    if value == "latest":
-        return Runs("latest")
-    if value == "all":
-        return Runs("all")
-    since: Any = value.get("since") if isinstance(value, dict) else re.sub(r"^since:?\s+", "", value).strip()
-    try:
-        # YAML makes a date of 2026-11-01 by itself.
-        text = since.isoformat() if isinstance(since, date) else since
-        moment = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        problem = f"{_RUNS}, and a time as 2026-11-01 or 2026-11-01T06:00:00Z"
-        raise ConfigError("spline.runs", problem) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return Runs("since", (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
-
-
-def _lookback(value: float | str) -> timedelta:
-    """``30`` and ``30d`` are days, ``12h`` hours."""
-    number, unit = (str(value), "d") if not isinstance(value, str) else (value.rstrip("dh"), value[-1])
-    days = float(number) / (24 if unit == "h" else 1)
-    if not 0 < days <= 36500:
-        raise ConfigError("spline.lookback", f"expected more than 0 and at most 36500 days, found {value}")
-    return timedelta(days=days)
-
-
-def _arango(settings: Mapping[str, Any]) -> Arango:
-    hosts = [host.strip() for host in settings["hosts"].split(",")]
-    if any("@" in host for host in hosts):
-        raise ConfigError("spline.arango.hosts", "holds a user or password: use username and password_env")
-    if "password_env" in settings and "password_secret" in settings:
-        raise ConfigError("spline.arango", "give either password_env or password_secret")
-    arango = Arango(**settings)
-    return replace(arango, hosts=",".join(hosts), batch_size=int(arango.batch_size))
 
 
 def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
@@ -473,21 +333,13 @@ def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
     return gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, above=int(bulk.above)))
 
 
-def _spark(settings: Mapping[str, Any]) -> SparkOptions:
-    options = SparkOptions(**settings)
+def _has_kafka(settings: Mapping[str, Any]) -> bool:
+    return any(isinstance(section, dict) and "kafka" in section for section in settings.values())
+
+
+def _spark(settings: Mapping[str, Any], kafka: bool) -> SparkOptions:
+    options = SparkOptions(**settings, kafka=kafka)
     return replace(options, partitions=int(options.partitions))  # JSON Schema takes 2.0 for an integer
-
-
-def _namespace(key: str, text: str) -> str:
-    """A namespace in its one spelling; a mistyped one would join nothing and nobody would see why."""
-    if text.lower().startswith("jdbc:"):
-        raise ConfigError(key, "a namespace is no JDBC URL: write redshift://host:port without jdbc:")
-    if re.search(r"\s|\||://$", text.strip()):
-        raise ConfigError(key, "expected a namespace such as redshift://cluster.region:5439")
-    try:
-        return naming.canonical_namespace(text)
-    except NamingError as error:
-        raise ConfigError(key, error.message) from None
 
 
 def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
@@ -516,11 +368,19 @@ def _read_file(file: Path | str) -> dict[str, Any]:
     settings = yaml_text.parse(_text(file), "", str(file))
     if not isinstance(settings, dict):
         raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
-    for section, name in _PATHS:
-        entries = settings.get(section)
+    sinks = settings.get("sinks")
+    files_of_sinks = [(f"sinks.{name}", "out") for name in sinks] if isinstance(sinks, dict) else []
+    files_of_sources = [f"{source.key}.{path}".rpartition(".") for source in SOURCES for path in source.paths]
+    places = [*((section, name) for section, _, name in files_of_sources), *files_of_sinks]
+    for section, name in places:
+        entries: Any = settings
+        for part in section.split("."):
+            entries = entries.get(part) if isinstance(entries, dict) else None
         for entry in entries if isinstance(entries, list) else [entries]:
             if isinstance(entry, dict) and isinstance(entry.get(name), str):
                 entry[name] = _beside(file, entry[name])
+            elif isinstance(entry, dict) and isinstance(entry.get(name), list):
+                entry[name] = [_beside(file, e) if isinstance(e, str) else e for e in entry[name]]
     return settings
 
 
@@ -575,9 +435,11 @@ def _value(key: Key, text: str) -> Any:
                 return int(text) if kind == "integer" else float(text)
             except ValueError:
                 return text
-        case "array" if key.schema["items"]["type"] == "string" and not text.lstrip().startswith(("[", "- ")):
+        case "array" | ["array", *_] if key.schema["items"][
+            "type"
+        ] == "string" and not text.lstrip().startswith(("[", "- ")):
             # Not as YAML, to which the glob * is an alias.
             return [item.strip() for item in text.split(",") if item.strip()]
-        case "array" | "object":
+        case "array" | "object" | ["array", *_]:
             return yaml_text.parse(text, key.dotted, "the flag or variable")
     return text

@@ -8,7 +8,8 @@
     │   ├── SourceMissing        a file, folder, collection or bucket is not there
     │   ├── SourceUnreachable    no connection to ArangoDB, S3 or Glue
     │   ├── SourceDenied         a wrong password, no permission
-    │   └── DocumentError        a document is broken, or of an unknown version
+    │   ├── DocumentError        a document is broken, or of an unknown version
+    │   └── CaptureError         a frame or a statement whose lineage cannot be captured
     ├── NamingError              a URI that names no dataset
     ├── IntermediateError        node or edge files that do not fit their schema
     ├── GraphError               the graph cannot be written or read
@@ -18,6 +19,10 @@
     │   │   └── GraphUnsupported the graph does not understand a request
     │   ├── BulkLoadFailed       Neptune's bulk loader did not load what it was given
     │   └── RetireRefused        a merge would take out so much that it may be a mistake
+    ├── SinkError                what was merged cannot be taken on
+    │   ├── SinkUnreachable      no connection to a catalog
+    │   └── SinkDenied           a catalog refuses the token
+    ├── CheckFailed              a change of SQL files breaks something, or cannot be read
     ├── QueryError               a question cannot be answered as it is asked
     │   ├── NotFound             nothing in the graph has this name
     │   └── Ambiguous            several have it
@@ -90,6 +95,10 @@ class DocumentError(SourceError):
         return (type(self), (self.document, self.field, self.problem))
 
 
+class CaptureError(SourceError):
+    """A frame or a statement whose lineage cannot be captured: streaming, Spark Connect, no query."""
+
+
 class NamingError(LineageMergeError):
     """A URI names no dataset: unknown in form, or its table was lost to password masking."""
 
@@ -130,6 +139,26 @@ class RetireRefused(GraphError):
     """A merge would retire so much of a DAG that it stopped, before it wrote anything."""
 
     exit_code = 8
+
+
+class SinkError(LineageMergeError):
+    """What was merged cannot be taken on to a catalog or a file. The graph is as it was."""
+
+    exit_code = 11
+
+
+class SinkUnreachable(SinkError):
+    """There is no connection to the server of a sink."""
+
+
+class SinkDenied(SinkError):
+    """The server of a sink refuses the token."""
+
+
+class CheckFailed(LineageMergeError):
+    """A change of SQL files takes away what somebody reads, or holds what cannot be parsed."""
+
+    exit_code = 12
 
 
 class QueryError(LineageMergeError):

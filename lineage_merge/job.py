@@ -25,6 +25,7 @@ from lineage_merge.errors import (
     GraphUnsupported,
     LineageMergeError,
     RetireRefused,
+    SinkDenied,
     SourceDenied,
     SourceError,
 )
@@ -36,7 +37,15 @@ if TYPE_CHECKING:
 
 FAILED = "failed.json"
 # What is wrong here is still wrong when the step is repeated.
-_LASTING = (ConfigError, DocumentError, SourceDenied, GraphDenied, GraphUnsupported, RetireRefused)
+_LASTING = (
+    ConfigError,
+    DocumentError,
+    SourceDenied,
+    GraphDenied,
+    GraphUnsupported,
+    RetireRefused,
+    SinkDenied,
+)
 
 log = logging.getLogger("lineage_merge.job")
 

@@ -162,11 +162,15 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Two references are one dataset, which is named by `of`; `rule` says how that is known."""
+    """Two references are one dataset, which is named by `of`; `rule` says how that is known.
+
+    One that is `assumed` holds only where nobody knows better.
+    """
 
     ref: Reference
     of: Reference
     rule: str
+    assumed: bool = False
 
 
 ProblemKind = Literal["rejected", "skipped", "not-joined", "no-columns", "unfed", "unread", "notice"]

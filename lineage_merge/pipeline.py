@@ -4,9 +4,9 @@ The command line, the Airflow DAG and a Glue job call these functions and add no
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.embedded.store import default_graph_file
-from lineage_merge.errors import DocumentError, IntermediateError, SourceMissing
+from lineage_merge.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.graph import files
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
@@ -29,20 +29,17 @@ from lineage_merge.merge.mentioned import of_mentioned
 from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
 from lineage_merge.merge.report import report
 from lineage_merge.merge.targets import targets
+from lineage_merge.progress import Say, silent
+from lineage_merge.sinks import after_load
 from lineage_merge.sources import registry
+from lineage_merge.sources.source import function
 from lineage_merge.spark import own_errors
 from lineage_merge.storage import read_text, write_text
 from lineage_merge.telemetry import in_step, running, step
 from lineage_merge.telemetry.counts import loaded_counts, report_counts
 
-Say = Callable[[str], None]
-
 REPORT = "report.json"
 EMPTY = Report({}, {}, {}, (), ())
-
-
-def _silent(_line: str) -> None:
-    """The progress of one who wants to hear none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class Outcome:
     loaded: Loaded
 
 
-def build(spark: SparkSession, config: Config, say: Say = _silent) -> Built:
+def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
     """Sources to nodes and edges.
 
     Broken documents are left out and stand in the report; with `config.strict` the first one
@@ -78,10 +75,10 @@ def build(spark: SparkSession, config: Config, say: Say = _silent) -> Built:
         known = names.from_config(config)
         found: list[DataFrame] = []
         catalogs: list[DataFrame] = []
-        for source in registry.configured(config):
+        for source, _ in registry.configured(config):
             with step("read"):
                 say(f"reading {source.name}")
-                read = source.read(spark, config, known)
+                read = function(source.read)(spark, config, known)
                 (catalogs if source.is_catalog else found).append(read)
         records = reduce(DataFrame.unionByName, found).persist(StorageLevel.MEMORY_AND_DISK)
         if catalogs:
@@ -103,7 +100,7 @@ def build(spark: SparkSession, config: Config, say: Say = _silent) -> Built:
         return Built(nodes, edges, told, merged.aliases, by_target, _coverage(config, told))
 
 
-def run(spark: SparkSession, config: Config, say: Say = _silent, *, dry_run: bool = False) -> Outcome:
+def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool = False) -> Outcome:
     """Sources to graph: `build` and `load_graph`."""
     with running(config), endpoint(config, say) as target:
         check(target)
@@ -126,7 +123,7 @@ def write_folder(built: Built, folder: str, file_format: files.Format = "parquet
 
 
 def load_folder(
-    spark: SparkSession, config: Config, folder: str, say: Say = _silent, *, dry_run: bool = False
+    spark: SparkSession, config: Config, folder: str, say: Say = silent, *, dry_run: bool = False
 ) -> Loaded:
     """Node and edge files to graph. Files that do not say what was read retire nothing."""
     with endpoint(config, say) as target:
@@ -143,11 +140,12 @@ def load_folder(
 
 
 def load_graph(
-    built: Built, config: Config, target: Endpoint, say: Say = _silent, *, dry_run: bool = False
+    built: Built, config: Config, target: Endpoint, say: Say = silent, *, dry_run: bool = False
 ) -> Loaded:
     """Make the graph what was built; with `dry_run` only say what would be done.
 
-    Raises `GraphError`: `RetireRefused` where too much would go, unless `config.load.allow_retire`.
+    Afterwards `config.sinks` are told. Raises `GraphError`: `RetireRefused` where too much would go, unless
+    `config.load.allow_retire`; `SinkError` where the graph is loaded, but a sink did not take it.
     """
 
     with running(config), step("load") as loading, own_errors():
@@ -169,7 +167,10 @@ def load_graph(
             say=tell,
         )
         loading.count(**loaded_counts(loaded))
+    if dry_run or not config.sinks:
         return loaded
+    with running(config), step("export"):
+        return replace(loaded, exported=after_load.send(config.sinks, target, *whose, say))
 
 
 def _whose(built: Built, config: Config) -> tuple[str, str]:
@@ -185,11 +186,22 @@ def _coverage(config: Config, told: Report) -> Coverage:
     rejected = [problem.document for problem in told.of_kind("rejected")]
     ours = tuple(file for project in config.dbt for file in (project.manifest, project.catalog) if file)
     of_dbt = [document for document in rejected if ours and document.startswith(ours)]
+    folders = tuple(f"{each.path.rstrip('/')}/" for each in config.sources.get("sql", ()))
+    of_sql = [document for document in rejected if folders and document.startswith(folders)]
     listed = len(told.problems) < MOST_PROBLEMS
+    after: list[int] = []
+    types: set[str] = set()
+    for source, settings in registry.configured(config):
+        if source.retire_after:
+            after.append(source.retire_after(settings))
+            types.update(source.job_types)
     return Coverage(
-        spark=config.spline is not None and listed and len(rejected) == len(of_dbt),
+        runs=bool(after) and listed and len(rejected) == len(of_dbt) + len(of_sql),
         dbt=bool(config.dbt) and listed and not of_dbt,
-        retire_after=config.spline.retire_after if config.spline else 0,
+        sql=bool(folders) and listed and not of_sql,
+        # One that is never to retire is kept by the others too.
+        retire_after=max(after) if after and all(after) else 0,
+        job_types=tuple(sorted(types)),
     )
 
 
@@ -208,14 +220,18 @@ def _told(folder: str) -> dict[str, Any]:
 
 
 @contextmanager
-def endpoint(config: Config, say: Say = _silent, graph_file: Path | None = None) -> Iterator[Endpoint]:
+def endpoint(config: Config, say: Say = silent, graph_file: Path | None = None) -> Iterator[Endpoint]:
     """The graph to write to; the embedded one is started, and saved at the end."""
     if config.gremlin.endpoint != EMBEDDED:
         yield configured.endpoint(config.gremlin)
         return
     server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=say)
     with server:
-        yield configured.endpoint(config.gremlin, server.url)
+        try:
+            yield configured.endpoint(config.gremlin, server.url)
+        except SinkError:
+            server.save()  # the graph is loaded, whoever did not take it afterwards
+            raise
         say("saving the graph")
         server.save()
 

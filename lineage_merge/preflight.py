@@ -3,17 +3,29 @@
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.load import configured
 from lineage_merge.load.connection import check
+from lineage_merge.sinks import after_load
+from lineage_merge.sources import registry
+from lineage_merge.sources.landing import reach
+from lineage_merge.sources.source import function
 
 
 def check_sources(config: Config) -> None:
-    """One request to each server that documents come from. Raises `SourceError` or `ConfigError`."""
-    if config.spline and config.spline.arango:
-        from lineage_merge.sources.spline import arango
+    """One request to each server that documents come from, one look at logs.
 
-        arango.overview(arango.log_in(config.spline.arango))
+    Raises `SourceError` or `ConfigError`.
+    """
+    for source, settings in registry.configured(config):
+        if source.look:
+            function(source.look)(settings)
+    for topic in reach.configured(config):
+        reach.check(topic)
 
 
 def check_graph(config: Config) -> None:
-    """One query to the graph, if it is not the embedded one. Raises `GraphError` or `ConfigError`."""
+    """One query to the graph, if it is not the embedded one; and whether sinks have what they need here.
+
+    Raises `GraphError` or `ConfigError`.
+    """
+    after_load.check(config.sinks)
     if config.gremlin.endpoint != EMBEDDED:
         check(configured.endpoint(config.gremlin))

@@ -39,7 +39,9 @@ from lineage_merge.naming import redact
 #             source, source_column, target, target_column, job, sets
 #   follows   job, source and target are keys of operations
 #   writes    target, job
-#   alias     source is another identity of target, known by rule; sets: how vertices show it
+#   alias     source is another identity of target, known by rule; sets: how vertices show it;
+#             of several, those with the highest authority count; properties: of the target, where
+#             nothing else may tell of it
 #   joined    target was found by rule
 #   problem   rule is its kind; document, field, message
 #   count     rule is what was counted, at how many
@@ -192,12 +194,23 @@ class _Book:
             case Writes(job, ref):
                 target = self._id(ref)
                 return row("writes", target=target, job=job) if target else None
-            case Alias(ref, of, rule):
-                source, target = self._id(ref), self._id(of)
+            case Alias(ref, of, rule, assumed):
+                source = self._id(ref)
+                # Nobody may have seen what is only assumed: it is a dataset where the alias is followed.
+                assumption = self._names.identity(of) if assumed else None
+                target = self._id(of) if assumption is None else self._id_of(assumption)
                 if not source or not target or source == target:
                     return None
                 shown = f"{'|'.join(self._identities[ref].name or ())} ({rule})"
-                return row("alias", source=source, target=target, rule=rule, sets={"aliases": [shown]})
+                return row(
+                    "alias",
+                    source=source,
+                    target=target,
+                    authority=Authority.READER if assumed else Authority.CATALOG,
+                    rule=rule,
+                    properties=_told_by_name(assumption) if assumption else None,
+                    sets={"aliases": [shown]},
+                )
             case Job(key, at, properties):
                 return row("job", job=key, at=at, properties=properties)
             case Count(what, number):
@@ -210,7 +223,10 @@ class _Book:
         if known is None:
             known = self._identities[ref] = self._names.identity(ref)
             self._news.extend(self._introduce(ref, known))
-        return dataset_id(self._names.environment, known.name) if known.name else None
+        return self._id_of(known)
+
+    def _id_of(self, identity: Identity) -> str | None:
+        return dataset_id(self._names.environment, identity.name) if identity.name else None
 
     def _introduce(self, ref: Reference, identity: Identity) -> Iterator[Record]:
         """What the platform says of a dataset, the rule that found it, and what is wrong with it."""
@@ -220,21 +236,28 @@ class _Book:
         if identity.name is None:
             return
         target = dataset_id(self._names.environment, identity.name)
-        properties = {
-            "name": identity.short_name,
-            "namespace": identity.name.namespace,
-            "qualified_name": identity.name.name,
-        }
-        if identity.label == "file":  # a table of a catalog is kept in files too, but who knows where
-            properties["location"] = path_of(identity.name)
         sets = {"aliases": [f"{identity.alias} ({identity.rule})"]} if identity.rule else {}
         yield row(
             "dataset",
             target=target,
             label=identity.label,
             authority=Authority.PLATFORM,
-            properties=properties,
+            properties=_told_by_name(identity),
             sets=sets,
         )
         if identity.rule:
             yield row("joined", target=target, rule=identity.rule)
+
+
+def _told_by_name(identity: Identity) -> dict[str, str]:
+    """The properties of a dataset that its name alone tells."""
+    if identity.name is None:
+        return {}
+    properties = {
+        "name": identity.short_name,
+        "namespace": identity.name.namespace,
+        "qualified_name": identity.name.name,
+    }
+    if identity.label == "file":  # a table of a catalog is kept in files too, but who knows where
+        properties["location"] = path_of(identity.name)
+    return properties

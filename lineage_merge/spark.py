@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import errors
 from lineage_merge.config import SparkOptions
+from lineage_merge.embedded import spark_kafka
 from lineage_merge.embedded.java import java_home
 from lineage_merge.errors import DocumentError, LineageMergeError
+from lineage_merge.progress import silent
 
 # For one machine and small input: the time goes into a cold JVM, so compile quickly, plan
 # once, and interpret instead of generating code.
@@ -33,12 +35,8 @@ _LOCAL = {
 }
 
 
-def _silent(_line: str) -> None:
-    """The progress of one who wants to hear none."""
-
-
 @contextmanager
-def session(options: SparkOptions, say: Callable[[str], None] = _silent) -> Iterator[SparkSession]:
+def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Iterator[SparkSession]:
     """A Spark session. One that was started here is stopped at the end, one found is left."""
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -62,6 +60,9 @@ def session(options: SparkOptions, say: Callable[[str], None] = _silent) -> Iter
             builder = builder.config(key, value)
     if master:
         builder = builder.master(master)
+    if options.kafka and master.startswith("local"):
+        # A cluster's session is started with it; here nobody else would think of it.
+        builder = builder.config("spark.jars", ",".join(spark_kafka.jars(say)))
     if options.partitions:
         builder = builder.config("spark.sql.shuffle.partitions", str(options.partitions))
     try:

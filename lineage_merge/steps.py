@@ -5,7 +5,7 @@ compares them with the graph. What they did is left in the folder too, for whoev
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from lineage_merge import storage
 from lineage_merge.config import Config
 from lineage_merge.errors import IntermediateError, SourceMissing
+from lineage_merge.progress import Say
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Say = Callable[[str], None]
 Step = Literal["build", "load"]
 STEPS: tuple[Step, ...] = ("build", "load")
 

@@ -68,6 +68,13 @@ def list_files(folder: str) -> list[StoredFile]:
     return found
 
 
+def find_files(location: str) -> list[StoredFile]:
+    """The file at a location, or all files below it. Raises `SourceMissing` where there is none."""
+    with _reaching(location):
+        file = _one_file(location)
+    return [file] if file else list_files(location)
+
+
 def read_bytes(location: str) -> bytes:
     """A whole file, unpacked where its name ends in ``.gz``."""
     with _reaching(location), _open(location) as stream:
@@ -106,6 +113,20 @@ def write_file(location: str, file: Path) -> None:
             _s3().upload_file(str(file), bucket, key)
         else:
             shutil.copyfile(file, _local(location))
+
+
+def move_into_place(file: Path, location: str) -> None:
+    """Give a local file its place in the same file system, at once and for good, with the folders above."""
+    target = _local(location)
+    with _reaching(location, "write"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        file.replace(target)
+        # The name too must be on the disk before anybody relies on it.
+        handle = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def make_folder(location: str) -> None:
@@ -211,6 +232,20 @@ def _list_local(folder: str) -> Iterator[StoredFile]:
         for name in names:
             file = Path(path, name)
             yield StoredFile(str(file), file.stat().st_size)
+
+
+def _one_file(location: str) -> StoredFile | None:
+    if not is_s3(location):
+        path = _local(location)
+        return StoredFile(str(path), path.stat().st_size) if path.is_file() else None
+    bucket, key = _bucket_and_key(location)
+    if not key or key.endswith("/"):
+        return None
+    # Of all keys that begin with it, itself comes first; asking so needs no other right than listing.
+    found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1).get("Contents", ())
+    return next(
+        (StoredFile(f"s3://{bucket}/{key}", each["Size"]) for each in found if each["Key"] == key), None
+    )
 
 
 def _raise(error: OSError) -> None:

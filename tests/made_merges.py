@@ -20,7 +20,7 @@ from lineage_merge.model import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
 EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
-ALL = Coverage(spark=True, dbt=True, retire_after=3)
+ALL = Coverage(runs=True, dbt=True, retire_after=3)
 
 Row = dict[str, Any]
 

@@ -10,8 +10,14 @@ import pytest
 import yaml
 
 from lineage_merge import config
-from lineage_merge.config import Arango, Config, DbtProject, GlueCatalog, Key, Rule, Runs
+from lineage_merge.config import Config, Key, Rule
 from lineage_merge.errors import ConfigError
+from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.settings import Runs
+from lineage_merge.sources.spline.settings import Arango, Spline
+from lineage_merge.sources.sql.settings import SqlFiles
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 SECRET = "hunter2"
@@ -25,10 +31,21 @@ SETTINGS: dict[str, Any] = {
     "spline": {"arango": {"hosts": "http://from-file:8529", "database": "spline"}},
     "dbt": [{"manifest": "target/manifest.json", "namespace": WAREHOUSE}],
 }
+KAFKA = {"servers": "broker:9092", "topic": "spline", "landing": "s3://lake/landing"}
 TEXTS: dict[str, tuple[str, Any]] = {
     "dag_name": ("tickit_daily", "tickit_daily"),
     "environment": ("prod", "prod"),
     "spline.export": ("exports/spline", "exports/spline"),
+    "spline.agent": ("logs/spark, s3://lake/agent", ("logs/spark", "s3://lake/agent")),
+    "spline.kafka.servers": ("a:9092, b:9092", "a:9092, b:9092"),
+    "spline.kafka.topic": ("spline", "spline"),
+    "spline.kafka.landing": ("s3://lake/landing", "s3://lake/landing"),
+    "spline.kafka.options": (
+        "{security.protocol: SASL_SSL, max.poll.records: 5}",
+        {"security.protocol": "SASL_SSL", "max.poll.records": "5"},
+    ),
+    "spline.kafka.options_env": ("{sasl.jaas.config: KAFKA_LOGIN}", {"sasl.jaas.config": "KAFKA_LOGIN"}),
+    "spline.kafka.options_secret": ("{ssl.key.password: kafka#key}", {"ssl.key.password": "kafka#key"}),
     "spline.arango.hosts": ("http://a:8529, https://b:8529", "http://a:8529,https://b:8529"),
     "spline.arango.database": ("lineage", "lineage"),
     "spline.arango.username": ("reader", "reader"),
@@ -46,9 +63,40 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "spline.lookback": ("7", timedelta(days=7)),
     "spline.retire_after": ("0", 0),
     "spline.operations": ("yes", True),
+    "openlineage.events": ("events, s3://b/events", ("events", "s3://b/events")),
+    "openlineage.kafka.servers": ("a:9092, b:9092", "a:9092, b:9092"),
+    "openlineage.kafka.topic": ("lineage.events", "lineage.events"),
+    "openlineage.kafka.landing": ("s3://b/landing", "s3://b/landing"),
+    "openlineage.kafka.options": ("{security.protocol: SSL}", {"security.protocol": "SSL"}),
+    "openlineage.kafka.options_env": ("{sasl.jaas.config: LOGIN}", {"sasl.jaas.config": "LOGIN"}),
+    "openlineage.kafka.options_secret": ("{ssl.key.password: 'a#b'}", {"ssl.key.password": "a#b"}),
+    "openlineage.jobs": ("*_load, tickit_*", ("*_load", "tickit_*")),
+    "openlineage.namespaces": ("prod, test?", ("prod", "test?")),
+    "openlineage.runs": ("all", Runs("all")),
+    "openlineage.lookback": ("12h", timedelta(hours=12)),
+    "openlineage.retire_after": ("1", 1),
+    "hive.log": ("logs/hive, s3://logs/hive", ("logs/hive", "s3://logs/hive")),
+    "hive.kafka.servers": ("a:9092,b:9092", "a:9092,b:9092"),
+    "hive.kafka.topic": ("hive", "hive"),
+    "hive.kafka.landing": ("s3://landing", "s3://landing"),
+    "hive.kafka.options": ("{security.protocol: SSL}", {"security.protocol": "SSL"}),
+    "hive.kafka.options_env": ("{sasl.jaas.config: LOGIN}", {"sasl.jaas.config": "LOGIN"}),
+    "hive.kafka.options_secret": ("{sasl.jaas.config: a#b}", {"sasl.jaas.config": "a#b"}),
+    "hive.metastore": ("thrift://Host", "hive://host:9083"),
+    "hive.warehouse": ("hdfs://nn/user/hive/warehouse/", "hdfs://nn/user/hive/warehouse"),
+    "hive.spark_catalogs": ("spark_catalog, hive", ("spark_catalog", "hive")),
+    "hive.jobs": ("dw.*, ods.*", ("dw.*", "ods.*")),
+    "hive.job": ("user", "user"),
+    "hive.runs": ("all", Runs("all")),
+    "hive.lookback": ("12h", timedelta(hours=12)),
+    "hive.retire_after": ("0", 0),
     "dbt": (
         f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}}}]",
         (DbtProject("s3://b/manifest.json", WAREHOUSE),),
+    ),
+    "sql": (
+        "[{path: s3://b/etl, dialect: Hive, schema: ddl, variables: {env: prod}}]",
+        (SqlFiles("s3://b/etl", "hive", "spark_catalog", "etl", ("ddl",), {"env": "prod"}),),
     ),
     "glue": (
         "[{region: eu-west-1, account: '111122223333', databases: [tickit_*], spark_catalogs: [lake]}]",
@@ -58,6 +106,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "merge.fold": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
     "merge.fold_run_local": ("on", True),
     "load.allow_retire": ("yes", True),
+    "sinks": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
     "query.layers": ("{raw: a*, mart: [b, c]}", {"raw": ("a*",), "mart": ("b", "c")}),
     "merge.rules": (
         "[{name: temp, match: '/(?P<table>[a-z]+)/', dataset: 'redshift://wh:1|dev.public.{table}'}]",
@@ -96,6 +145,16 @@ def written(folder: Path, settings: Mapping[str, Any] | str) -> Path:
 
 def with_key(dotted: str) -> dict[str, Any]:
     """Settings to which the key may be added: an export excludes a database, a bulk loader has a role."""
+    if dotted == "spline.agent":
+        return SETTINGS | {"spline": {}}
+    if dotted.startswith("spline.kafka."):
+        return SETTINGS | {"spline": {"kafka": {"servers": "a:1", "topic": "t", "landing": "l"}}}
+    if dotted.startswith("openlineage."):
+        kafka = {"servers": "a:1", "topic": "t", "landing": "l"}
+        return SETTINGS | {"openlineage": {"events": "e", **({"kafka": kafka} if "kafka" in dotted else {})}}
+    if dotted.startswith("hive."):
+        kafka = {"servers": "k:9092", "topic": "t", "landing": "landing"}
+        return SETTINGS | {"hive": {"log": "hive.log", "kafka": kafka}}
     if dotted.startswith("gremlin.bulk."):
         return SETTINGS | {"gremlin": {"bulk": {"s3": "s3://bucket", "role_arn": ROLE}}}
     return SETTINGS | {"spline": {}} if dotted == "spline.export" else SETTINGS
@@ -104,7 +163,8 @@ def with_key(dotted: str) -> dict[str, Any]:
 def held(found: Config, dotted: str) -> Any:
     value: Any = found
     for name in dotted.split("."):
-        value = getattr(value, name)
+        is_source = value is found and name in {each.key for each in SOURCES}
+        value = found.sources.get(name) if is_source else getattr(value, name)
     return value
 
 
@@ -179,7 +239,7 @@ def test_variables_alone_are_enough() -> None:
         "LINEAGE_MERGE_SPLINE_EXPORT": "exports",
     }
 
-    assert config.load(environ=environ).spline == config.Spline(export="exports")
+    assert config.load(environ=environ).spline == Spline(export="exports")
 
 
 def test_a_variable_fills_a_group_that_the_file_leaves_empty(tmp_path: Path) -> None:
@@ -187,7 +247,7 @@ def test_a_variable_fills_a_group_that_the_file_leaves_empty(tmp_path: Path) -> 
 
     found = config.load(file, {"LINEAGE_MERGE_SPLINE_EXPORT": "exports"})
 
-    assert found.spline == config.Spline(export="exports")
+    assert found.spline == Spline(export="exports")
 
 
 def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
@@ -298,7 +358,31 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
             "spline",
             "export and arango exclude each other",
         ),
-        (changed(spline={"applications": ["x"]}), "spline", "give either export or arango"),
+        (
+            changed(spline={"export": "x", "agent": "logs"}),
+            "spline",
+            "export and agent exclude each other",
+        ),
+        (
+            changed(spline={"arango": {"hosts": "http://h:1", "database": "d"}, "kafka": KAFKA}),
+            "spline",
+            "arango and kafka exclude each other",
+        ),
+        (changed(spline={"agent": []}), "spline.agent", "is empty"),
+        (changed(spline={"agent": [7]}), "spline.agent[0]", "expected string"),
+        (changed(spline={"kafka": {**KAFKA, "servers": "broker"}}), "spline.kafka.servers", "host:port"),
+        (changed(spline={"kafka": {**KAFKA, "topic": "a b"}}), "spline.kafka.topic", "name of one topic"),
+        (
+            changed(spline={"kafka": {**KAFKA, "options": {"kafka.group.id": "x"}}}),
+            "spline.kafka.options.kafka.group.id",
+            "without kafka. before it",
+        ),
+        (
+            changed(spline={"kafka": {**KAFKA, "options": {"a": 1}, "options_env": {"a": "A"}}}),
+            "spline.kafka",
+            "the option a is given twice",
+        ),
+        (changed(spline={"applications": ["x"]}), "spline", "give export, arango, agent or kafka"),
         (changed(spline={"export": "x", "applications": [1]}), "spline.applications[0]", "expected string"),
         (
             changed(spline={"arango": {"hosts": "arangodb:8529", "database": "d"}}),
@@ -338,10 +422,54 @@ def test_a_wrong_key_is_named(settings: dict[str, Any], key: str, problem: str) 
     assert problem in error.message
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        "sasl.jaas.config",
+        "ssl.keystore.key",
+        "ssl.key.password",
+        "ssl.keystore.password",
+        "oauth.client.secret",
+    ],
+)
+def test_a_password_is_no_option_of_kafka_but_a_reference(option: str) -> None:
+    error = complaint(changed(spline={"kafka": {**KAFKA, "options": {option: SECRET}}}))
+
+    assert error.key == f"spline.kafka.options.{option}"
+    assert SECRET not in error.message
+    by_name = changed(spline={"kafka": {**KAFKA, "options_env": {option: "KAFKA_LOGIN"}}})
+    assert config.parse(by_name).spline is not None
+
+
+def test_an_options_value_comes_from_where_the_configuration_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {**KAFKA, "options": {"max.poll.records": 5}, "options_env": {"sasl.jaas.config": "KAFKA_LOGIN"}}
+    found = config.parse(changed(spline={"kafka": given})).spline
+    assert found is not None
+    assert found.kafka is not None
+    with pytest.raises(ConfigError, match="not set"):
+        found.kafka.all_options()
+
+    monkeypatch.setenv("KAFKA_LOGIN", SECRET)
+
+    assert found.kafka.all_options() == {"max.poll.records": "5", "sasl.jaas.config": SECRET}
+    assert SECRET not in repr(found)
+
+
+def test_locations_of_agents_and_topics_are_relative_to_the_file(tmp_path: Path) -> None:
+    spline = {"agent": ["logs/a", "s3://lake/b", "/abs"], "kafka": {**KAFKA, "landing": "landing"}}
+
+    found = config.load(written(tmp_path, SETTINGS | {"spline": spline}), environ={}).spline
+
+    assert found is not None
+    assert found.kafka is not None
+    assert found.agent == (str(tmp_path / "logs/a"), "s3://lake/b", "/abs")
+    assert found.kafka.landing == str(tmp_path / "landing")
+
+
 def test_a_configuration_without_a_source_says_what_to_give() -> None:
     error = complaint({"dag_name": "d", "environment": "dev"})
 
-    assert "spline.export, spline.arango or dbt" in error.message
+    assert error.message.endswith(": no source: give spline, openlineage, hive, dbt or sql")
 
 
 @pytest.mark.parametrize(
@@ -534,12 +662,12 @@ def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_applications_are_chosen_by_glob_on_either_name() -> None:
-    chosen = config.Spline(export="x", applications=("tickit_*", "other"))
+    chosen = Spline(export="x", applications=("tickit_*", "other"))
 
     assert chosen.wants("tickit_load", "nativespark-tickit_load-jr_1")
     assert chosen.wants("job", "tickit_x")
     assert not chosen.wants("Tickit_load", "another")
-    assert config.Spline(export="x").wants("any", "any")
+    assert Spline(export="x").wants("any", "any")
 
 
 def test_the_schema_describes_every_key() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import boto3
 import pytest
 
-from lineage_merge.config import Arango
 from lineage_merge.errors import ConfigError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.sources.spline.settings import Arango
 from tests.s3_fixtures import S3
 
 PASSWORD = "hunter2"

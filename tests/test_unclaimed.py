@@ -4,9 +4,9 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.statics import long
 
-from lineage_merge.config import Arango
 from lineage_merge.query.owners import Owner, owners
 from lineage_merge.sources.spline.seen import Seen, seen
+from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.unclaimed import Due, Plan, plan
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time

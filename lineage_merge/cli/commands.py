@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge import __version__
-from lineage_merge.cli import page, questions
+from lineage_merge.cli import export, page, questions, receive, sql
 from lineage_merge.cli.frame import epilog, log_error, make_console, one_line, print_json, progress, reported
 from lineage_merge.cli.options import Settings, configured
 from lineage_merge.errors import ConfigError, GraphError, IntermediateError
@@ -526,3 +526,6 @@ def _exit_for(report: Any, config: "Config") -> None:
 for question in questions.COMMANDS:
     main.add_command(question)
 main.add_command(page.html)
+main.add_command(export.export)
+main.add_command(receive.receive)
+main.add_command(sql.sql)

@@ -24,7 +24,8 @@ Exit codes: 0 done; 2 wrong configuration or usage; 3 a source cannot be read;
 4 node or edge files are wrong; 5 the graph cannot be reached or refuses;
 6 the embedded server does not start; 7 done, but broken documents were left
 out; 8 stopped before it would have retired too much; 9 nothing in the graph
-has this name; 10 several have it; 130 stopped by Ctrl-C; 1 anything else."""
+has this name; 10 several have it; 11 not exported to a catalog; 12 the check of
+SQL files failed; 130 stopped by Ctrl-C; 1 anything else."""
 
 
 def epilog(*examples: str) -> str:

@@ -20,7 +20,7 @@ _COULD_NOT = {
     "not-joined": "could not join",
     "no-columns": "columns that could not be told",
     "unfed": "tables that dbt reads and nothing writes",
-    "unread": "outputs of Spark that nothing reads",
+    "unread": "outputs that nothing reads",
     "skipped": "documents that say nothing usable",
     "notice": "notices",
 }
@@ -50,9 +50,14 @@ def print_report(console: Console, report: "Report", written: str) -> None:
 
 
 def print_difference(console: Console, loaded: "Loaded") -> None:
-    """What a dry run would change, and what a load retired, as far as it is listed."""
+    """What a dry run would change, what a load retired, as far as it is listed, and what sinks took."""
     would = "would be " if loaded.dry_run else ""
-    for title, lines in ((f"{would}written", loaded.changes), (f"{would}retired", loaded.retirements)):
+    listed = (
+        (f"{would}written", loaded.changes),
+        (f"{would}retired", loaded.retirements),
+        ("exported", loaded.exported),
+    )
+    for title, lines in listed:
         if lines:
             console.print(Text(f"\n{title}:", style="bold"))
         for line in lines:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-Say = Callable[[str], None]
+from lineage_merge.progress import Say
+
 Clock = Callable[[], float]
 
 EVERY_SECONDS = 5.0

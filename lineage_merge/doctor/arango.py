@@ -9,7 +9,7 @@ from typing import Any
 from arango.database import StandardDatabase
 from arango.exceptions import ArangoServerError
 
-from lineage_merge.config import Arango, Config
+from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped_all, warning
 from lineage_merge.errors import (
     LineageMergeError,
@@ -20,6 +20,7 @@ from lineage_merge.errors import (
 )
 from lineage_merge.sources.spline import arango
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED
+from lineage_merge.sources.spline.settings import Arango
 
 CONNECTION = "ArangoDB connection"
 LOGIN = "ArangoDB login"

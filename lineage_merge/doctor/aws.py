@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok
 from lineage_merge.errors import SourceDenied
+from lineage_merge.sources import registry
+from lineage_merge.sources.landing import reach
 from lineage_merge.storage import is_s3
 
 CREDENTIALS = "AWS credentials"
@@ -33,12 +35,14 @@ def examine(config: Config) -> Iterator[Finding]:
 
 def needs_aws(config: Config) -> bool:
     """Whether anything that the configuration names is reached with AWS credentials."""
-    files = [location for project in config.dbt for location in (project.manifest, project.catalog)]
-    if config.spline:
-        files.append(config.spline.export)
-    signs = (
+    sources = list(registry.configured(config))
+    topics = list(reach.configured(config))
+    files = [file for each in sources for file in each.source.files(each.settings)]
+    files += [topic.landing for topic in topics]
+    return (
         config.gremlin.iam_auth
         or config.gremlin.bulk is not None
-        or bool(config.spline and config.spline.arango and config.spline.arango.password_secret)
+        or any(each.source.needs_aws(each.settings) for each in sources)
+        or any(topic.options_secret for topic in topics)
+        or any(is_s3(file) for file in files)
     )
-    return bool(config.glue) or signs or any(is_s3(location) for location in files)

@@ -5,17 +5,21 @@ import time
 from collections.abc import Sequence
 
 from lineage_merge.config import Config
-from lineage_merge.doctor import arango, aws, bulk, exports, glue, gremlin, machine
+from lineage_merge.doctor import aws, bulk, gremlin, kafka, machine
 from lineage_merge.doctor.finding import Check, Finding, one_line, unexpected
 from lineage_merge.errors import GraphError, SourceError
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import function
 
 # In the order in which they are shown.
 CHECKS: tuple[Check, ...] = (
     Check("AWS credentials", aws.examine, SourceError.exit_code),
-    Check("ArangoDB", arango.examine, SourceError.exit_code),
-    Check("Spline export", exports.examine_export, SourceError.exit_code),
-    Check("dbt", exports.examine_dbt, SourceError.exit_code),
-    Check("Glue catalog", glue.examine, SourceError.exit_code),
+    *(
+        Check(area, function(place), SourceError.exit_code)
+        for source in SOURCES
+        for area, place in source.checks
+    ),
+    Check("Kafka", kafka.examine, SourceError.exit_code),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
     Check("this machine", machine.examine),

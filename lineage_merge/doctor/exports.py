@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from lineage_merge.config import Config, DbtProject
+from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, warning
 from lineage_merge.errors import DocumentError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.model import Problem
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline import documents, export
 from lineage_merge.storage import is_s3, read_text
 
@@ -28,7 +29,7 @@ def examine_export(config: Config) -> Iterator[Finding]:
         parts = export.find(folder)
         broken = list(_broken(parts))
     except SourceError as error:
-        yield failed(EXPORT, error, _mend(error, folder, "spline.export"))
+        yield failed(EXPORT, error, how_to_mend(error, folder, "spline.export"))
         return
     databases = {part.database for part in parts}
     collections = {part.collection for part in parts}
@@ -78,7 +79,7 @@ def _manifest(project: DbtProject, key: str) -> Finding:
     try:
         manifest, problems = read_manifest(location, read_text(location))
     except SourceError as error:
-        return failed(MANIFEST, error, _mend(error, location, key))
+        return failed(MANIFEST, error, how_to_mend(error, location, key))
     told = f"{redact(location)}: {manifest.project or 'a project without name'}, {len(manifest.nodes)} nodes"
     if manifest.dbt_version:
         told += f", dbt {manifest.dbt_version}"
@@ -97,14 +98,15 @@ def _catalog(project: DbtProject, key: str) -> Finding:
     try:
         catalog, problems = read_catalog(location, read_text(location))
     except SourceError as error:
-        return failed(CATALOG, error, _mend(error, location, key))
+        return failed(CATALOG, error, how_to_mend(error, location, key))
     told = f"{redact(location)}: {len(catalog)} tables"
     if problems:
         return warning(CATALOG, f"{told}; {len(problems)} broken", "write it again: dbt docs generate")
     return ok(CATALOG, told)
 
 
-def _mend(error: SourceError, location: str, key: str) -> str:
+def how_to_mend(error: SourceError, location: str, key: str) -> str:
+    """What to do about a file or folder that cannot be read; `key` is where the configuration names it."""
     match error:
         case SourceDenied():
             if is_s3(location):

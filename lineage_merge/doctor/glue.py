@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.config import Config, GlueCatalog
+from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, warning
 from lineage_merge.errors import SourceDenied, SourceError, SourceUnreachable
 from lineage_merge.sources.glue import client
+from lineage_merge.sources.glue.settings import GlueCatalog
 
 CATALOG = "Glue catalog"
 
 
 def examine(config: Config) -> Iterator[Finding]:
     """One line a catalog."""
-    for index, catalog in enumerate(config.glue):
+    for index, catalog in enumerate(config.sources.get("glue", ())):
         try:
             yield _catalog(catalog, index)
         except SourceError as error:

@@ -1,4 +1,4 @@
-"""The Gremlin Server's jars: fetched once with the Ivy that PySpark ships, then cached."""
+"""Jars that a machine lacks, the Gremlin Server's first: fetched once with PySpark's Ivy, then cached."""
 
 import fcntl
 import importlib.util
@@ -9,28 +9,49 @@ import shutil
 import subprocess
 import tempfile
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from lineage_merge.embedded import trust
 from lineage_merge.errors import EmbeddedError
+from lineage_merge.progress import Say
 
 GREMLIN_SERVER = "3.7.4"
 # Without a binding the server's own log would say nothing; 1.7 is the line that it is built with.
 SLF4J_SIMPLE = "1.7.36"
 
-Say = Callable[[str], None]
-
 _COMPLETE = "complete.json"
-_IVY_MODULE = f"""\
-<ivy-module version="2.0">
-  <info organisation="lineage-merge" module="embedded-gremlin-server"/>
-  <dependencies>
+
+
+class Bundle(NamedTuple):
+    """Jars that are fetched together: what a person calls them, and their folder in the cache.
+
+    `dependencies` is what stands inside an Ivy file's ``<dependencies>``.
+    """
+
+    name: str
+    folder: str
+    megabytes: int
+    dependencies: str
+
+
+GREMLIN = Bundle(
+    f"Gremlin Server {GREMLIN_SERVER}",
+    f"gremlin-server-{GREMLIN_SERVER}",
+    30,
+    f"""\
     <dependency org="org.apache.tinkerpop" name="gremlin-server" rev="{GREMLIN_SERVER}" conf="default"/>
-    <dependency org="org.slf4j" name="slf4j-simple" rev="{SLF4J_SIMPLE}" conf="default"/>
+    <dependency org="org.slf4j" name="slf4j-simple" rev="{SLF4J_SIMPLE}" conf="default"/>""",
+)
+_IVY_MODULE = """\
+<ivy-module version="2.0">
+  <info organisation="lineage-merge" module="embedded-{folder}"/>
+  <dependencies>
+{dependencies}
   </dependencies>
 </ivy-module>
 """
@@ -55,9 +76,9 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lineage-merge"
 
 
-def cached_jars(cache: Path) -> Path | None:
+def cached_jars(cache: Path, bundle: Bundle = GREMLIN) -> Path | None:
     """The directory of a whole fetch, or None when there is none or a jar of it has gone."""
-    jars = cache / f"gremlin-server-{GREMLIN_SERVER}"
+    jars = cache / bundle.folder
     try:
         sizes = json.loads((jars / _COMPLETE).read_text())
         whole = all((jars / name).stat().st_size == size for name, size in sizes.items())
@@ -67,42 +88,47 @@ def cached_jars(cache: Path) -> Path | None:
 
 
 def gremlin_jars(java: Path, say: Say) -> Path:
-    """The directory with the server's jars; fetches them when the cache has none.
+    """The directory with the server's jars: `bundle_jars` of them."""
+    return bundle_jars(GREMLIN, java, say)
+
+
+def bundle_jars(bundle: Bundle, java: Path, say: Say) -> Path:
+    """The directory with a bundle's jars; fetches them when the cache has none.
 
     `java` runs Ivy, `say` is told what is fetched and how far it is. Where from:
     ``LINEAGE_MERGE_IVY_SETTINGS`` (an Ivy settings file), else the repository
     ``LINEAGE_MERGE_MAVEN_REPOSITORY`` (a URL), else Maven Central. Raises `EmbeddedError`.
     """
     cache = cache_home()
-    if jars := cached_jars(cache):
+    if jars := cached_jars(cache, bundle):
         return jars
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(cache / "fetch.lock", say):
-            return cached_jars(cache) or _fetched(java, cache, say)
+        with _one_at_a_time(bundle, cache / "fetch.lock", say):
+            return cached_jars(cache, bundle) or _fetched(bundle, java, cache, say)
     except OSError as error:
         raise EmbeddedError(f"the cache {cache} cannot be used: {error.strerror or error}") from error
 
 
 @contextmanager
-def _one_at_a_time(lock: Path, say: Say) -> Iterator[None]:
+def _one_at_a_time(bundle: Bundle, lock: Path, say: Say) -> Iterator[None]:
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another process is fetching the Gremlin Server: waiting for it")
+            say(f"another process is fetching jars ({bundle.name} may be among them): waiting for it")
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 
-def _fetched(java: Path, cache: Path, say: Say) -> Path:
+def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
     ivy = _ivy_jar()
-    target = cache / f"gremlin-server-{GREMLIN_SERVER}"
+    target = cache / bundle.folder
     # Ivy's own cache stays when a fetch fails, so that the next one goes on where it ended.
     ivy_cache = cache / "ivy"
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work_name:
         work = Path(work_name)
-        (work / "ivy.xml").write_text(_IVY_MODULE)
+        (work / "ivy.xml").write_text(_IVY_MODULE.format(**bundle._asdict()))
         lib = work / "lib"
         arguments = [
             "-settings",
@@ -114,7 +140,7 @@ def _fetched(java: Path, cache: Path, say: Say) -> Path:
         ]
         arguments += ["-confs", "default"]
         arguments += ["-retrieve", f"{lib}/[artifact]-[revision](-[classifier]).[ext]"]
-        say(f"fetching Gremlin Server {GREMLIN_SERVER} and what it needs (30 MB, once) into {cache}")
+        say(f"fetching {bundle.name} and what it needs ({bundle.megabytes} MB, once) into {cache}")
         options = proxy_options(urllib.request.getproxies())
         code, output = _run_ivy([str(java), *options, "-jar", str(ivy), *arguments], say)
         if code != 0 and _UNTRUSTED in output and (certificates := trust.trusted_by_python()):
@@ -127,9 +153,7 @@ def _fetched(java: Path, cache: Path, say: Say) -> Path:
             ]
             code, output = _run_ivy([str(java), *options, "-jar", str(ivy), *arguments], say)
         if code != 0:
-            raise EmbeddedError(
-                f"Gremlin Server {GREMLIN_SERVER} could not be fetched: {ivy_failure(output)}"
-            )
+            raise EmbeddedError(f"{bundle.name} could not be fetched: {ivy_failure(output)}")
         sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
         (lib / _COMPLETE).write_text(json.dumps(sizes, indent=0))
         shutil.rmtree(target, ignore_errors=True)  # a fetch of which something has gone
@@ -163,7 +187,7 @@ def _ivy_jar() -> Path:
         for jar in sorted((home / "jars").glob("ivy-*.jar"), reverse=True):
             return jar
     raise EmbeddedError(
-        "PySpark is not installed, and its Ivy is what fetches the Gremlin Server: "
+        "PySpark is not installed, and its Ivy is what fetches jars such as the Gremlin Server's: "
         "run pip install 'lineage-merge[local]'"
     )
 

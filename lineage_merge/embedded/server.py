@@ -8,18 +8,15 @@ from typing import Self
 from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.embedded import ownership, store
-from lineage_merge.embedded.jars import Say, gremlin_jars
+from lineage_merge.embedded.jars import gremlin_jars
 from lineage_merge.embedded.java import find_java
 from lineage_merge.embedded.process import ServerProcess, free_port, port_is_free
 from lineage_merge.errors import EmbeddedError
+from lineage_merge.progress import Say, silent
 
 _ATTACH_SECONDS = 180
 _LOOK_SECONDS = 0.25
 _PORT_TRIES = 3
-
-
-def _silent(_message: str) -> None:
-    """The progress of one who wants to hear none."""
 
 
 class EmbeddedServer:
@@ -43,7 +40,7 @@ class EmbeddedServer:
         port: int | None = None,
         host: str = "127.0.0.1",
         transactional: bool = False,
-        on_progress: Say = _silent,
+        on_progress: Say = silent,
         heap: str = "1g",
         user_seconds: float = 300,
     ) -> None:
@@ -65,7 +62,7 @@ class EmbeddedServer:
         cls,
         graph_file: Path,
         port: int | None = None,
-        on_progress: Say = _silent,
+        on_progress: Say = silent,
         user_seconds: float = 300,
     ) -> Self:
         """The server that already serves this file, left running at the end; else one of our own."""

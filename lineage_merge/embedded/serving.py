@@ -5,9 +5,9 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-from lineage_merge.embedded.jars import Say
 from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.errors import EmbeddedError
+from lineage_merge.progress import Say
 
 _LOOK_SECONDS = 0.5
 # Whoever ends the server by hand does not want to wait long for another process that uses it.

@@ -57,19 +57,21 @@ EDGE_HEADER = _edge_header()
 
 _KEYS = len(NODE_KEYS)
 _SETS = tuple(VERTEX_FIELDS.index(item.name) for item in NODE_PROPERTIES if item.many)
+_DAG_NAME = VERTEX_FIELDS.index("dag_name")
 _QUOTE, _TWO = '"', '""'
 
 
 def vertex_lines(row: Sequence[Any]) -> Iterator[str]:
     """The lines of a vertex, without line ends: one, and another for each further member of a set.
 
-    `row`: values in the order of `VERTEX_FIELDS`, sets as lists; None is not told. Raises
-    IntermediateError for one without id, label, environment or DAG name.
+    `row`: values in the order of `VERTEX_FIELDS`, sets as lists; None is not told. The DAG's name is one
+    text, or a list where several know the vertex. Raises IntermediateError for one without id, label,
+    environment or DAG name.
     """
     _require("node", row, VERTEX_FIELDS, _KEYS)
     values = list(row)
     more: dict[int, list[Any]] = {}
-    for position in _SETS:
+    for position in _SETS if type(row[_DAG_NAME]) is str else (_DAG_NAME, *_SETS):
         if values[position]:
             members = [member for member in values[position] if member is not None]
             if len(members) > 1:

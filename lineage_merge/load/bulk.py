@@ -20,7 +20,7 @@ A load that is killed goes on in Neptune. Whoever comes after it waits for its e
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,7 +35,8 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from lineage_merge import config
 from lineage_merge.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
-from lineage_merge.graph.neptune_files import EDGES, VERTICES, write_rows
+from lineage_merge.graph.neptune_files import write_rows
+from lineage_merge.graph.neptune_parts import EDGES, VERTICES
 from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
 from lineage_merge.load import neptune_loader
 from lineage_merge.load.configured import region_of
@@ -43,9 +44,8 @@ from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.neptune_loader import Loader, Source
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.signing import region_of_chain
+from lineage_merge.progress import Say
 from lineage_merge.storage import delete_folder, list_files
-
-Say = Callable[[str], None]
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 

@@ -31,7 +31,7 @@ class Loaded:
     another label, or moved to the vertex that it turned out to be. `changes` and `retirements` are
     the first of them, in words. `dry_run`: nothing was written, the numbers tell what would be,
     and `refusal` why a real load would stop. `way`: over Gremlin alone, or the larger part through
-    Neptune's bulk loader (`load.bulk`).
+    Neptune's bulk loader (`load.bulk`). `exported`: what sinks took afterwards, a line for each.
     """
 
     nodes: int
@@ -48,6 +48,7 @@ class Loaded:
     dry_run: bool = False
     refusal: str = ""
     way: Literal["gremlin", "bulk"] = "gremlin"
+    exported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ computed anew is a GraphRejected, everything else a BulkLoadFailed.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from lineage_merge.errors import BulkLoadFailed, GraphDenied, GraphError, GraphRejected, GraphUnreachable
 from lineage_merge.load.signing import Iam, credentials
-
-Say = Callable[[str], None]
+from lineage_merge.progress import Say
 
 _COMPLETED = "LOAD_COMPLETED"
 _QUEUED = frozenset({"LOAD_IN_QUEUE", "LOAD_NOT_STARTED"})

@@ -1,9 +1,9 @@
 """What of a DAG's lineage is gone, and taking it out of the graph.
 
-Nothing goes because it is not there this time. A dbt manifest is complete for its project: what
-it dropped goes at once. A Spark target goes when enough later good runs of its job did not write
-it; of a target that is written, the newest write says what feeds it. A job that did not run keeps
-its lineage, and so does whatever the merge did not look at.
+Nothing goes because it is not there this time. A dbt manifest is complete for its project, and so is a
+folder of SQL: what it dropped goes at once. A target of a job that runs goes when enough later good
+runs of the job did not write it; of a target that is written, the newest write says what feeds it. A
+job that did not run keeps its lineage, and so does whatever the merge did not look at.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,19 +26,24 @@ from lineage_merge.load.tally import OF_COLUMNS, Tally
 _MOST_PART = 0.3
 _FEWEST_EDGES = 20
 _SHOWN = 10
+# The types of jobs that are told whole for their project.
+_OF_PROJECTS = frozenset({"dbt", "sql"})
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """What a merge looked at, and so may retire.
 
-    `spark`, `dbt`: whether it read that source, and all of it. `retire_after`: good runs of a
-    Spark job that did not write a target; 0 means never.
+    `runs`: whether it read the sources that tell runs, and all of them, `job_types` those of which
+    they tell for certain; `dbt`: the same of manifests, `sql`: of folders of SQL. `retire_after`: good
+    runs of a job that did not write a target; 0 means never.
     """
 
-    spark: bool = False
+    runs: bool = False
     dbt: bool = False
+    sql: bool = False
     retire_after: int = 3
+    job_types: tuple[str, ...] = ()
 
 
 NOTHING = Coverage()
@@ -83,7 +88,7 @@ def find(
     projects, everything = _covered(nodes, existing, coverage)
     # A worker that cannot read columns (no SQL parser, say) must not take away all there are.
     tells = counts.column_tellers
-    scope = Scope(frozenset(projects), coverage.spark, coverage.retire_after, everything, tells)
+    scope = Scope(frozenset(projects), coverage.runs, coverage.retire_after, everything, tells)
     of_jobs = _of_jobs(nodes, edges, targets, existing, scope).persist()
     of_datasets = _of_datasets(of_jobs, edges, stray, scope).persist()
     gone = (
@@ -197,14 +202,19 @@ def removing_tags(
 
 
 def stray(nodes: DataFrame, existing: Existing, dag_name: str) -> DataFrame:
-    """The vertices with the DAG's tag of which the merge says nothing: id, and `project` of a job."""
+    """The vertices with the DAG's tag of which the merge says nothing: id, and `project` of a job.
+
+    It comes with the job's type, since dbt and SQL files may call theirs alike.
+    """
     tagged = existing.vertices.where(F.array_contains("dags", dag_name) & (F.col("label") != "merge_run"))
     stray = tagged.join(nodes.select("id"), "id", "leftanti")
-    return stray.select("id", "label", F.col("properties")["project"][0].alias("project"))
+    held = F.col("properties")
+    project = F.concat_ws(" ", held["job_type"][0], held["project"][0])
+    return stray.select("id", "label", F.when(held["project"][0].isNotNull(), project).alias("project"))
 
 
 def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[list[str], bool]:
-    """The dbt projects that a merge has whole and as new as the graph (a short list).
+    """The projects (``dbt tickit``) that a merge has whole and as new as the graph (a short list).
 
     And whether every job that the graph has of the DAG is of a source that the merge looked at.
     """
@@ -219,15 +229,21 @@ def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[
         held["last_run_at"][0].cast("bigint").alias("at"),
     )
     by = told.union(there).groupBy("told", "job_type", "project").agg(F.max("at").alias("at")).collect()
-    at = {row.project: row.at for row in by if row.told and row.project is not None}
+    whole = {kind for kind, read in (("dbt", coverage.dbt), ("sql", coverage.sql)) if read}
+    at = {_project(row): row.at for row in by if row.told and row.job_type in whole and row.project}
     by_kind = [row for row in by if not row.told]
-    newer = {row.project for row in by_kind if (row.at or 0) > (at.get(row.project) or 0)}
-    projects = sorted(set(at) - newer) if coverage.dbt else []
+    newer = {_project(row) for row in by_kind if (row.at or 0) > (at.get(_project(row)) or 0)}
+    projects = sorted(set(at) - newer)
+    types = {*coverage.job_types, *(row.job_type for row in by if row.told)} if coverage.runs else set()
     everything = all(
-        row.project in projects if row.job_type == "dbt" else row.job_type == "spark" and coverage.spark
+        _project(row) in projects if row.job_type in _OF_PROJECTS else row.job_type in types
         for row in by_kind
     )
     return projects, everything
+
+
+def _project(row: Row) -> str:
+    return f"{row.job_type} {row.project}"
 
 
 # Decided job by job
@@ -235,14 +251,14 @@ def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a merge may retire: dbt `projects` that it has whole, Spark's jobs.
+    """What a merge may retire: of `projects` (``dbt tickit``) that it has whole, of jobs whose runs it read.
 
     `everything`: it looked at all that the graph has of the DAG. `tells_columns`: the types of jobs
     of which it knows columns at all.
     """
 
     projects: frozenset[str]
-    spark: bool
+    runs: bool
     retire_after: int
     everything: bool
     tells_columns: frozenset[str]
@@ -263,9 +279,9 @@ class JobFacts:
         """Whether an edge of it that the merge does not tell is gone; `target` is where it ends."""
         if label in OF_COLUMNS and self.job_type not in scope.tells_columns:
             return False
-        if self.job_type == "dbt":
-            return self._project() in scope.projects
-        if self.job_type != "spark" or not scope.spark or not self.ran:
+        if self.job_type in _OF_PROJECTS:
+            return f"{self.job_type} {self._project()}" in scope.projects
+        if not scope.runs or not self.ran:
             return False
         # The steps of a job are those of its newest run; the newest write says what feeds a target.
         if label == "follows" or target in self.written:

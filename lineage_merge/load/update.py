@@ -30,6 +30,7 @@ from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.tally import Tally, tally
 from lineage_merge.merge.outcome import Report
+from lineage_merge.progress import Say, silent
 from lineage_merge.spark import own_errors
 from lineage_merge.telemetry import step
 
@@ -88,10 +89,6 @@ class _Target(NamedTuple):
     token: str
 
 
-def _silent(_line: str) -> None:
-    """The progress of one who wants to hear none."""
-
-
 def update(
     merge: Merge,
     endpoint: Endpoint,
@@ -102,7 +99,7 @@ def update(
     dry_run: bool = False,
     on_progress: Progress | None = None,
     in_bulk: BulkLoad | None = None,
-    say: bulk.Say = _silent,
+    say: Say = silent,
 ) -> Loaded:
     """Make the graph what the merge says; with `dry_run` only say what would be done.
 
@@ -289,7 +286,7 @@ def _changed(elements: DataFrame) -> DataFrame:
 
 
 def _carry_out(
-    plan: _Plan, target: _Target, on_progress: Progress | None, in_bulk: BulkLoad | None, say: bulk.Say
+    plan: _Plan, target: _Target, on_progress: Progress | None, in_bulk: BulkLoad | None, say: Say
 ) -> int:
     endpoint, environment, dag_name, token = target
     if plan.counts.relabelled:

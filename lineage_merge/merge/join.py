@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.config import Merge
@@ -33,18 +33,24 @@ def merge(records: DataFrame, environment: str, dag_name: str, settings: Merge =
 
     `settings` say which temporary datasets are folded away.
     """
+    of_source = Window.partitionBy("source")
     aliases = (
         records.where("kind = 'alias'")
+        # What is only assumed yields to what somebody knows.
+        .withColumn("_best", F.max("authority").over(of_source))
+        .where("_best is null or authority = _best")
         .groupBy("source")
         .agg(
             F.sort_array(F.collect_set("target")).alias("candidates"),
             F.max("rule").alias("rule"),
+            # All that lead to one target tell the same.
+            F.first("properties").alias("properties"),
             all_of("aliases"),
         )
         .persist()
     )
     followed = aliases.where("size(candidates) = 1").select(
-        F.col("source").alias("other"), F.col("candidates")[0].alias("means"), "aliases"
+        F.col("source").alias("other"), F.col("candidates")[0].alias("means"), "aliases", "properties"
     )
     facts = resolved(records, followed).persist()
     folded = fold(facts, settings)
@@ -55,7 +61,7 @@ def merge(records: DataFrame, environment: str, dag_name: str, settings: Merge =
     return Merged(
         nodes=nodes(facts, followed, environment, dag_name),
         edges=edges(facts, environment, dag_name),
-        aliases=aliases,
+        aliases=aliases.drop("properties"),
     )
 
 

@@ -3,7 +3,8 @@
 It runs on Spark's workers, so it holds nothing but settings and pickles well.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge import naming
@@ -11,6 +12,7 @@ from lineage_merge.config import Config
 from lineage_merge.errors import NamingError
 from lineage_merge.merge import rules
 from lineage_merge.model import DatasetName, Reference, dataset_id
+from lineage_merge.sources import registry
 
 
 class Identity(NamedTuple):
@@ -36,6 +38,8 @@ class Names:
 
     environment: str
     rules: rules.Rules
+    # The metastore behind a name that only Spark gives it: its catalog's.
+    catalogs: Mapping[str, str] = field(default_factory=dict)
 
     def identity(self, ref: Reference) -> Identity:
         """The identity behind a reference; never raises."""
@@ -52,7 +56,8 @@ class Names:
     def _identity(self, ref: Reference) -> Identity:
         defaults = self.rules.defaults
         if ref.namespace:
-            return _as_identity(naming.name_dataset(ref.namespace, ref.name, defaults))
+            namespace = self.catalogs.get(ref.namespace, ref.namespace)
+            return _as_identity(naming.name_dataset(namespace, ref.name, defaults))
         match = self.rules.match(ref)
         if match and match.dataset:
             joined = _as_identity(naming.name_dataset(*match.dataset, defaults))
@@ -76,7 +81,10 @@ def path_of(name: DatasetName) -> str:
 
 def from_config(config: Config) -> Names:
     """The names of a configuration."""
-    return Names(config.environment, rules.from_config(config))
+    catalogs: dict[str, str] = {}
+    for source, settings in registry.configured(config):
+        catalogs |= source.catalogs(settings)
+    return Names(config.environment, rules.from_config(config), catalogs)
 
 
 def _as_identity(named: naming.Named) -> Identity:

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from lineage_merge.graph.schema import NODE_KEYS, NODE_PROPERTIES
 from lineage_merge.merge.facts import node_facts
 from lineage_merge.merge.grouping import all_of, best_of
+from lineage_merge.model import Authority
 
 
 def nodes(resolved: DataFrame, followed: DataFrame, environment: str, dag_name: str) -> DataFrame:
@@ -28,8 +29,8 @@ def nodes(resolved: DataFrame, followed: DataFrame, environment: str, dag_name: 
 def _other_identities(followed: DataFrame) -> DataFrame:
     return followed.select(
         F.col("means").alias("id"),
-        F.lit(0).cast("bigint").alias("rank"),
+        F.lit(int(Authority.PLATFORM)).cast("bigint").alias("rank"),
         F.lit(None).cast("string").alias("label"),
-        F.create_map().cast("map<string,string>").alias("properties"),
+        "properties",
         F.create_map(F.lit("aliases"), F.col("aliases")).alias("sets"),
     )

@@ -60,7 +60,7 @@ def _ambiguous(merged: Merged) -> Iterator[Problem]:
 
 
 def _loose_ends(merged: Merged) -> Iterator[Problem]:
-    """Tables that dbt reads and nothing writes, and outputs of Spark that nothing reads."""
+    """Tables that dbt reads and nothing writes, and outputs of jobs that run which nothing reads."""
     feeds = F.col("label") == "feeds"
     ends = (
         merged.edges.select(
@@ -68,7 +68,7 @@ def _loose_ends(merged: Merged) -> Iterator[Problem]:
             feeds.alias("is_read"),
             (feeds & (F.col("job_type") == "dbt")).alias("dbt_reads"),
             F.lit(False).alias("is_written"),
-            F.lit(False).alias("spark_writes"),
+            F.lit("").alias("writer"),
         )
         .where("is_read")
         .unionByName(
@@ -77,18 +77,18 @@ def _loose_ends(merged: Merged) -> Iterator[Problem]:
                 F.lit(False).alias("is_read"),
                 F.lit(False).alias("dbt_reads"),
                 F.lit(True).alias("is_written"),
-                (F.col("job_type") == "spark").alias("spark_writes"),
+                F.when(F.col("job_type") == "dbt", "").otherwise(F.col("job_type")).alias("writer"),
             )
         )
         .groupBy("id")
-        .agg(*(F.max(flag).alias(flag) for flag in ("is_read", "dbt_reads", "is_written", "spark_writes")))
-        .where("(dbt_reads and not is_written) or (spark_writes and not is_read)")
+        .agg(*(F.max(flag).alias(flag) for flag in ("is_read", "dbt_reads", "is_written", "writer")))
+        .where("(dbt_reads and not is_written) or (writer <> '' and not is_read)")
     )
     for row in ends.orderBy("id").limit(MOST_PROBLEMS).collect():
         if row.dbt_reads:
             yield Problem("unfed", row.id, "", "dbt reads it, nothing writes it")
         else:
-            yield Problem("unread", row.id, "", "Spark writes it, nothing reads it")
+            yield Problem("unread", row.id, "", f"{row.writer.capitalize()} writes it, nothing reads it")
 
 
 def _joined(records: DataFrame, merged: Merged) -> Iterator[Joined]:

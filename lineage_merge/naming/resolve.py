@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from lineage_merge.errors import NamingError
-from lineage_merge.naming.address import Address, parse, parse_namespace
+from lineage_merge.naming.address import Address, parse, parse_namespace, trimmed
+from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc
 from lineage_merge.naming.named import JdbcPlatform, Named, Platform
+from lineage_merge.naming.other import OTHER
 from lineage_merge.naming.registry import PLATFORMS
 
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
@@ -54,6 +56,23 @@ def canonical_namespace(namespace: str) -> str:
     """
     address = parse_namespace(namespace)
     return _platform(address).canonical_namespace(address)
+
+
+def path_uri(namespace: str, name: str) -> str:
+    """The URI of a dataset that OpenLineage names by its path; "" where the namespace holds tables.
+
+    ``("s3a://bucket", "a/b")`` is ``s3a://bucket/a/b``, ``("file", "/data/a")`` is ``file:/data/a``.
+    """
+    try:
+        address = parse_namespace(namespace)
+    except NamingError:
+        return ""
+    # With a path of its own a namespace is the warehouse of a catalog.
+    platform = _platform(address)
+    if platform is OTHER or not isinstance(platform, FileSystem) or address.rest.strip("/"):
+        return ""
+    root = trimmed(namespace.strip())
+    return f"{root}/{name.lstrip('/')}" if "://" in root else f"{root.rstrip(':')}:/{name.lstrip('/')}"
 
 
 def _platform(address: Address) -> Platform:

@@ -3,11 +3,12 @@
 Whoever asks uses `LineageGraph` and never knows which of them it is.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lineage_merge.progress import Say, silent
 from lineage_merge.query.elements import Edge, Vertex
 
 if TYPE_CHECKING:
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from lineage_merge.load.connection import Endpoint
 
 Direction = Literal["up", "down"]
-Say = Callable[[str], None]
-
-
-def _silent(_line: str) -> None:
-    """The progress of one who wants to hear none."""
 
 
 class LineageGraph(Protocol):
@@ -92,7 +88,7 @@ class LineageGraph(Protocol):
 
 
 @contextmanager
-def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = _silent) -> Iterator[LineageGraph]:
+def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = silent) -> Iterator[LineageGraph]:
     """The graph at an endpoint, of a configuration (`config.gremlin`), or in a folder that `build` wrote.
 
     Questions go to the reader endpoint where there is one. The embedded graph is asked of the server

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.errors import EmbeddedError, GraphUnreachable
+from lineage_merge.progress import Say
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
-from lineage_merge.query.graph import LineageGraph, Say
+from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.in_memory import InMemory
 
 if TYPE_CHECKING:

@@ -25,14 +25,16 @@ def read_folder(folder: str) -> InMemory:
     Raises `IntermediateError` where they are missing, incomplete or not what they should be, and
     `SourceError` where they cannot be read.
     """
-    return InMemory(map(_vertex, _rows(folder, "nodes")), map(_edge, _rows(folder, "edges")))
+    return InMemory(map(vertex_of_row, _rows(folder, "nodes")), map(edge_of_row, _rows(folder, "edges")))
 
 
-def _vertex(row: dict[str, Any]) -> Vertex:
+def vertex_of_row(row: dict[str, Any]) -> Vertex:
+    """A vertex of a line of a node file."""
     return Vertex(row["id"], row["label"], of_vertex({k: v for k, v in row.items() if k not in _KEYS}))
 
 
-def _edge(row: dict[str, Any]) -> Edge:
+def edge_of_row(row: dict[str, Any]) -> Edge:
+    """An edge of a line of an edge file."""
     held = held_properties({key: value for key, value in row.items() if key not in _KEYS})
     return Edge(row["id"], row["label"], row["from"], row["to"], held)
 

@@ -1,41 +1,39 @@
-"""The sources that there are. A new one is one folder and one line here.
+"""The sources that there are. A new one is one folder and one line here (``CONTRIBUTING.md``).
 
-A source is a function that takes a Spark session and its part of the configuration and
-returns rows of `lineage_merge.records.RECORD_DDL`: elements of `lineage_merge.model`. A catalog
-returns rows of `lineage_merge.merge.mentioned.DESCRIBED_DDL`, of which only those count that are
-about something that another source mentions.
+A source's reader takes a Spark session, the configuration and the names of datasets, and returns
+rows of `lineage_merge.records.RECORD_DDL`: elements of `lineage_merge.model`. A catalog's returns
+rows of `lineage_merge.merge.mentioned.DESCRIBED_DDL`, of which only those count that are about
+something that another source mentions.
 """
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from lineage_merge.sources.dbt.source import DBT
+from lineage_merge.sources.glue.source import GLUE
+from lineage_merge.sources.hive.source import HIVE
+from lineage_merge.sources.openlineage.source import OPENLINEAGE
+from lineage_merge.sources.source import Source
+from lineage_merge.sources.spline.source import SPLINE
+from lineage_merge.sources.sql.source import SQL
 
-from lineage_merge.config import Config
-from lineage_merge.merge.names import Names
-from lineage_merge.sources.dbt.read import read_dbt
-from lineage_merge.sources.glue.read import read_glue
-from lineage_merge.sources.spline.read import read_spline
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
 
-Reader = Callable[[SparkSession, Config, Names], DataFrame]
-
-
-class Source(NamedTuple):
-    """A source: what a person calls it, whether a configuration has it, and its reader."""
-
-    name: str
-    is_configured: Callable[[Config], bool]
-    read: Reader
-    is_catalog: bool = False
+# In the order in which they are read, and `doctor` shows them.
+SOURCES: tuple[Source, ...] = (SPLINE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
 
 
-SOURCES: tuple[Source, ...] = (
-    Source("Spline", lambda config: config.spline is not None, read_spline),
-    Source("dbt", lambda config: bool(config.dbt), read_dbt),
-    Source("the Glue catalog", lambda config: bool(config.glue), read_glue, is_catalog=True),
-)
+class Configured(NamedTuple):
+    """A source that a configuration names, and its settings."""
+
+    source: Source
+    settings: Any
 
 
-def configured(config: Config) -> Iterator[Source]:
-    """The sources that a configuration names."""
-    return (source for source in SOURCES if source.is_configured(config))
+def configured(config: "Config") -> Iterator[Configured]:
+    """The sources that a configuration names, in their order."""
+    for source in SOURCES:
+        settings = config.sources.get(source.key)
+        if settings:
+            yield Configured(source, settings)

@@ -34,7 +34,7 @@ def current() -> str:
 
 @contextmanager
 def step(name: str) -> Iterator[Step]:
-    """One step of the pipeline: read, join, count, build, compare, load. Steps may lie in each other."""
+    """One step of the pipeline: read, join, count, build, compare, load, export. Steps may nest."""
     token = _step.set(name)
     started = time.monotonic()
     try:

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_merge import config, pipeline, sample
 from lineage_merge.errors import IntermediateError, SourceDenied, SourceMissing
 from lineage_merge.graph.neptune_csv import EDGE_HEADER, VERTEX_FIELDS, VERTEX_HEADER
-from lineage_merge.graph.neptune_files import VERTICES, Written, write, write_rows
+from lineage_merge.graph.neptune_files import write, write_rows
+from lineage_merge.graph.neptune_parts import VERTICES, Written
 from lineage_merge.graph.schema import edge_ddl, node_ddl
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.loader import load

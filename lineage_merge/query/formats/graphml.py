@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
 
 _HEAD = (
@@ -18,34 +19,59 @@ _HEAD = (
 _IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+# Names of properties and GraphML's types of them.
+_Types = Mapping[str, str]
+
+
 def graphml(graph: Subgraph) -> str:
     """The subgraph: vertex and edge ids are those of the graph, `label` and all properties are data.
 
     A set is one text, its values joined with ", ". A character that XML cannot hold is U+FFFD.
     """
-    return "\n".join(_lines(graph)) + "\n"
-
-
-def _lines(graph: Subgraph) -> Iterator[str]:
     vertices = graph.vertices.values()
+    elements: tuple[Vertex | Edge, ...] = (*vertices, *graph.edges)
+    return "\n".join(_lines(elements, _types(vertices), _types(graph.edges))) + "\n"
+
+
+def streamed(elements: Iterable[Vertex | Edge]) -> Iterator[str]:
+    """The same of any number of elements, line by line, without line ends; vertices come first.
+
+    Keys stand at the head of the file, before anything is known of what follows: all that there can be.
+    """
+    return _lines(elements, _declared(NODE_PROPERTIES), _declared(EDGE_PROPERTIES))
+
+
+def _lines(elements: Iterable[Vertex | Edge], of_nodes: _Types, of_edges: _Types) -> Iterator[str]:
     yield _HEAD
-    yield from _keys("node", vertices)
-    yield from _keys("edge", graph.edges)
+    yield from _keys("node", of_nodes)
+    yield from _keys("edge", of_edges)
     yield '  <graph id="lineage" edgedefault="directed">'
-    for vertex in vertices:
-        yield f"    <node id={_attribute(vertex.id)}>{_data('node', vertex)}</node>"
-    for edge in graph.edges:
-        ends = f"source={_attribute(edge.from_id)} target={_attribute(edge.to_id)}"
-        yield f"    <edge id={_attribute(edge.id)} {ends}>{_data('edge', edge)}</edge>"
+    for each in elements:
+        if isinstance(each, Vertex):
+            yield f"    <node id={_attribute(each.id)}>{_data('node', each)}</node>"
+        else:
+            ends = f"source={_attribute(each.from_id)} target={_attribute(each.to_id)}"
+            yield f"    <edge id={_attribute(each.id)} {ends}>{_data('edge', each)}</edge>"
     yield "  </graph>"
     yield "</graphml>"
 
 
-def _keys(kind: str, elements: Iterable[Vertex | Edge]) -> Iterator[str]:
+def _types(elements: Iterable[Vertex | Edge]) -> _Types:
+    """Of the properties that these elements have."""
     types: dict[str, str] = {"label": "string"}
     for each in elements:
         for name, value in each.properties.items():
             types[name] = "long" if isinstance(value, int) and types.get(name) != "string" else "string"
+    return types
+
+
+def _declared(properties: Iterable[Property]) -> _Types:
+    """Of all properties that the graph model has."""
+    keys = dict.fromkeys(("label", "environment", "dag_name"), "string")
+    return keys | {each.name: each.type for each in properties}
+
+
+def _keys(kind: str, types: _Types) -> Iterator[str]:
     for name, kind_of_value in sorted(types.items()):
         attributes = f'for="{kind}" attr.name={_attribute(name)} attr.type="{kind_of_value}"'
         yield f"  <key id={_attribute(f'{kind}.{name}')} {attributes}/>"

@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from lineage_merge.model import (
-    Authority,
-    Column,
-    Element,
-    FeedsColumn,
-    Influences,
-    JobKey,
-    Problem,
-    Reference,
-    Scalar,
-)
+from lineage_merge.column_lineage import lineage_elements
+from lineage_merge.model import Authority, Column, Element, JobKey, Problem, Reference, Scalar
 from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage
 from lineage_merge.sources.dbt.manifest import Manifest, Node
@@ -44,13 +35,7 @@ def column_elements(
         for column in found.columns:
             yield Column(target, column.name, authority, _properties(column))
         job = JobKey("dbt", unique_id)
-        for flow in found.flows:
-            how = tuple(each.name for each in flow.transformations)
-            source = references[flow.source]
-            yield FeedsColumn(job, source, flow.column, target, flow.target_column, how, flow.expression)
-        for influence in found.influences:
-            kinds = tuple(each.value for each in influence.kinds)
-            yield Influences(job, references[influence.source], influence.column, target, kinds)
+        yield from lineage_elements(found.flows, found.influences, job, target, references.__getitem__)
 
 
 def _authority(node: Node) -> Authority:

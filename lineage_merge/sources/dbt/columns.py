@@ -8,19 +8,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
-from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation, listed
+from lineage_merge.column_lineage import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.manifest import Manifest, Node
-from lineage_merge.sources.dbt.sql.depth import deep
-from lineage_merge.sources.dbt.sql.names import TableNames
-from lineage_merge.sources.dbt.sql.query import Queries
-from lineage_merge.sources.dbt.sql.scope import Named, Relation
-from lineage_merge.sources.dbt.sql.tables import Everything, Table, fold
-from lineage_merge.sources.dbt.sql.text import cut
-
-__all__ = ["Column", "ColumnFlow", "ColumnLineage", "Influence", "column_lineage"]
+from lineage_merge.sql.depth import deep
+from lineage_merge.sql.faults import reason
+from lineage_merge.sql.names import TableNames
+from lineage_merge.sql.query import Queries
+from lineage_merge.sql.scope import Named, Relation
+from lineage_merge.sql.tables import Everything, Table, fold
+from lineage_merge.sql.text import cut
+from lineage_merge.sql.told import flows, influences
 
 _TABLES = frozenset({"source", "model", "seed", "snapshot"})
 # dbt's name of a platform where it is not sqlglot's.
@@ -56,41 +55,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFlow:
-    """A column's value comes from another's, or is steered by it.
-
-    `source` is the other dataset's unique id. `transformations` are those of all chains,
-    direct ones first; `expression` is readable text, at most 1,000 characters, "" where the
-    column is only renamed. Distinct expressions of several branches are sorted and joined
-    with `` | ``.
-    """
-
-    source: str
-    column: str
-    target_column: str
-    transformations: tuple[Transformation, ...]
-    expression: str
-
-
-@dataclass(frozen=True, slots=True)
-class Influence:
-    """A column of the dataset `source` (a unique id) decides which rows the target has."""
-
-    source: str
-    column: str
-    kinds: tuple[InfluenceKind, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnLineage:
     """What is known of the columns of one dataset.
 
-    `problems` says what could not be told, as words that follow its unique id.
+    `problems` says what could not be told, as words that follow its unique id. Sources are unique ids.
     """
 
     columns: tuple[Column, ...] = ()
-    flows: tuple[ColumnFlow, ...] = ()
-    influences: tuple[Influence, ...] = ()
+    flows: tuple[ColumnFlow[str], ...] = ()
+    influences: tuple[Influence[str], ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -202,20 +175,10 @@ class _Project:
         try:
             return deep(lambda: self._relation(node))
         except _Unreadable as error:
-            reason = str(error)
-        except ParseError as error:
-            first = error.errors[0] if error.errors else {}
-            place = f" (line {first.get('line')}, column {first.get('col')})" if first.get("line") else ""
-            reason = str(first.get("description") or "").rstrip(".") + place
-        except TokenError:
-            reason = "a text or a name in quotes does not end"
-        except SqlglotError as error:
-            reason = next(iter(str(error).splitlines()), "")
-        except RecursionError:
-            reason = "it is nested too deeply"
+            why = str(error)
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one model, not the project
-            reason = type(error).__name__
-        self._note(node.unique_id, "has SQL that cannot be read, its columns have no lineage", cut(reason))
+            why = reason(error)
+        self._note(node.unique_id, "has SQL that cannot be read, its columns have no lineage", cut(why))
         return None
 
     def _relation(self, node: Node) -> Relation:
@@ -304,8 +267,19 @@ class _Project:
         problems = tuple(self._problems(unique_id))
         if table is None:
             return ColumnLineage(problems=problems)
+        made = (
+            (
+                name,
+                {
+                    origin: step
+                    for origin, step in table.derivations.get(key, {}).items()
+                    if origin.dataset != unique_id
+                },
+            )
+            for key, name in table.columns.items()
+        )
         return ColumnLineage(
-            tuple(self._columns(table)), tuple(_flows(table)), tuple(_influences(table)), problems
+            tuple(self._columns(table)), tuple(flows(made)), tuple(influences(table.influences)), problems
         )
 
     def _problems(self, unique_id: str) -> Iterator[str]:
@@ -346,19 +320,6 @@ def _relation_name(node: Node) -> str:
         return node.code.relation_name
     parts = (node.database, node.schema, node.identifier)
     return ".".join(exp.to_identifier(part).sql() for part in parts if part)
-
-
-def _flows(table: Table) -> Iterator[ColumnFlow]:
-    for key, name in table.columns.items():
-        for origin, step in sorted(table.derivations.get(key, {}).items(), key=lambda item: item[0]):
-            if origin.dataset != table.unique_id:
-                expression = cut(" | ".join(sorted({text() for text in step.texts} - {""})))
-                yield ColumnFlow(origin.dataset, origin.column, name, listed(step.kinds), expression)
-
-
-def _influences(table: Table) -> Iterator[Influence]:
-    for origin, kinds in sorted(table.influences.items()):
-        yield Influence(origin.dataset, origin.column, tuple(sorted(kinds)))
 
 
 def _in_order(nodes: Mapping[str, Node]) -> list[str]:

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.config import Config, DbtProject
+from lineage_merge.config import Config
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, Problem
 from lineage_merge.records import RECORD_DDL, records
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.manifest import Manifest, read_manifest
+from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.dbt.translate import dataset_references, translate
 from lineage_merge.storage import read_text
 

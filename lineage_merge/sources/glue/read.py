@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.config import Config, GlueCatalog
+from lineage_merge.config import Config
 from lineage_merge.merge.mentioned import DESCRIBED_DDL, described
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Problem
 from lineage_merge.records import Record, records
 from lineage_merge.sources.glue import client
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translate import translate
 
 MOST_TASKS = 64
@@ -22,7 +23,7 @@ def read_glue(spark: SparkSession, config: Config, names: Names) -> DataFrame:
     """
     wanted: list[tuple[GlueCatalog, str]] = []
     missing: list[Problem] = []
-    for catalog in config.glue:
+    for catalog in config.sources["glue"]:
         found = client.database_names(catalog)
         wanted.extend((catalog, database) for database in found)
         if not found:

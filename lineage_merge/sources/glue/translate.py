@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_merge import naming
-from lineage_merge.config import GlueCatalog
 from lineage_merge.errors import NamingError
 from lineage_merge.model import (
     Alias,
@@ -19,6 +18,7 @@ from lineage_merge.model import (
 )
 from lineage_merge.naming import redact
 from lineage_merge.sources.glue import table as described
+from lineage_merge.sources.glue.settings import GlueCatalog
 
 # The rule's name on vertices and in reports: a table of the Glue catalog and its path are one dataset.
 GLUE_RULE = "glue-catalog"

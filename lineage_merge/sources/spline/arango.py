@@ -20,11 +20,11 @@ from arango.exceptions import ArangoServerError
 from arango.http import DefaultHTTPClient
 from requests.exceptions import RequestException
 
-from lineage_merge.config import Arango
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
 from lineage_merge.sources.spline.reach import reach
+from lineage_merge.sources.spline.settings import Arango
 
 # ArangoDB's error numbers (docs: "Error codes and meanings").
 _NOT_AUTHORIZED = (11, 401, 403)

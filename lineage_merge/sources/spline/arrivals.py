@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from lineage_merge.config import Arango
 from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in
 from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.settings import Arango
 
 
 @dataclass(frozen=True, slots=True)

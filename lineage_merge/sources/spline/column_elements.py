@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.model import (
-    Authority,
-    Column,
-    Element,
-    FeedsColumn,
-    Influences,
-    JobKey,
-    Problem,
-    Reference,
-    Scalar,
-)
+from lineage_merge.column_lineage import lineage_elements
+from lineage_merge.model import Authority, Column, Element, JobKey, Problem, Reference, Scalar
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import Column as PlanColumn
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
@@ -42,12 +33,11 @@ def column_elements(lineage: ColumnLineage, job: JobKey, output: Reference) -> I
             # What only a subquery's text tells has no types there, and not always all columns.
             known = {} if read.source.namespace else _properties(column)
             yield Column(read.source, column.name, Authority.READER, known)
-    for flow in lineage.flows:
-        how = tuple(each.name for each in flow.transformations)
-        yield FeedsColumn(job, flow.source, flow.column, output, flow.target_column, how, flow.expression)
-    for influence in lineage.influences:
-        kinds = tuple(each.value for each in influence.kinds)
-        yield Influences(job, influence.source, influence.column, output, kinds)
+    yield from lineage_elements(lineage.flows, lineage.influences, job, output, _itself)
+
+
+def _itself(reference: Reference) -> Reference:
+    return reference
 
 
 def _properties(column: PlanColumn) -> dict[str, Scalar]:

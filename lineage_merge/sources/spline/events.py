@@ -1,56 +1,19 @@
-"""The ends of writes, as `progress` documents tell them, as rows."""
+"""The ends of writes, as `progress` documents tell them."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import NamedTuple
-
-from pyspark import RDD
-from pyspark.sql import DataFrame, SparkSession
 
 from lineage_merge.model import Problem
+from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, check, is_open
 from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.translate import JOB_TYPE
 
 # So many events at once are asked for the labels of their plans.
 _EVENTS_A_LOOK = 1000
-
-
-class EventRow(NamedTuple):
-    """One end of a write, as a `progress` document tells it, or only a `problem` with one.
-
-    Times in ms since 1970. `target` is the raw URI, `dataset` the identity behind it. `unlabelled`
-    are the wanted labels that the document does not have: its plan may have them.
-    """
-
-    database: str
-    problem: str | None = None
-    wanted: bool = False
-    key: str | None = None
-    plan: str | None = None
-    application: str | None = None
-    job: str | None = None
-    target: str | None = None
-    dataset: str | None = None
-    at: int | None = None
-    duration_ms: int | None = None
-    run_id: str | None = None
-    shown_run_id: str | None = None
-    failed: bool | None = None
-    append: bool | None = None
-    rows: int | None = None
-    framework: str | None = None
-    unlabelled: list[str] | None = None
-
-
-EVENT_DDL = (
-    "database string, problem string, wanted boolean, key string, plan string, application string,"
-    " job string, target string, dataset string, at bigint, duration_ms bigint, run_id string,"
-    " shown_run_id string, failed boolean, append boolean, rows bigint, framework string,"
-    " unlabelled array<string>"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +78,7 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
         plan=details["executionPlanKey"],
         application=name,
         job=app.job,
+        job_type=JOB_TYPE,
         target=target,
         dataset=wanted.dataset_of(target, app.job) if applies else None,
         # JSON may write a whole number as 1.0; Spark takes no such thing for a bigint.
@@ -128,8 +92,3 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
         framework=str(details.get("frameworkName") or ""),
         unlabelled=sorted(wanted.labels.keys() - labels.of_event(wanted.labels, document)),
     )
-
-
-def events_frame(spark: SparkSession, rows: RDD[EventRow]) -> DataFrame:
-    """An RDD of `EventRow` as a DataFrame."""
-    return spark.createDataFrame(rows, EVENT_DDL, verifySchema=False)

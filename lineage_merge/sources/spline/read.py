@@ -1,15 +1,14 @@
-"""Spline's database, exported or live, into records: the work of Spark's executors.
+"""Spline's database, exported or live, or what its agents wrote, into records: the work of executors.
 
-Both ways go on alike: ends of writes are rows, the ones that count are chosen, and each
-chosen plan is put together and translated where its documents were fetched.
+Both ways to a database go on alike: ends of writes are rows, the ones that count are chosen, and
+each chosen plan is put together and translated where its documents were fetched.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, replace
 from datetime import timedelta
-from itertools import chain
 from math import ceil
 from typing import Any
 
@@ -17,62 +16,37 @@ from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.config import Arango, Config, Spline
+from lineage_merge.config import Config
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Count, Element, JobKey, Problem, Reference
-from lineage_merge.records import RECORD_DDL, Record, records, row
-from lineage_merge.sources.spline import arango, choice, export, labels, runs
-from lineage_merge.sources.spline.choice import Chosen
-from lineage_merge.sources.spline.documents import (
-    Document,
-    Plan,
-    assemble,
-    check,
-    parse,
-    plan_key,
-    plan_key_of,
-    rejected,
+from lineage_merge.model import Problem
+from lineage_merge.records import RECORD_DDL, Record
+from lineage_merge.sources.runs import choice
+from lineage_merge.sources.runs.choice import Chosen
+from lineage_merge.sources.runs.events import EventRow, events_frame
+from lineage_merge.sources.spline import arango, export, labels
+from lineage_merge.sources.spline.agent.read import read_agent
+from lineage_merge.sources.spline.documents import Document, check, parse, plan_key, plan_key_of, rejected
+from lineage_merge.sources.spline.events import event_rows, only_labelled
+from lineage_merge.sources.spline.plans import (
+    MOST_SLICES,
+    OF_PLAN_DDL,
+    Context,
+    chosen_of,
+    combined,
+    of_plan,
+    parallelize,
+    translate_plan,
 )
-from lineage_merge.sources.spline.events import EventRow, Wanted, event_rows, events_frame, only_labelled
-from lineage_merge.sources.spline.naming import application
-from lineage_merge.sources.spline.operations import operations
-from lineage_merge.sources.spline.run_local import marked
-from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
+from lineage_merge.sources.spline.settings import Arango
 
 EVENTS_A_SLICE = 5000
 PLANS_A_SLICE = 500
-MOST_SLICES = 1000
 
 _TEXT_DDL = "database string, plan string, application string, collection string, text string"
-# A record and the plan it came from; `dataset` and `created` only in the row of kind "plan".
-_OF_PLAN = ("database", "plan", "dataset", "created")
-_OF_PLAN_DDL = f"database string, plan string, dataset string, created bigint, {RECORD_DDL}"
 # A file of fewer bytes holds no document: it is "[]", or a packed file of nothing.
 _EMPTY_BYTES = 60
 # Stands before a plan's key where there is a problem instead of a document.
 _PROBLEM = "!"
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What executors need beside the documents."""
-
-    spline: Spline
-    names: Names
-    marks_run_local: bool = False
-    open_transactions: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    def opened(self, database: str) -> frozenset[str]:
-        """The uncommitted transactions of a database."""
-        return self.open_transactions.get(database, frozenset())
-
-    def dataset(self, uri: str, job: str) -> str:
-        """The identity behind a raw URI: the newest write is looked for by it."""
-        return self.names.identify(Reference("", uri, job))
-
-    def wanted(self) -> Wanted:
-        """Which events count."""
-        return Wanted(self.spline.wants, self.spline.labels, self.dataset)
 
 
 def read_spline(spark: SparkSession, config: Config, names: Names) -> DataFrame:
@@ -83,6 +57,8 @@ def read_spline(spark: SparkSession, config: Config, names: Names) -> DataFrame:
     context = Context(spline, names, config.merge.fold_run_local)
     if spline.arango:
         return _read_arango(spark, context, spline.arango)
+    if spline.agent or spline.kafka:
+        return read_agent(spark, context)
     return _read_export(spark, context)
 
 
@@ -131,10 +107,10 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     )
     translated = spark.createDataFrame(
         bundles.rdd.flatMap(lambda bundle: _translate_texts(context, bundle)),
-        _OF_PLAN_DDL,
+        OF_PLAN_DDL,
         verifySchema=False,
     )
-    return _combined(spark, context, events, recent, chosen, translated, unrecorded)
+    return combined(spark, context, events, recent, chosen, translated, unrecorded)
 
 
 def _parsed(part: export.Part) -> Iterator[Document | Problem]:
@@ -179,7 +155,7 @@ def _of_no_plan(part: export.Part, found: export.Text) -> Problem:
 def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
     if bundle.plan.startswith(_PROBLEM):
         told = (Problem(*json.loads(text.text)) for text in bundle.texts)
-        yield from _of_plan(context, bundle.database, "", told)
+        yield from of_plan(context, bundle.database, "", told)
         return
     documents: dict[str, list[Document]] = defaultdict(list)
     problems: list[Problem] = []
@@ -189,7 +165,7 @@ def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
             problems.append(document)
         else:
             documents[text.collection].append(document)
-    yield from _translate_plan(context, bundle.database, bundle.plan, documents, _chosen(bundle), problems)
+    yield from translate_plan(context, bundle.database, bundle.plan, documents, chosen_of(bundle), problems)
 
 
 def _labels_of_plans(spark: SparkSession, context: Context, parts: list[export.Part]) -> DataFrame:
@@ -228,7 +204,7 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
         documents = arango.events(server, *span) if span else arango.odd_events(server)
         return only_labelled(event_rows("", documents, context.wanted(), context.opened("")), labels_of)
 
-    progress = _parallelize(spark, [*slices, None]).flatMap(read_events)
+    progress = parallelize(spark, [*slices, None]).flatMap(read_events)
     events = events_frame(spark, progress).persist()
     chosen = choice.counted(events, spline.runs)
     # Said in numbers: keys are small, so adaptive execution would fetch all plans in one task.
@@ -236,12 +212,12 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
     plans = choice.by_plan(chosen.repartition(tasks, "database", "plan"))
 
     def fetch(rows: Iterable[Any]) -> Iterator[Record]:
-        wanted = {each.plan: _chosen(each) for each in rows}
+        wanted = {each.plan: chosen_of(each) for each in rows}
         for key, documents in arango.plans(server, iter(wanted), overview.collections):
-            yield from _translate_plan(context, "", key, documents, wanted[key], [])
+            yield from translate_plan(context, "", key, documents, wanted[key], [])
 
-    translated = spark.createDataFrame(plans.rdd.mapPartitions(fetch), _OF_PLAN_DDL, verifySchema=False)
-    return _combined(spark, context, events, events, chosen, translated, [])
+    translated = spark.createDataFrame(plans.rdd.mapPartitions(fetch), OF_PLAN_DDL, verifySchema=False)
+    return combined(spark, context, events, events, chosen, translated, [])
 
 
 def _read_arango_plans(
@@ -254,14 +230,14 @@ def _read_arango_plans(
     def fetch(offset: int) -> Iterator[Record]:
         keys = arango.plan_keys(server, offset, offsets.step)
         for key, documents in arango.plans(server, keys, collections):
-            yield from _translate_plan(context, "", key, documents, None, [])
+            yield from translate_plan(context, "", key, documents, None, [])
 
     translated = spark.createDataFrame(
-        _parallelize(spark, list(offsets)).flatMap(fetch), _OF_PLAN_DDL, verifySchema=False
+        parallelize(spark, list(offsets)).flatMap(fetch), OF_PLAN_DDL, verifySchema=False
     )
     events = events_frame(spark, spark.sparkContext.emptyRDD())
     chosen = choice.counted(events, context.spline.runs)
-    return _combined(spark, context, events, events, chosen, translated, [""])
+    return combined(spark, context, events, events, chosen, translated, [""])
 
 
 def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
@@ -270,105 +246,8 @@ def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, until)) for start in range(since, until, step)]
 
 
-# Both
-
-
-def _chosen(found: Any) -> Chosen | None:
-    """What is known of a plan's writes; None in a database that records no runs."""
-    if found.sequence is None:
-        return None
-    return Chosen(*(found[name] for name in Chosen._fields))
-
-
-def _translate_plan(
-    context: Context,
-    database: str,
-    key: str,
-    documents: Mapping[str, list[Document]],
-    chosen: Chosen | None,
-    problems: list[Problem],
-) -> Iterator[Record]:
-    """One plan's records; first of them, of kind "plan", who wrote what and when it was made."""
-    plan, rejections = assemble(key, documents, context.opened(database), database)
-    applied_by = chosen.application if chosen else ""
-    name = application_name(plan) or applied_by
-    job = application(name).job
-    if name and not context.spline.wants(job, name):
-        return
-    if plan.is_open:
-        return
-    if chosen is None and context.spline.labels.keys() - labels.of_plan(
-        context.spline.labels, plan.header or {}
-    ):
-        return
-    if not (plan.header or plan.operations or problems or rejections):
-        missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
-        yield from _of_plan(context, database, key, [missing])
-        return
-    yield (database, key, *_plan_row(context, plan, job))
-    read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
-    sequence = chosen.sequence if chosen else None
-    elements = chain(read, translate(plan, applied_by, database, sequence))
-    # Only of the newest run: the writes of two runs have the same places.
-    if context.spline.operations and name and chosen and chosen.newest_sequence:
-        elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), chosen.newest_sequence))
-    yield from _of_plan(context, database, key, elements)
-
-
-def _of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Iterator[Record]:
-    return ((database, key, None, None, *each) for each in records(elements, context.names))
-
-
-def _plan_row(context: Context, plan: Plan, job: str) -> Record:
-    uri = target(plan)
-    created = (plan.header or {}).get("_created") or 0
-    dataset = context.dataset(uri, job) if uri else None
-    return (dataset, created, *row("plan", job=JobKey(JOB_TYPE, job)))
-
-
-def _combined(
-    spark: SparkSession,
-    context: Context,
-    events: DataFrame,
-    recent: DataFrame,
-    chosen: DataFrame,
-    translated: DataFrame,
-    unrecorded: list[str],
-) -> DataFrame:
-    """The records of plans, jobs and problems together."""
-    if unrecorded:
-        translated = choice.newest_plans(translated.persist(), unrecorded)
-    if context.marks_run_local:
-        translated = marked(translated, recent, chosen)
-
-    def job_records(rows: Iterable[Any]) -> Iterator[Record]:
-        return records(map(runs.job, rows), context.names)
-
-    def problem_records(rows: Iterable[Any]) -> Iterator[Record]:
-        return records((Problem(*json.loads(each.problem)) for each in rows), context.names)
-
-    jobs = runs.job_rows(recent, chosen).rdd.mapPartitions(job_records)
-    good = runs.good_runs(recent).rdd.map(runs.good_runs_record)
-    problems = events.where("problem is not null").rdd.mapPartitions(problem_records)
-    notices = spark.sparkContext.parallelize(list(records(map(_unrecorded, unrecorded), context.names)), 1)
-    others = spark.createDataFrame(
-        spark.sparkContext.union([jobs, good, problems, notices]), RECORD_DDL, verifySchema=False
-    )
-    return translated.where("kind <> 'plan'").drop(*_OF_PLAN).unionByName(others)
-
-
-def _unrecorded(database: str) -> Problem:
-    place = f"Spline database {database}" if database else "Spline"
-    what = "no run is recorded: took the newest plan of each application and target"
-    return Problem("notice", place, "progress", what)
-
-
-def _parallelize(spark: SparkSession, items: list[Any], slices: int | None = None) -> RDD[Any]:
-    return spark.sparkContext.parallelize(items, max(1, min(len(items), slices or MOST_SLICES)))
-
-
 def _parts(spark: SparkSession, parts: list[export.Part]) -> RDD[export.Part]:
     """Files as tasks of about the same size: many small ones share one."""
     size = sum(part.slice.end - part.slice.start for part in parts)
     slices = max(spark.sparkContext.defaultParallelism, ceil(size / export.SLICE_BYTES))
-    return _parallelize(spark, parts, slices)
+    return parallelize(spark, parts, slices)

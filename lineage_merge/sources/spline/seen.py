@@ -6,10 +6,10 @@ For a merge of what no DAG merges by itself. Needs no Spark.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lineage_merge.config import Arango
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in
 from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.settings import Arango
 
 _KEYS_A_REQUEST = 2000
 

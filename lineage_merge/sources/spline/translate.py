@@ -60,7 +60,7 @@ def translate(
     if not name:
         yield Problem("skipped", document, "name", "no application name, so it has no job")
         return
-    plan, problems = _with_tables(plan, document)
+    plan, problems = with_tables(plan, document)
     yield from problems
     job = JobKey(JOB_TYPE, application(name).job)
     output = Reference("", write["outputSource"], job.name)
@@ -109,7 +109,7 @@ def translate(
         )
 
 
-def _with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
+def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
     """The plan with the tables behind a query over JDBC as sources, in place of its address."""
     operations: list[Document] = []
     problems: list[Problem] = []

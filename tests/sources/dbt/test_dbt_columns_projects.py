@@ -140,7 +140,7 @@ def test_a_table_that_the_manifest_does_not_have_is_reported() -> None:
     )
     lineage = project.read()
     assert edges(lineage) == {"t.a -> a IDENTITY"}
-    assert problems(lineage) == [("model.p.m", "reads tables that the manifest does not have: other.place.o")]
+    assert problems(lineage) == [("model.p.m", "reads tables that are not known: other.place.o")]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
-from lineage_merge.config import GlueCatalog
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.glue import client
+from lineage_merge.sources.glue.settings import GlueCatalog
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.config import GlueCatalog
 from lineage_merge.model import Alias, Authority, Column, Dataset, Element, Problem, Reference
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translate import translate
 
 CATALOG = GlueCatalog("us-east-1", "111122223333")

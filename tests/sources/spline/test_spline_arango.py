@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from arango.cursor import Cursor
 
-from lineage_merge.config import Arango
 from lineage_merge.errors import ConfigError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.arango import (
@@ -26,6 +25,7 @@ from lineage_merge.sources.spline.arango import (
     plans,
 )
 from lineage_merge.sources.spline.documents import COLLECTIONS, Document
+from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import DAY, SplineDatabase, time
 

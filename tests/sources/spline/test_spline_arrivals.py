@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.config import Arango
 from lineage_merge.errors import SourceUnreachable
 from lineage_merge.sources.spline.arrivals import Expected, Missing, missing
+from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time
 

@@ -12,6 +12,7 @@ from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
 from lineage_merge.merge import names
+from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.read import read_spline
 from tests.arango_fixtures import ArangoServer
 from tests.record_reading import comparable, flows_of, jobs_of, rows_of
@@ -109,7 +110,7 @@ def test_runs_say_which_good_writes_count(
 def test_the_start_of_the_documents_is_the_day_that_these_tests_name() -> None:
     assert config.parse(
         {"dag_name": "d", "environment": "e", "spline": {"export": "x", "runs": "since 2026-01-01"}}
-    ).spline.runs == config.Runs("since", START)  # type: ignore[union-attr]
+    ).spline.runs == Runs("since", START)  # type: ignore[union-attr]
 
 
 def test_a_good_run_is_one_of_which_no_write_failed(read: Reading) -> None:

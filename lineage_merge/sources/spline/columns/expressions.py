@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from lineage_merge.sources.spline.columns.data_types import type_texts
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.literals import literal
-from lineage_merge.sources.spline.columns.roles import SUBQUERIES, TRANSPARENT
+from lineage_merge.sources.spline.columns.roles import SELECTED, SUBQUERIES, TRANSPARENT
 
 LIMIT = 1_000  # characters of a text
 
@@ -125,6 +125,8 @@ class ExpressionTexts:
         if class_name in SUBQUERIES:
             selected = self._subqueries.get(node) or "SELECT ..."
             return _Text(f"EXISTS ({selected})" if class_name == "Exists" else f"({selected})")
+        if class_name == SELECTED and parts:
+            return _Text(f"(SELECT {parts[0].text})")
         if class_name in TRANSPARENT and parts:
             return parts[0]
         if class_name in _OPERATORS and len(parts) == 2:

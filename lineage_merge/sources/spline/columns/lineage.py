@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation, listed
+from lineage_merge.column_lineage import ColumnFlow, Influence, InfluenceKind, Transformation, listed
 from lineage_merge.model import Reference
 from lineage_merge.sources.spline.columns.attributes import Attributes, build
 from lineage_merge.sources.spline.columns.data_types import type_texts
@@ -42,31 +42,6 @@ class SourceColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFlow:
-    """A target's column is made of, or steered by, a source's column.
-
-    `transformations` are those of all chains, direct ones first; `expression` is readable text,
-    at most 1,000 characters, "" where the column is only renamed. Distinct expressions of
-    several branches are sorted and joined with `` | ``.
-    """
-
-    source: Reference
-    column: str
-    target_column: str
-    transformations: tuple[Transformation, ...]
-    expression: str
-
-
-@dataclass(frozen=True, slots=True)
-class Influence:
-    """A source's column decides which rows the target has."""
-
-    source: Reference
-    column: str
-    kinds: tuple[InfluenceKind, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnLineage:
     """All that a plan tells of columns.
 
@@ -76,8 +51,8 @@ class ColumnLineage:
 
     columns: tuple[Column, ...]
     sources: tuple[SourceColumns, ...]
-    flows: tuple[ColumnFlow, ...]
-    influences: tuple[Influence, ...]
+    flows: tuple[ColumnFlow[Reference], ...]
+    influences: tuple[Influence[Reference], ...]
     untraced: tuple[Reference, ...]
 
 
@@ -228,7 +203,7 @@ def _flows(
     values: tuple[Node, ...],
     subqueries: Mapping[str, TextColumns],
     generated: Mapping[Node, Node],
-) -> tuple[ColumnFlow, ...]:
+) -> tuple[ColumnFlow[Reference], ...]:
     computed = {node: text for each in subqueries.values() for node, text in each.texts.items()}
     texts = ExpressionTexts(plan, {key: _selected_text(each) for key, each in subqueries.items()})
     written: dict[Node, str] = {}
@@ -259,7 +234,7 @@ def _selected_text(subquery: TextColumns) -> str:
 
 def _influences(
     plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns]
-) -> tuple[Influence, ...]:
+) -> tuple[Influence[Reference], ...]:
     nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
     for found in (deciding(plan, attributes), *(each.influences for each in subqueries.values())):
         for kind, values in found.items():

@@ -45,6 +45,8 @@ TRANSPARENT = frozenset(
         "TrySubtract",
     }
 )
+# A scalar subquery, or the one of an IN, whose plan is operations and not text: the value of its columns.
+SELECTED = "SelectedValue"
 # Spline's own function for a column of a union; it has no Catalyst class.
 UNION = "union"
 # Their plan is text: see `text_columns`. What they take are columns of the query around them,
@@ -86,7 +88,7 @@ def class_name(expression: Mapping[str, Any]) -> str:
 
 def steps(class_name: str, count: int) -> tuple[Transformation, ...]:
     """The step from each of `count` arguments to the value of an expression."""
-    if class_name in TRANSPARENT or class_name == UNION:
+    if class_name in TRANSPARENT or class_name in (UNION, SELECTED):
         return (IDENTITY,) * count
     if class_name == "CaseWhen":
         # Condition, value, condition, value, and the ELSE where there is one.

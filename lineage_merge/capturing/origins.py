@@ -1,0 +1,194 @@
+"""What each column of a captured frame is made of, down to columns of datasets and constants."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lineage_merge.column_lineage import Transformation
+from lineage_merge.merge.names import Names, path_of
+from lineage_merge.model import Reference
+from lineage_merge.naming import redact
+from lineage_merge.sources.spline.columns.attributes import build
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
+from lineage_merge.sources.spline.columns.lineage import column_lineage
+from lineage_merge.sources.spline.columns.value_graph import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A value: `name` is what it is called, `expression` how it is computed, `of` what stands in that.
+
+    Of a source's column `dataset` is the path or table, and nothing is computed. A value that is only
+    renamed on the way is the value itself.
+    """
+
+    name: str
+    expression: str = ""
+    dataset: str = ""
+    of: tuple["Origin", ...] = field(default=(), repr=False)
+
+    @property
+    def text(self) -> str:
+        """``1 AS a``, ``s3://tickit-raw/sales#pricepaid``."""
+        if self.dataset:
+            return f"{self.dataset}#{self.name}"
+        return f"{self.expression} AS {self.name}" if self.expression else self.name
+
+    def lines(self) -> Iterator[str]:
+        """The value as a tree; what several steps use is opened once."""
+        yield self.name
+        opened: set[int] = set()
+        known = self.text if self.dataset else self.expression
+        waiting = [(known or ("one of" if self.of else "not told by the plan"), self, 0)]
+        while waiting:
+            text, origin, depth = waiting.pop()
+            seen = bool(origin.of) and id(origin) in opened
+            yield f"{'    ' * depth}└── {text}{' (above)' if seen else ''}"
+            if not seen:
+                opened.add(id(origin))
+                waiting.extend((each.text, each, depth + 1) for each in reversed(origin.of))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+class Origins(tuple[Origin, ...]):
+    """The columns of a frame in their order."""
+
+    __slots__ = ()
+
+    def named(self, name: str) -> Origin:
+        """The first column of that name, whatever its case. Raises `KeyError`."""
+        for each in self:
+            if each.name.lower() == name.lower():
+                return each
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        return "\n".join(str(each) for each in self)
+
+
+@dataclass(slots=True)
+class _Step:
+    """A value before its parts are put together."""
+
+    name: str
+    expression: str = ""
+    sources: tuple[Origin, ...] = ()
+    parts: tuple[Node, ...] = ()
+
+
+def origins(plan: PlanColumns, names: Names, tables: Mapping[str, Reference]) -> Origins:
+    """The origins of a plan's columns; `tables` as `PlanDocument` has them."""
+    return _Reader(plan, names, tables).read()
+
+
+class _Reader:
+    def __init__(self, plan: PlanColumns, names: Names, tables: Mapping[str, Reference]) -> None:
+        self._plan = plan
+        self._names = names
+        self._tables = tables
+        self._attributes = build(plan)
+        self._texts = ExpressionTexts(plan)
+        self._steps: dict[Node, _Step] = {}
+        self._made: dict[Node, Origin] = {}
+
+    def read(self) -> Origins:
+        below = self._plan.children.get(self._plan.write, ())
+        values = self._attributes.output(self._plan, below[0]) if below else ()
+        self._walk(values)
+        names = [each.name for each in column_lineage(self._plan).columns]
+        found = [self._origin(each) for each in values]
+        return Origins(
+            origin if origin.name == name else _called(origin, name)
+            for name, origin in zip(names, found, strict=True)
+        )
+
+    def _walk(self, values: Sequence[Node]) -> None:
+        waiting = list(values)
+        while waiting:
+            node = waiting.pop()
+            if node not in self._steps:
+                step = self._steps[node] = self._step(node)
+                waiting.extend(step.parts)
+
+    def _step(self, start: Node) -> _Step:
+        """What computes a value: renames are passed over."""
+        graph = self._attributes.graph
+        node, seen = start, {start}
+        while True:
+            if node in graph.columns:
+                return _Step(self._name(start), "", self._sources(node))
+            inputs = graph.inputs.get(node, ())
+            one = inputs[0] if len(inputs) == 1 else None
+            if one is None or one.step is not Transformation.IDENTITY or one.node in seen:
+                break
+            node = one.node
+            seen.add(node)
+        computing = self._attributes.generated.get(node, node)
+        text = self._texts.text(computing) if computing in self._plan.expressions else ""
+        return _Step(self._name(start), text, (), self._parts(node))
+
+    def _parts(self, computing: Node) -> tuple[Node, ...]:
+        """The nearest values that are no expressions."""
+        graph = self._attributes.graph
+        found: dict[Node, None] = {}
+        seen = {computing}
+        waiting = [each.node for each in reversed(graph.inputs.get(computing, ()))]
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node in self._plan.expressions:
+                waiting.extend(each.node for each in reversed(graph.inputs.get(node, ())))
+            else:
+                found[node] = None
+        return tuple(found)
+
+    def _origin(self, start: Node) -> Origin:
+        """Put together from the ends; a circle is cut where it closes."""
+        waiting = [start]
+        entered: set[Node] = set()
+        while waiting:
+            node = waiting[-1]
+            if node in self._made:
+                waiting.pop()
+                continue
+            step = self._steps[node]
+            missing = [each for each in step.parts if each not in self._made and each not in entered]
+            if missing and node not in entered:
+                entered.add(node)
+                waiting.extend(reversed(missing))
+                continue
+            waiting.pop()
+            entered.add(node)
+            parts = tuple(self._made[each] for each in step.parts if each in self._made)
+            self._made[node] = self._whole(step, parts)
+        return self._made[start]
+
+    def _whole(self, step: _Step, parts: tuple[Origin, ...]) -> Origin:
+        if len(step.sources) == 1:
+            [source] = step.sources
+            return source if source.name == step.name else _called(source, step.name)
+        return Origin(step.name, step.expression, "", step.sources or parts)
+
+    def _name(self, node: Node) -> str:
+        attribute = self._plan.attributes.get(node) or self._plan.attributes.get(node.rpartition(">")[2])
+        return str((attribute or {}).get("name") or node.rpartition("/")[2])
+
+    def _sources(self, node: Node) -> tuple[Origin, ...]:
+        found = []
+        for source, column in self._attributes.graph.columns[node]:
+            reference = self._tables.get(source.name, source)
+            name = self._names.identity(reference).name
+            shown = path_of(name) if name and not reference.namespace else redact(reference.name)
+            found.append(Origin(column, "", shown))
+        return tuple(found)
+
+
+def _called(origin: Origin, name: str) -> Origin:
+    """A value under the name that its target gives it."""
+    if origin.dataset:
+        return Origin(name, origin.name, "", (origin,))
+    return Origin(name, origin.expression, "", origin.of)

@@ -1,0 +1,68 @@
+"""The command that takes the lineage on to a catalog or a file."""
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from lineage_merge.cli.asking import Asked, asking, asks
+from lineage_merge.cli.frame import epilog, print_json, progress
+from lineage_merge.errors import ConfigError
+from lineage_merge.sinks import registry
+from lineage_merge.sinks.sink import Export
+
+
+@click.command(
+    epilog=epilog(
+        "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
+        "lineage-merge export --to datahub --out datahub.json --folder lineage",
+        "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
+        "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
+        "lineage-merge export --to neptune-csv --out copy",
+        "lineage-merge export --to mermaid",
+    )
+)
+@click.option(
+    "--to",
+    "name",
+    required=True,
+    type=click.Choice(tuple(registry.SINKS)),
+    help="the sink; docs/sinks.md says more of each",
+)
+@click.option(
+    "--out",
+    metavar="PLACE",
+    help="the file, or for neptune-csv the folder, that is written; s3:// too  [default: standard output]",
+)
+@click.option("--url", metavar="URL", help="the server of datahub or openlineage, in place of a file")
+@click.option("--token-env", metavar="NAME", help="the environment variable that holds the server's token")
+@asks("text", formats=("text", "json"))
+def export(asked: Asked, name: str, out: str | None, url: str | None, token_env: str | None) -> None:
+    """Take the lineage on: to DataHub, to OpenLineage's consumers, to files of other tools.
+
+    Other settings of a sink are those of `sinks` in the configuration. With --dag, what the DAG knows;
+    of datasets that other DAGs write too, DataHub is told the whole.
+    """
+    with asking(asked) as session:
+        sink = registry.SINKS[name]
+        given = {"out": out, "url": url, "token_env": token_env}
+        settings = {
+            **session.config.sinks.get(name, {}),
+            **{key: value for key, value in given.items() if value},
+        }
+        if out and not url:
+            settings.pop("url", None)  # the configuration's: whoever names a file wants a file
+        settings = dict(registry.checked({name: settings})[name])
+        if not sink.is_told_where(settings):
+            if not sink.prints:
+                raise ConfigError("", f"--to {name} needs --out")
+            if asked.format == "json":
+                raise ConfigError("", "--json tells what was written to --out: give it")
+        registry.ready(sink, settings)
+        with progress(not sink.is_told_where(settings)) as say:
+            sent = sink.send(Export(session.graph, settings, session.environment, asked.dag, say))
+    told: dict[str, Any] = {"to": name, "environment": session.environment, "dag": asked.dag, **asdict(sent)}
+    if asked.format == "json":
+        print_json(told)
+    elif sent.place:
+        click.echo(str(sent))

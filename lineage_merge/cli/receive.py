@@ -1,0 +1,134 @@
+"""The command that takes plans and events over HTTP."""
+
+import os
+from dataclasses import asdict
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+
+import click
+
+from lineage_merge.cli.frame import epilog, print_json, progress, reported
+from lineage_merge.errors import ConfigError
+
+_MEGABYTE = 1 << 20
+_POSITIVE = click.IntRange(min=1)
+
+
+@click.command(
+    epilog=epilog(
+        "lineage-merge receive --out received",
+        "lineage-merge receive --out received --port 8090 --file-seconds 60",
+        "lineage-merge receive --out received --host 10.0.0.5 --token-env RECEIVE_TOKEN",
+        "lineage-merge receive --out received --upload s3://lineage/received",
+    )
+)
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="a local folder; a merge reads DIR/spline and DIR/openlineage",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="the address to listen on")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8090,
+    show_default=True,
+    help="the port; 0 is any that is free",
+)
+@click.option(
+    "--token-env",
+    "token_names",
+    multiple=True,
+    metavar="NAME",
+    help="the environment variable that holds the token that senders must give; several are all good",
+)
+@click.option("--no-token", is_flag=True, help="take from everybody on an address that others reach")
+@click.option(
+    "--max-body", type=_POSITIVE, default=64, show_default=True, help="megabytes of a request, unpacked"
+)
+@click.option("--max-connections", type=_POSITIVE, default=256, show_default=True, help="connections at once")
+@click.option(
+    "--file-megabytes", type=_POSITIVE, default=64, show_default=True, help="finish a file at this size"
+)
+@click.option(
+    "--file-seconds",
+    type=_POSITIVE,
+    default=300,
+    show_default=True,
+    help="finish a file at this age; what is in it cannot be read before",
+)
+@click.option(
+    "--keep-free",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="megabytes that stay free on the disk: nothing is taken below that",
+)
+@click.option("--upload", metavar="s3://BUCKET/PREFIX", help="move finished files there")
+@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON, for scripts")
+@click.option("--quiet", "-q", is_flag=True, help="show no progress")
+def receive(
+    out: Path,
+    host: str,
+    port: int,
+    token_names: tuple[str, ...],
+    no_token: bool,
+    max_body: int,
+    max_connections: int,
+    file_megabytes: int,
+    file_seconds: int,
+    keep_free: int,
+    upload: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Take what Spline's agents and OpenLineage's clients send, into files that a merge reads.
+
+    Speaks Spline's producer API (/producer) and OpenLineage's (/api/v1/lineage). Each document is on the
+    disk before it is answered with 201. Ends with SIGTERM or Ctrl-C; SIGHUP finishes the open files.
+    """
+    with reported(), progress(quiet) as say:
+        if find_spec("uvicorn") is None or find_spec("starlette") is None:
+            raise ConfigError("", "a package is missing: pip install 'lineage-merge[receive]'")
+        tokens = tuple(_token(name) for name in token_names)
+        if not tokens and not no_token and not _is_own(host):
+            raise ConfigError("--host", f"{host} is open to others: give --token-env, or --no-token")
+        if upload is not None and not upload.startswith("s3://"):
+            raise ConfigError("--upload", "not s3://BUCKET/PREFIX")
+        from lineage_merge.receive.journal import Limits
+        from lineage_merge.receive.serving import Settings
+        from lineage_merge.receive.serving import receive as serve
+
+        settings = Settings(
+            root=out,
+            host=host,
+            port=port,
+            tokens=tokens,
+            most_bytes=max_body * _MEGABYTE,
+            most_connections=max_connections,
+            files=Limits(file_megabytes * _MEGABYTE, file_seconds),
+            keep_free=keep_free * _MEGABYTE,
+            upload=upload or "",
+        )
+        taken = serve(settings, say)
+    if as_json:
+        print_json(asdict(taken))
+    else:
+        click.echo(str(taken))
+
+
+def _token(name: str) -> str:
+    token = os.environ.get(name, "").strip()
+    if not token:
+        raise ConfigError("--token-env", f"the environment variable {name} is not set")
+    return token
+
+
+def _is_own(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

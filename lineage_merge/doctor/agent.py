@@ -1,0 +1,33 @@
+"""Are the files there that Spline agents wrote, and is there a plan or an event in them?"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from lineage_merge.config import Config
+from lineage_merge.doctor import logs
+from lineage_merge.doctor.finding import Finding
+from lineage_merge.model import Problem
+from lineage_merge.sources import lines
+from lineage_merge.sources.spline.agent import checks
+from lineage_merge.sources.spline.agent.messages import messages
+from lineage_merge.storage import Slice
+
+AGENT = "Spline agent"
+_DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its logger to INFO"
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """The files of each location, and a plan or an event in the last one."""
+    files = config.spline.agent if config.spline else ()
+    return logs.examine(AGENT, "spline.agent", files, _look, _DISPATCHER)
+
+
+def _look(part: Slice) -> tuple[bool, Problem | None]:
+    """Whether there is a good message; without one, what is wrong with the first."""
+    problem: Problem | None = None
+    for found in islice(messages(lines.numbered(part)), 100):
+        wrong = checks.problem(found)
+        if wrong is None:
+            return True, None
+        problem = problem or wrong
+    return False, problem

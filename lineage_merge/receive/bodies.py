@@ -1,0 +1,116 @@
+"""The body of a request, unpacked, within limits of size, memory and patience."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+# A sender that is silent for longer in the middle of a body has gone.
+_SILENT_SECONDS = 60
+# How many bodies of the largest size all requests together may hold.
+_LARGEST_BODIES = 4
+_GZIP = 31  # zlib's window bits for a gzip header and checksum
+
+
+class Bodies:
+    """Reads bodies of at most `most` bytes each, packed and unpacked."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+
+    @asynccontextmanager
+    async def of(self, request: Request) -> AsyncIterator[bytes]:
+        """A request's body, unpacked. It counts as held until the block ends. Raises `HTTPException`."""
+        unpack = _unpacker(request)
+        if int(request.headers.get("content-length", "0")) > self._most:
+            raise self._too_large()
+        pieces: list[bytes] = []
+        size = wire = 0
+        try:
+            async for chunk in _chunks(request):
+                wire += len(chunk)
+                piece = unpack.feed(chunk, self._most - size)
+                size += len(piece)
+                self._held += len(piece)
+                if size > self._most or wire > self._most:
+                    raise self._too_large()
+                if self._held > self._most * _LARGEST_BODIES:
+                    busy = "too many large bodies at once: try again"
+                    raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, busy, {"Retry-After": "5"})
+                pieces.append(piece)
+            unpack.end()
+            yield b"".join(pieces)
+        finally:
+            self._held -= size
+
+    def _too_large(self) -> HTTPException:
+        return HTTPException(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {self._most:,} bytes"
+        )
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(_SILENT_SECONDS):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "the rest of the body does not come") from None
+        except ClientDisconnect:
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "the connection ended within the body") from None
+        if chunk is None:
+            return
+        yield chunk
+
+
+class _Plain:
+    """A body that is not packed."""
+
+    def feed(self, chunk: bytes, _room: int) -> bytes:
+        return chunk
+
+    def end(self) -> None:
+        """Any end will do."""
+
+
+class _Gzip:
+    """A gzip stream, perhaps of several members."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP)
+        self._is_within = True
+
+    def feed(self, chunk: bytes, room: int) -> bytes:
+        """What a chunk unpacks to, cut off one byte behind `room`: no more is ever made of it."""
+        unpacked = b""
+        while chunk and len(unpacked) <= room:
+            if not self._is_within:
+                self._member, self._is_within = zlib.decompressobj(_GZIP), True
+            try:
+                unpacked += self._member.decompress(chunk, room + 1 - len(unpacked))
+            except zlib.error:
+                raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is not gzip") from None
+            self._is_within = not self._member.eof
+            chunk = self._member.unconsumed_tail if self._is_within else self._member.unused_data
+        return unpacked
+
+    def end(self) -> None:
+        if self._is_within:
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is not a whole gzip stream")
+
+
+def _unpacker(request: Request) -> _Plain | _Gzip:
+    match request.headers.get("content-encoding", "").strip().lower():
+        case "" | "identity":
+            return _Plain()
+        case "gzip" | "x-gzip":
+            return _Gzip()
+    raise HTTPException(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Encoding: gzip or none", {"Accept-Encoding": "gzip"}
+    )

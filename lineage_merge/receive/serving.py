@@ -1,0 +1,157 @@
+"""Running a receiver: from the socket to the summary."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.progress import Say
+from lineage_merge.receive import places
+from lineage_merge.receive.app import Receiver, application
+from lineage_merge.receive.bodies import Bodies
+from lineage_merge.receive.commits import Commits
+from lineage_merge.receive.journal import Journal, Limits
+from lineage_merge.receive.recovery import recover
+from lineage_merge.receive.tally import Tally
+from lineage_merge.receive.uploads import Uploads
+from lineage_merge.storage import make_folder
+
+# How long requests that are under way may take to end.
+_STOP_SECONDS = 10
+# A sender often has the next document soon: an agent sends a plan and then its event.
+_IDLE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to receive. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
+
+    root: Path
+    host: str
+    port: int
+    tokens: tuple[str, ...]
+    most_bytes: int
+    most_connections: int
+    files: Limits
+    keep_free: int
+    upload: str = ""
+
+
+def receive(settings: Settings, say: Say) -> Tally:
+    """Take documents until SIGTERM or SIGINT; what was taken is in finished files then.
+
+    SIGHUP finishes the files that are open. To be called from the main thread. Raises `ConfigError` where
+    nobody can listen on the address, `SourceError` where the folder cannot be written.
+    """
+    _prepare(settings.root, say)
+    with _listening(settings.host, settings.port) as listener:
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        say(f"listening on http://{shown}:{port}, files in {settings.root}")
+        return asyncio.run(_serve(settings, listener, say))
+
+
+def _prepare(root: Path, say: Say) -> None:
+    """Make the folders, and finish what an earlier receiver left. Raises `SourceError`."""
+    folders = [make(root, kind) for kind in places.KINDS for make in (places.unfinished, places.finished)]
+    for folder in folders:
+        make_folder(str(folder))
+    try:
+        for folder in (*folders, folders[0].parent, root, root.absolute().parent):
+            places.sync_folder(folder)
+        for found in recover(root):
+            cut = f", {found.cut:,} bytes of half a line cut off" if found.cut else ""
+            say(f"finished what was left of {found.file.name}: {found.size:,} bytes{cut}")
+    except OSError as error:
+        raise SourceError(f"{error.filename or root}: {error.strerror}") from None
+
+
+async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally:
+    uploads = Uploads(settings.root, settings.upload, say) if settings.upload else None
+
+    def finished(kind: str, file: Path) -> None:
+        say(f"finished {kind}/{file.name}")
+        if uploads:
+            uploads.finished()
+
+    spline, openlineage = (
+        Commits(Journal(settings.root, kind, settings.files), finished) for kind in places.KINDS
+    )
+    receiver = Receiver(
+        root=settings.root,
+        spline=spline,
+        openlineage=openlineage,
+        bodies=Bodies(settings.most_bytes),
+        tokens=tuple(token.encode() for token in settings.tokens),
+        keep_free=settings.keep_free,
+        say=say,
+    )
+    server = _Server(
+        uvicorn.Config(
+            application(receiver),
+            http="h11",
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=settings.most_connections,
+            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stop)
+
+    def finish() -> None:
+        spline.finish()
+        openlineage.finish()
+
+    loop.add_signal_handler(signal.SIGHUP, finish)
+    async with asyncio.TaskGroup() as group:
+        moving = group.create_task(uploads.run()) if uploads else None
+        writing = [group.create_task(each.run()) for each in (spline, openlineage)]
+        await server.serve(sockets=[listener])
+        say("stopping")
+        for each in (spline, openlineage):
+            each.end()
+        await asyncio.gather(*writing)
+        if uploads and moving:
+            uploads.end()
+    return receiver.tally
+
+
+class _Server(uvicorn.Server):
+    """Ends when it is told to; whoever runs it has the signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone: uvicorn would raise them again, and the process die before its summary."""
+        yield
+
+    def stop(self) -> None:
+        """Take no more requests and finish those under way; told again, do not wait for them."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise ConfigError("", f"cannot listen on {host}:{port}: {error.strerror}") from None
+    with listener:
+        # Connections inherit it. Asyncio sets it on sockets of its own making only, and without it the
+        # second packet of an answer waits 40 ms for the acknowledgement of the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield listener

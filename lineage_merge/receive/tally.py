@@ -1,0 +1,28 @@
+"""What a receiver took and refused."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts since the start. `taken_bytes` are those in the files, unpacked."""
+
+    plans: int = 0
+    events: int = 0
+    openlineage: int = 0
+    taken_bytes: int = 0
+    requests: int = 0
+    refused: int = 0
+    not_kept: int = 0
+
+    def __str__(self) -> str:
+        told = (
+            f"took {_counted(self.plans, 'plan')}, {_counted(self.events, 'event')}, "
+            f"{_counted(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
+        )
+        told += f"; refused {_counted(self.refused, 'request')}" if self.refused else ""
+        return told + (f"; could not keep {self.not_kept:,}" if self.not_kept else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -1,0 +1,150 @@
+"""Folders of SQL as they are, and as they were: both as graphs in memory."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.errors import SourceMissing
+from lineage_merge.merge import in_memory
+from lineage_merge.merge.names import Names
+from lineage_merge.model import Element, Problem
+from lineage_merge.query.in_memory import InMemory
+from lineage_merge.query.on_files import edge_of_row, vertex_of_row
+from lineage_merge.records import records
+from lineage_merge.review.git import Since, contents, files_at
+from lineage_merge.sources.sql import files
+from lineage_merge.sources.sql.files import SqlText
+from lineage_merge.sources.sql.project import ProjectLineage, read_project
+from lineage_merge.sources.sql.root import parsed, reader_of, schema_of
+from lineage_merge.sources.sql.settings import SqlFiles
+from lineage_merge.sources.sql.shapes import Shapes
+from lineage_merge.sources.sql.syntax import Script
+from lineage_merge.sources.sql.translate import job_key, translate
+
+# A file of a folder: the folder's place in the list, and the file's name in it.
+FileKey = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """All folders at one time: what their files do, and the graph that this makes.
+
+    `rows` are the edges as node and edge files have them; `problems` what could not be told.
+    """
+
+    folders: tuple[ProjectLineage, ...]
+    graph: InMemory
+    edges: tuple[Mapping[str, Any], ...]
+    problems: tuple[Problem, ...]
+    # A table that lies at a path is its path: what its name was, by that.
+    aliases: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders that are looked at, and what names their tables."""
+
+    settings: tuple[SqlFiles, ...]
+    names: Names
+    dag_name: str
+
+    def jobs(self, keys: Iterable[FileKey]) -> set[str]:
+        """The names of the jobs that files are."""
+        return {job_key(self.settings[at].project, name).name for at, name in keys}
+
+
+class Texts:
+    """The parsed files of the folders, each parsed once however many versions have it."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+        self.now: dict[FileKey, Script] = {}
+        self.schema = [schema_of(each) for each in folders.settings]
+        # One for all versions: a file that did not change is not read again.
+        self.readers = [reader_of(each, folders.names) for each in folders.settings]
+        for at, each in enumerate(folders.settings):
+            for script in parsed(files.read(_find(each.path).items()), each):
+                self.now[at, script.name] = script
+
+    def before(self, since: Since) -> "Before":
+        """The files as they were."""
+        changed = {each.before for each in since.changed} - {""}
+        after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
+        found = Before({}, {}, {})
+        texts = contents(since, sorted(changed))
+        for at, folder in enumerate(self._folders.settings):
+            root = Path(folder.path).expanduser()
+            for path in files_at(since, [root]):
+                name = _name(since.root / path, root)
+                if name is None:
+                    continue
+                if path in changed:
+                    text = SqlText(name, files.decoded(texts.get(path, b"")))
+                    found.files[at, name] = parsed([text], folder)[0]
+                    found.changed[at, name] = path
+                elif (at, name) in self.now:
+                    found.files[at, name] = self.now[at, name]
+        for at, name in self.now:
+            here = _path(Path(self._folders.settings[at].path).expanduser(), name)
+            if here in after:
+                found.changing[at, name] = after[here]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The files as they were: which of them `changed`, and which of today's did (`changing`), by path."""
+
+    files: dict[FileKey, Script]
+    changed: dict[FileKey, str]
+    changing: dict[FileKey, str]
+
+
+def _find(path: str) -> dict[str, str]:
+    """The files of a folder; one that git does not keep because it is empty is there too."""
+    try:
+        return files.find(path)
+    except SourceMissing:
+        if Path(path).expanduser().is_dir():
+            return {}
+        raise
+
+
+def _path(root: Path, name: str) -> Path:
+    return (root if root.is_file() else root / name).resolve()
+
+
+def _name(path: Path, root: Path) -> str | None:
+    """What a file that git tells is called below a folder; None: it is not read."""
+    whole, top = path.resolve(), root.resolve()
+    if whole == top:
+        return top.name
+    if not whole.is_relative_to(top):
+        return None
+    name = whole.relative_to(top).as_posix()
+    hidden = any(part.startswith(".") for part in name.split("/"))
+    return name if files.is_sql(name) and not hidden else None
+
+
+def version(
+    folders: Folders,
+    scripts: Mapping[FileKey, Script],
+    texts: Texts,
+    known: Shapes | None = None,
+    only: set[FileKey] | None = None,
+) -> Version:
+    """What the files do together; `known`: columns by dataset; `only`: whose lineage is told."""
+    told: list[ProjectLineage] = []
+    elements: list[Element] = []
+    for at, folder in enumerate(folders.settings):
+        own = [script for (of, _), script in scripts.items() if of == at]
+        found = read_project(own, texts.readers[at], schema=texts.schema[at], known=known)
+        told.append(found)
+        shown = found.only({name for of, name in only if of == at}) if only is not None else found
+        elements += translate(shown, folder.project, folder.dialect, folder.path)
+    merged = in_memory.merge(records(elements, folders.names), folders.names.environment, folders.dag_name)
+    graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
+    problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
+    aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
+    return Version(tuple(told), graph, tuple(merged.edges), tuple(problems), aliases)

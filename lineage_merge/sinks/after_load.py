@@ -1,0 +1,65 @@
+"""Sinks as the last step of a load: what the graph holds then is taken on.
+
+A sink takes part where its settings say where to (`url`, `out`); others only say how
+`lineage-merge export` writes. Of the environment and the DAG of the merge, and of datasets that
+several DAGs write the whole.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lineage_merge.errors import LineageMergeError, SinkError
+from lineage_merge.progress import Say
+from lineage_merge.sinks.sink import Sink
+
+if TYPE_CHECKING:
+    from lineage_merge.load.connection import Endpoint
+
+Settings = Mapping[str, Mapping[str, Any]]
+
+
+def _taking_part(settings: Settings) -> Iterator[tuple[Sink, Mapping[str, Any]]]:
+    if not settings:
+        return
+    from lineage_merge.sinks.registry import SINKS
+
+    for name, of_sink in settings.items():
+        if SINKS[name].is_told_where(of_sink):
+            yield SINKS[name], of_sink
+
+
+def check(settings: Settings) -> None:
+    """Can all of them work on this machine? Asked before anything is loaded. Raises `ConfigError`."""
+    for sink, of_sink in _taking_part(settings):
+        from lineage_merge.sinks.registry import ready
+
+        ready(sink, of_sink)
+
+
+def send(settings: Settings, endpoint: "Endpoint", environment: str, dag: str, say: Say) -> tuple[str, ...]:
+    """Hand on what the graph holds, one sink after another. Returns a line for each.
+
+    A sink that fails does not keep the others from theirs. Raises `SinkError` afterwards, or
+    what the first that failed raised; the graph stays loaded.
+    """
+    told: list[str] = []
+    failed: list[LineageMergeError] = []
+    for sink, of_sink in _taking_part(settings):
+        from lineage_merge.query.on_gremlin import asked_at
+        from lineage_merge.sinks.sink import Export
+
+        say(f"exporting to {sink.name}")
+        try:
+            # The endpoint itself: a reader may not have yet what was just written.
+            with asked_at(endpoint) as graph:
+                sent = sink.send(Export(graph, of_sink, environment, dag, say))
+        except LineageMergeError as error:
+            failed.append(error)
+        else:
+            told.append(f"{sink.name}: {sent}")
+            say(f"exported to {told[-1]}")
+    if failed:
+        first = failed[0]
+        kind = type(first) if isinstance(first, SinkError) else SinkError
+        raise kind(f"the graph is loaded, but not exported: {'; '.join(each.message for each in failed)}")
+    return tuple(told)

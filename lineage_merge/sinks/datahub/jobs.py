@@ -1,0 +1,59 @@
+"""What DataHub is told of a DAG and of a job."""
+
+from collections.abc import Iterator, Mapping
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.metadata.schema_classes import (
+    DataFlowInfoClass,
+    DataJobInfoClass,
+    DataJobInputOutputClass,
+    StatusClass,
+)
+
+from lineage_merge.query.elements import Vertex
+from lineage_merge.sinks.datahub.fields import aspects, fine_grained
+from lineage_merge.sinks.datahub.names import Names
+from lineage_merge.sinks.portions import Job
+
+_CUSTOM = (
+    "environment",
+    "job_type",
+    "framework",
+    "project",
+    "last_run_id",
+    "last_run_at",
+    "duration_ms",
+    "rows_written",
+    "status",
+)
+
+
+def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
+    """The DAG that a job belongs to."""
+    info = DataFlowInfoClass(
+        name=job.dag,
+        customProperties={"environment": job.environment},
+        env=names.fabric(job.environment),
+    )
+    yield from aspects(names.dag(job.environment, job.dag), [info, StatusClass(removed=False)])
+
+
+def job(
+    names: Names, job: Job, vertex: Vertex, columns: Mapping[str, Vertex]
+) -> Iterator[MetadataChangeProposalWrapper]:
+    """A job: its newest run, what it reads and writes. `columns` has the ends of its column edges."""
+    held = vertex.properties
+    info = DataJobInfoClass(
+        name=job.key.name,
+        type=job.key.job_type.upper(),
+        flowUrn=names.dag(job.environment, job.dag),
+        customProperties={name: str(held[name]) for name in _CUSTOM if name in held},
+        env=names.fabric(job.environment),
+    )
+    edges = [edge for flow in job.flows for edge in flow.made_of]
+    moves = DataJobInputOutputClass(
+        inputDatasets=sorted({names.dataset(each) for flow in job.flows for each in flow.sources}),
+        outputDatasets=sorted({names.dataset(flow.target) for flow in job.flows}),
+        fineGrainedLineages=fine_grained(names, edges, columns) or None,
+    )
+    yield from aspects(names.job(job), [info, moves, StatusClass(removed=False)])

@@ -1,0 +1,26 @@
+"""The lineage as one GraphML file, written as it is read."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from lineage_merge.query.elements import Edge, Vertex
+from lineage_merge.sinks.output import write_lines
+from lineage_merge.sinks.sink import OUT, Export, Sent, Sink
+
+
+def send(export: Export) -> Sent:
+    """Datasets, columns, jobs and the edges between them, with all their properties."""
+    from lineage_merge.query.formats.graphml import streamed
+
+    counts = Counter(vertices=0, edges=0)
+
+    def counted() -> Iterator[Vertex | Edge]:
+        for each in export.everything():
+            counts["vertices" if isinstance(each, Vertex) else "edges"] += 1
+            yield each
+
+    write_lines(export.out, streamed(counted()))
+    return Sent(export.out or "", dict(counts))
+
+
+SINK = Sink("graphml", "a GraphML file, for Gephi, yEd, Cytoscape, NetworkX", {"out": OUT}, send)

@@ -1,0 +1,13 @@
+"""The lineage as a Mermaid flowchart."""
+
+from lineage_merge.query.formats.mermaid import mermaid
+from lineage_merge.sinks.drawing import SETTINGS, draw
+from lineage_merge.sinks.sink import Export, Sent, Sink
+
+
+def send(export: Export) -> Sent:
+    """Datasets and what feeds what; columns and jobs if the settings say so."""
+    return draw(export, mermaid)
+
+
+SINK = Sink("mermaid", "a Mermaid flowchart, for Markdown", SETTINGS, send)

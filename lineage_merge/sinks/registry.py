@@ -1,0 +1,62 @@
+"""The sinks that there are. A new one is one module or folder, and one line in `SINKS`."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from lineage_merge.errors import ConfigError
+from lineage_merge.json_schema import Checker
+from lineage_merge.sinks import datahub, dot, graphml, mermaid, neptune_csv, openlineage
+from lineage_merge.sinks.sink import Sink, token
+
+SINKS: Mapping[str, Sink] = {
+    each.SINK.name: each.SINK for each in (datahub, openlineage, graphml, neptune_csv, mermaid, dot)
+}
+
+
+@cache
+def _checker() -> Checker:
+    return Checker(schema())
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of ``sinks`` in the configuration: settings by name of a sink."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            name: {
+                "description": sink.about,
+                "type": "object",
+                "additionalProperties": False,
+                "properties": dict(sink.settings),
+            }
+            for name, sink in SINKS.items()
+        },
+    }
+
+
+def checked(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The settings of all sinks, by name. Raises `ConfigError` where they do not fit."""
+    error = _checker().error(settings)
+    if error:
+        raise ConfigError(f"sinks.{error.path}" if error.path else "sinks", error.problem)
+    return settings
+
+
+def ready(sink: Sink, settings: Mapping[str, Any]) -> None:
+    """Is there what the sink needs on this machine: its packages, its token? Raises `ConfigError`."""
+    if not all(map(_is_there, sink.needs)):
+        raise ConfigError(
+            f"sinks.{sink.name}", f"a package is missing: pip install 'lineage-merge[{sink.name}]'"
+        )
+    if "token_env" in settings:
+        token(settings, sink.token, sink.name)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of a module within a package that is not there
+        return False

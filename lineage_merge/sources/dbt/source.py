@@ -1,0 +1,15 @@
+"""dbt as a source."""
+
+from lineage_merge.sources.dbt.settings import parse
+from lineage_merge.sources.source import Source
+
+DBT = Source(
+    "dbt",
+    "dbt",
+    "lineage_merge.sources.dbt",
+    parse,
+    "lineage_merge.sources.dbt.read:read_dbt",
+    paths=("manifest", "catalog"),
+    checks=(("dbt", "lineage_merge.doctor.exports:examine_dbt"),),
+    files=lambda projects: [file for each in projects for file in (each.manifest, each.catalog)],
+)

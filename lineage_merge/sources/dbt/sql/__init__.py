@@ -1,6 +1,0 @@
-"""What the columns of a SELECT are made of.
-
-`names` finds a table of SQL among the datasets, `tables` holds what is known of each
-dataset's columns, `scope` what the names inside a query mean, `values` reads expressions,
-`query` reads queries. Only this folder knows sqlglot.
-"""

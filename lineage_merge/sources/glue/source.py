@@ -1,0 +1,15 @@
+"""AWS Glue's catalog as a source: it tells the paths of tables that others mention."""
+
+from lineage_merge.sources.glue.settings import parse
+from lineage_merge.sources.source import Source
+
+GLUE = Source(
+    "the Glue catalog",
+    "glue",
+    "lineage_merge.sources.glue",
+    parse,
+    "lineage_merge.sources.glue.read:read_glue",
+    checks=(("Glue catalog", "lineage_merge.doctor.glue:examine"),),
+    needs_aws=lambda _: True,
+    is_catalog=True,
+)

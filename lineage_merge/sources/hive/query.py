@@ -1,0 +1,238 @@
+"""A document of a lineage hook, checked and read: which columns lead to which, by which query. Pure."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
+
+from lineage_merge.json_schema import Checker
+from lineage_merge.model import Problem
+from lineage_merge.naming.identifiers import split_name
+from lineage_merge.sources.hive.log import Found
+from lineage_merge.sources.hive.statement import Statement, Table, read_statement
+
+Kind = Literal["PROJECTION", "PREDICATE"]
+
+# What Hive reads where a query reads nothing: constants, and the rows of VALUES.
+_NO_TABLE = re.compile(r"_dummy_(?:database|table)|values__tmp__table__\d+")
+# More seconds than that are milliseconds: some hooks write them.
+_LATEST_SECOND = 100_000_000_000
+
+
+class Field(NamedTuple):
+    """A column of a table; `column` "" means the table itself."""
+
+    table: Table
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What Hive's logger calls an edge: each of the sources leads to each of the targets."""
+
+    kind: Kind
+    sources: tuple[Field, ...]
+    targets: tuple[Field, ...]
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query that ended well.
+
+    `key` is the same in whichever form and however often it was logged. `at` is when it ended, in ms
+    since 1970 (None: nobody says). `columns_lost`: tables of which the document does not name the columns
+    that are written.
+    """
+
+    key: str
+    at: int | None
+    duration_ms: int | None
+    user: str
+    engine: str
+    run_id: str
+    statement: Statement
+    edges: tuple[Edge, ...]
+    columns_lost: frozenset[Table] = frozenset()
+
+    @property
+    def targets(self) -> tuple[Table, ...]:
+        """What the query writes, sorted; nothing where it only reads."""
+        return tuple(sorted({field.table for edge in self.edges for field in edge.targets}))
+
+    def shape(self) -> str:
+        """12 hex digits of which columns lead to which: the same for every date that a query is run for.
+
+        Two statements with one shape say the same of lineage, but for their expressions.
+        """
+        told = sorted(
+            (edge.kind, sorted(map(_text, edge.sources)), sorted(map(_text, edge.targets)))
+            for edge in self.edges
+        )
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+
+
+def _text(field: Field) -> str:
+    return json.dumps([*field.table, field.column.lower()])
+
+
+@cache
+def _checker() -> Checker:
+    return Checker(json.loads(files(__package__).joinpath("hive.schema.json").read_text(encoding="utf-8")))
+
+
+def uses_ids(document: Mapping[str, Any]) -> bool:
+    """Whether a document names its edges' ends by ids, as Hive's own logger does."""
+    ends = (end for edge in document["edges"] for end in (*edge["sources"], *edge["targets"]))
+    return all(isinstance(end, int) for end in ends)
+
+
+def read_query(found: Found) -> Query | Problem:
+    """The query of a document, or why it is rejected."""
+    error = _checker().error(found.document)
+    if error:
+        return Problem("rejected", found.place, error.path, error.problem)
+    return read_checked(found)
+
+
+def read_checked(found: Found) -> Query | Problem:
+    """The query of a document that fits the schema, or why it is rejected all the same."""
+    document = found.document
+    database = str(document.get("database") or "default").lower()
+    vertices = _Vertices(document, database)
+    statement = read_statement(document.get("queryText") or "", database)
+    edges: list[Edge] = []
+    unnamed: list[tuple[int, str]] = []
+    for index, edge in enumerate(document["edges"]):
+        ends: dict[str, list[Field]] = {"sources": [], "targets": []}
+        for side, fields in ends.items():
+            for place, end in enumerate(edge[side]):
+                field = vertices.field(end, is_target=side == "targets")
+                if field is None:
+                    where = f"edges[{index}].{side}[{place}]"
+                    return Problem("rejected", found.place, where, f"there is no vertex {end}")
+                if field.table.name:
+                    fields.append(field)
+                elif side == "targets":
+                    unnamed.append((index, field.column))
+        expression = str(edge.get("expression") or "")
+        edges.append(Edge(edge["edgeType"], tuple(ends["sources"]), tuple(ends["targets"]), expression))
+    lost: frozenset[Table] = frozenset()
+    if unnamed:
+        edges, lost = _named(edges, unnamed, statement)
+    started = _milliseconds(document.get("timestamp"))
+    duration = document.get("duration")
+    at = started if started is None else started + int(duration or 0)
+    return Query(
+        key=_key(document),
+        at=_logged_at(found.logged_at) if at is None else at,
+        duration_ms=None if duration is None else int(duration),
+        user=str(document.get("user") or ""),
+        engine=str(document.get("engine") or ""),
+        run_id=next(iter(document.get("jobIds") or ()), ""),
+        statement=statement,
+        edges=tuple(edge for edge in edges if edge.targets),
+        columns_lost=lost,
+    )
+
+
+def _key(document: Mapping[str, Any]) -> str:
+    """What tells one execution of a query from another. Two hooks' times may differ in nothing."""
+    text = document.get("hash") or hashlib.md5((document.get("queryText") or "").encode()).hexdigest()  # noqa: S324
+    what = [text, document.get("timestamp")]
+    if not (document.get("hash") or document.get("queryText")):
+        what += [document["edges"], document.get("vertices")]
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def _milliseconds(timestamp: float | None) -> int | None:
+    if timestamp is None:
+        return None
+    return int(timestamp if timestamp > _LATEST_SECOND else timestamp * 1000)
+
+
+def _logged_at(text: str) -> int | None:
+    """The time that stands before a line; a log says no time zone, so it is taken as UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(moment.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def _named(
+    edges: list[Edge], unnamed: list[tuple[int, str]], statement: Statement
+) -> tuple[list[Edge], frozenset[Table]]:
+    """The edges, with those targets whose table the document leaves out and the statement tells.
+
+    A query that only reads has such targets, and INSERT OVERWRITE DIRECTORY; Hive 1's INSERT too, with the
+    names of the columns that are selected, not of those that are written.
+    """
+    has_targets = any(edge.targets for edge in edges)
+    writes = statement.directories if has_targets or statement.directories else statement.tables
+    if len(writes) != 1:
+        return edges, frozenset()
+    [write] = writes
+    is_lost = write.is_insert and bool(write.table.database)
+    added: dict[int, list[Field]] = {}
+    for index, column in unnamed:
+        added.setdefault(index, []).append(Field(write.table, "" if is_lost else column))
+    named = [
+        Edge(edge.kind, edge.sources, (*edge.targets, *dict.fromkeys(added.get(index, ()))), edge.expression)
+        for index, edge in enumerate(edges)
+    ]
+    return named, frozenset({write.table} if is_lost else ())
+
+
+class _Vertices:
+    """What the ends of edges mean. A field without a table's name is a column of no table."""
+
+    def __init__(self, document: Mapping[str, Any], database: str) -> None:
+        self._database = database
+        self._by_id: dict[int, tuple[str, str]] = {}
+        self._kinds: dict[str, str] = {}
+        for vertex in document.get("vertices") or ():
+            name, kind = vertex["vertexId"], vertex.get("vertexType") or ""
+            self._kinds[name] = kind
+            if vertex.get("id") is not None:
+                self._by_id[vertex["id"]] = (name, kind)
+
+    def field(self, end: int | str, *, is_target: bool) -> Field | None:
+        """The column or table behind an edge's end; None where no vertex has the id."""
+        if isinstance(end, int):
+            found = self._by_id.get(end)
+            if found is None:
+                return None
+            name, kind = found
+        else:
+            name, kind = end, self._kinds.get(end, "")
+        parts = list(_parts(name))
+        if not kind:
+            kind = "COLUMN" if len(parts) > 2 or (is_target and "@" not in name) else "TABLE"
+        if _NO_TABLE.fullmatch(parts[0].lower()) or _NO_TABLE.fullmatch(parts[-1].lower()):
+            return Field(Table("", ""), "")
+        if kind == "TABLE":
+            table = parts if len(parts) > 1 else [self._database, *parts]
+            return Field(Table(table[0].lower(), table[1].lower()), "")
+        if len(parts) > 2:
+            # What stands further behind is a field inside of the column.
+            table_name = parts[1].lower()
+            is_none = _NO_TABLE.fullmatch(table_name)
+            return Field(Table("", "") if is_none else Table(parts[0].lower(), table_name), parts[2])
+        if len(parts) == 2 and not is_target:
+            return Field(Table(self._database, parts[0].lower()), parts[1])
+        return Field(Table("", ""), parts[-1])
+
+
+def _parts(name: str) -> Iterator[str]:
+    """``db.table.column``, with backticks or without; ``db@table`` is how Hive's own hooks call a table."""
+    if "@" in name and "`" not in name and "." not in name.partition("@")[0]:
+        database, _, rest = name.partition("@")
+        yield from (database, rest.partition("@")[0])
+        return
+    yield from (part.value for part in split_name(name))

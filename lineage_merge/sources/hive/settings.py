@@ -1,0 +1,65 @@
+"""``hive`` in the configuration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+from lineage_merge import naming
+from lineage_merge.errors import ConfigError, NamingError
+from lineage_merge.sources.landing.settings import Kafka, kafka
+from lineage_merge.sources.settings import Runs, locations, lookback, namespace, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Hive:
+    """Where lines of Hive's lineage hooks come from (`log`: files or folders; `kafka`), and which count.
+
+    `metastore`: the namespace of its tables ("": as Spark calls them), `warehouse`: the folder of its tables
+    ("": not known), `spark_catalogs`: what Spark calls it. `jobs` are globs; none means all. `job`: what a
+    query is called by. The others are as in `Spline`.
+    """
+
+    log: tuple[str, ...] = ()
+    kafka: Kafka | None = None
+    metastore: str = ""
+    warehouse: str = ""
+    spark_catalogs: tuple[str, ...] = ("spark_catalog",)
+    jobs: tuple[str, ...] = ()
+    job: Literal["target", "statement", "user"] = "target"
+    runs: Runs = field(default_factory=Runs)
+    lookback: timedelta = timedelta(days=30)
+    retire_after: int = 3
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its tables."""
+        return self.metastore or self.spark_catalogs[0]
+
+
+def parse(settings: Mapping[str, Any]) -> Hive:
+    """What the schema has passed. Raises `ConfigError`."""
+    if not settings.keys() & {"log", "kafka"}:
+        raise ConfigError("hive", "give log or kafka")
+    metastore = settings.get("metastore", "")
+    warehouse = settings.get("warehouse", "").rstrip("/")
+    try:
+        is_folder = not warehouse or naming.name_uri(f"{warehouse}/t").label == "file"
+    except NamingError as error:
+        raise ConfigError("hive.warehouse", error.message) from None
+    if not is_folder:
+        raise ConfigError(
+            "hive.warehouse", "expected a folder such as hdfs://nameservice/user/hive/warehouse"
+        )
+    return Hive(
+        log=locations(settings.get("log", ())),
+        kafka=kafka("hive", settings),
+        metastore=namespace("hive.metastore", metastore) if metastore else "",
+        warehouse=warehouse,
+        spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
+        jobs=tuple(settings.get("jobs", ())),
+        job=settings.get("job", "target"),
+        runs=runs(settings.get("runs", "latest"), "hive.runs"),
+        lookback=lookback(settings.get("lookback", 30), "hive.lookback"),
+        retire_after=int(settings.get("retire_after", 3)),
+    )

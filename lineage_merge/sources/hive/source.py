@@ -1,0 +1,19 @@
+"""Hive as a source."""
+
+from lineage_merge.sources.hive.settings import parse
+from lineage_merge.sources.source import Source
+
+HIVE = Source(
+    "Hive",
+    "hive",
+    "lineage_merge.sources.hive",
+    parse,
+    "lineage_merge.sources.hive.read:read_hive",
+    paths=("log", "kafka.landing"),
+    look="lineage_merge.sources.hive.look:look",
+    checks=(("Hive log", "lineage_merge.doctor.hive:examine"),),
+    files=lambda hive: hive.log,
+    catalogs=lambda hive: dict.fromkeys(hive.spark_catalogs, hive.namespace),
+    retire_after=lambda hive: hive.retire_after,
+    job_types=("hive",),
+)

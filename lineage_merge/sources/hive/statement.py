@@ -1,0 +1,153 @@
+"""What a statement's text says of its writes: which tables, replaced or added to. Pure.
+
+The lineage itself stands in the line's edges. The text adds only what they lack: overwrite or append,
+a partition or the whole table, a view or a table, and the directory of INSERT OVERWRITE DIRECTORY.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Mode = Literal["append", "overwrite", ""]
+
+_TOKEN = re.compile(
+    r"(?P<comment>--[^\n]*|/\*.*?\*/)"
+    r"|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|`(?P<quoted>(?:[^`]|``)+)`"
+    r"|(?P<word>[\w$]+)"
+    r"|(?P<other>\S)",
+    re.DOTALL,
+)
+_OF_CREATE = frozenset({"external", "temporary", "materialized", "transactional", "managed", "or", "replace"})
+
+
+class _Token(NamedTuple):
+    """`kind` is a group of `_TOKEN`; a word is in lower case, a quoted name and a string without quotes."""
+
+    kind: str
+    text: str
+
+
+class Table(NamedTuple):
+    """A table's names in lower case. Without a database `name` is the path of a directory."""
+
+    database: str
+    name: str
+
+    def __str__(self) -> str:
+        """``dw.sales``."""
+        return f"{self.database}.{self.name}" if self.database else self.name
+
+
+class Write(NamedTuple):
+    """One table that a statement fills. `partitioned`: it fills partitions, and leaves the others."""
+
+    table: Table
+    mode: Mode
+    partitioned: bool = False
+    is_view: bool = False
+    is_insert: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The writes of one statement, in their order. A `directory` is a write whose table is a path."""
+
+    writes: tuple[Write, ...] = ()
+
+    def write_of(self, table: Table) -> Write:
+        """What the text says of a table; nothing known where it does not speak of it."""
+        found = [write for write in self.writes if write.table == table]
+        if not found:
+            return Write(table, "")
+        # One statement may fill several partitions of a table: what adds to it decides.
+        return min(found, key=lambda write: (write.mode != "append", not write.partitioned))
+
+    @property
+    def tables(self) -> tuple[Write, ...]:
+        """The writes to tables."""
+        return tuple(write for write in self.writes if write.table.database)
+
+    @property
+    def directories(self) -> tuple[Write, ...]:
+        """The writes to directories."""
+        return tuple(write for write in self.writes if not write.table.database)
+
+
+def read_statement(text: str, database: str) -> Statement:
+    """The writes of a statement's text; `database` completes names that have none."""
+    found = (each for each in _TOKEN.finditer(text) if not each["comment"])
+    tokens = [_Token(each.lastgroup or "", _plain(each)) for each in found]
+    return Statement(tuple(_writes(tokens, database)))
+
+
+def _plain(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "string":
+            return found[0][1:-1]
+        case "quoted":
+            return found["quoted"].replace("``", "`").lower()
+        case _:
+            return found[0].lower()
+
+
+def _writes(tokens: Sequence[_Token], database: str) -> Iterator[Write]:
+    created = _created(tokens, database)
+    if created:
+        yield created
+    for index, token in enumerate(tokens):
+        following = _words(tokens, index + 1, 4)
+        if token != ("word", "insert") or following[0] not in ("into", "overwrite"):
+            continue
+        mode: Mode = "append" if following[0] == "into" else "overwrite"
+        if following[1] == "directory":
+            if index + 3 < len(tokens) and tokens[index + 3].kind == "string":
+                yield Write(Table("", tokens[index + 3].text), mode, is_insert=True)
+            continue
+        if following[1] == "local" and following[2] == "directory":
+            continue  # on the disk of whichever machine ran it
+        start = index + (3 if following[1] == "table" else 2)
+        table, end = _table(tokens, start, database)
+        if table:
+            yield Write(table, mode, _words(tokens, end, 1)[0] == "partition", is_insert=True)
+
+
+def _created(tokens: Sequence[_Token], database: str) -> Write | None:
+    """What CREATE TABLE AS, CREATE VIEW or ALTER VIEW AS makes."""
+    if _words(tokens, 0, 1)[0] not in ("create", "alter"):
+        return None
+    index = 1
+    while _words(tokens, index, 1)[0] in _OF_CREATE:
+        index += 1
+    kind = _words(tokens, index, 1)[0]
+    if kind not in ("table", "view"):
+        return None
+    index += 1
+    if _words(tokens, index, 3) == ["if", "not", "exists"]:
+        index += 3
+    table, _ = _table(tokens, index, database)
+    return Write(table, "overwrite", is_view=kind == "view") if table else None
+
+
+def _words(tokens: Sequence[_Token], start: int, count: int) -> list[str]:
+    """The next words; "" for what is none or behind the end."""
+    found = [token.text if token.kind == "word" else "" for token in tokens[start : start + count]]
+    return found + [""] * (count - len(found))
+
+
+def _table(tokens: Sequence[_Token], start: int, database: str) -> tuple[Table | None, int]:
+    """The table named from a token on, and the first token behind it."""
+    parts: list[str] = []
+    index = start
+    while index < len(tokens) and tokens[index].kind in ("word", "quoted"):
+        parts.append(tokens[index].text)
+        index += 1
+        if index >= len(tokens) or tokens[index] != ("other", "."):
+            break
+        index += 1
+    # Hive also takes a whole name in one pair of backticks.
+    names = [name for part in parts for name in part.split(".")] if len(parts) == 1 else parts
+    if not names or not all(names[:2]):
+        return None, index
+    return Table(names[0] if len(names) > 1 else database, names[1] if len(names) > 1 else names[0]), index

@@ -1,0 +1,183 @@
+"""Hive's syntax trees, as its lineage prints them where a window function is meant. Pure.
+
+``(tok_function sum (. (tok_table_or_col t) x) (tok_windowspec ...))``: what they take of columns, and the
+same as a person would write it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from lineage_merge.column_lineage import Transformation
+from lineage_merge.sources.hive.tokens import AGGREGATES, Token, closing, opens_tree, tokens
+
+TRANSFORMATION = Transformation.TRANSFORMATION
+AGGREGATION = Transformation.AGGREGATION
+CONDITIONAL = Transformation.CONDITIONAL
+WINDOW = Transformation.WINDOW
+
+Steps = tuple[Transformation, ...]
+_FUNCTIONS = ("tok_function", "tok_functiondi", "tok_functionstar")
+# Deeper trees stay as they are: whoever wrote one does not read it either.
+_DEEPEST = 100
+_ALL_ROWS = "2147483647"
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of Hive's syntax tree as it is printed: a word, or a list whose first item is its head."""
+
+    word: str = ""
+    items: list["_Node"] = field(default_factory=list)
+
+    @property
+    def head(self) -> str:
+        return self.items[0].word if self.items else self.word
+
+
+def uses(found: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
+    """Every column that a tree names, by its parts, with the steps that its value takes, outermost first."""
+    # Not recursive: an expression may be as deep as whoever wrote it liked.
+    root, _ = _tree(found)
+    waiting: list[tuple[_Node, Steps]] = [(each, ()) for each in reversed(root.items)]
+    while waiting:
+        node, around = waiting.pop()
+        parts = _column(node)
+        if parts:
+            yield parts, around
+            continue
+        waiting.extend(reversed([(child, (*around, step)) for child, step in _children(node)]))
+
+
+def readable(text: str) -> str:
+    """An expression with its trees as a person would write them: ``sum(x) over (partition by y)``."""
+    found = tokens(text)
+    parts: list[str] = []
+    index = written = 0
+    while index < len(found):
+        if not opens_tree(found, index):
+            index += 1
+            continue
+        end = closing(found, index)
+        root, depth = _tree(found[index:end])
+        # Left as it is where it was cut, or where a text in it only looks like one.
+        if depth <= _DEEPEST and found[end - 1].text == ")" and root.items[0].head in _FUNCTIONS:
+            parts += [text[written : found[index].start], " ".join(map(_shown, root.items))]
+            written = found[end - 1].end
+        index = end
+    return "".join([*parts, text[written:]])
+
+
+def _tree(found: Sequence[Token]) -> tuple[_Node, int]:
+    """A tree, below a root that is not in the text, and how deep it is."""
+    root = _Node()
+    above = [root]
+    depth = 0
+    for token in found:
+        if token.kind == "other" and token.text == "(":
+            node = _Node()
+            above[-1].items.append(node)
+            above.append(node)
+            depth = max(depth, len(above))
+        elif token.kind == "other" and token.text == ")" and len(above) > 1:
+            above.pop()
+        else:
+            above[-1].items.append(_Node(token.text))
+    return root, depth
+
+
+def _column(node: _Node) -> tuple[str, ...]:
+    """``(. (tok_table_or_col t) c)`` and ``(tok_table_or_col c)``; nothing for other nodes."""
+    if node.head == "tok_table_or_col" and len(node.items) > 1:
+        return (node.items[1].word,)
+    if node.head == "." and len(node.items) > 2:
+        before = _column(node.items[1])
+        return (*before, node.items[2].word) if before else ()
+    return ()
+
+
+def _children(node: _Node) -> list[tuple[_Node, Transformation]]:
+    """The parts of a node that may mention columns, each with the step from it to the node's value."""
+    head = node.head
+    if head in _FUNCTIONS and len(node.items) > 1:
+        name, arguments = node.items[1].word, node.items[2:]
+        return [(each, _step(name, index, arguments)) for index, each in enumerate(arguments)]
+    if head == "tok_windowspec":
+        return [(each, WINDOW) for each in node.items[1:]]
+    return [(each, TRANSFORMATION) for each in node.items if each.items]
+
+
+def _step(name: str, index: int, arguments: Sequence[_Node]) -> Transformation:
+    if arguments[index].head == "tok_windowspec":
+        return WINDOW
+    count = sum(each.head != "tok_windowspec" for each in arguments)
+    if name in AGGREGATES:
+        return AGGREGATION
+    if name == "if":
+        return CONDITIONAL if index == 0 else TRANSFORMATION
+    if name in ("when", "case"):
+        # WHEN: condition, value, ..., ELSE. CASE has the compared value before them.
+        place = index - (name == "case")
+        is_last = index == count - 1 and place % 2 == 0
+        return TRANSFORMATION if is_last or place % 2 == 1 else CONDITIONAL
+    return TRANSFORMATION
+
+
+def _shown(node: _Node) -> str:
+    if not node.items:
+        return {"tok_null": "null", "tok_allcolref": "*"}.get(node.word, node.word)
+    parts = _column(node)
+    if parts:
+        # The names that Hive's optimizer gives to subqueries tell nobody anything.
+        return ".".join([*(part for part in parts[:-1] if not part.startswith("$")), parts[-1]])
+    head, children = node.head, node.items[1:]
+    shown = _CLAUSES.get(head)
+    if shown:
+        return shown(children)
+    if head in _FUNCTIONS and children:
+        return _function(head, children[0].word, children[1:])
+    if not head or len(head) > 3 or head[0].isalpha():
+        return f"{head}({', '.join(map(_shown, children))})"
+    operands = [_shown(each) for each in children]
+    return f"({f' {head} '.join(operands)})" if len(operands) > 1 else f"{head}{''.join(operands)}"
+
+
+def _function(head: str, name: str, arguments: Sequence[_Node]) -> str:
+    window = [_shown(each) for each in arguments if each.head == "tok_windowspec"]
+    taken = [_shown(each) for each in arguments if each.head != "tok_windowspec"]
+    if head == "tok_functionstar":
+        taken = ["*"]
+    distinct = "distinct " if head == "tok_functiondi" else ""
+    return f"{name}({distinct}{', '.join(taken)}){''.join(f' over ({each})' for each in window)}"
+
+
+def _listed(before: str, after: str = "", between: str = ", ") -> Callable[[Sequence[_Node]], str]:
+    return lambda children: f"{before}{between.join(filter(None, map(_shown, children)))}{after}"
+
+
+def _range(children: Sequence[_Node]) -> str:
+    ends = [_end(each) for each in children]
+    is_all = ends == ["unbounded preceding", "unbounded following"]
+    return "" if is_all else f"rows between {' and '.join(ends)}"
+
+
+def _end(node: _Node) -> str:
+    if not node.items:
+        return "current row" if node.word == "current" else node.word
+    number = " ".join(map(_shown, node.items[1:]))
+    return f"{'unbounded' if number == _ALL_ROWS else number} {node.head}"
+
+
+_CLAUSES: dict[str, Callable[[Sequence[_Node]], str]] = {
+    "tok_windowspec": _listed("", between=" "),
+    "tok_partitioningspec": _listed("", between=" "),
+    "tok_distributeby": _listed("partition by "),
+    "tok_clusterby": _listed("partition by "),
+    "tok_orderby": _listed("order by "),
+    "tok_sortby": _listed("order by "),
+    "tok_tabsortcolnameasc": _listed(""),
+    "tok_tabsortcolnamedesc": _listed("", " desc"),
+    "tok_nulls_first": _listed(""),
+    "tok_nulls_last": _listed(""),
+    "tok_windowrange": _range,
+    "tok_windowvalues": _range,
+}

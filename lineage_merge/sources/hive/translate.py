@@ -1,0 +1,158 @@
+"""A Hive query into elements: what feeds what, column by column, and under which job. Pure."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Column,
+    Dataset,
+    DatasetLabel,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Influences,
+    Job,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+    Writes,
+)
+from lineage_merge.sources.hive.expressions import influences, is_rename, transformations
+from lineage_merge.sources.hive.query import Edge, Field, Query
+from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.statement import Table
+from lineage_merge.sources.hive.syntax_tree import readable
+
+JOB_TYPE = "hive"
+# The rule's name on vertices and in reports: a table lies where Hive's warehouse puts it.
+WAREHOUSE_RULE = "hive-warehouse"
+_DEFAULT_DATABASE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """How Hive's tables are called: the namespace of their names, and the warehouse ("": unknown)."""
+
+    namespace: str
+    warehouse: str = ""
+
+    def reference(self, table: Table) -> Reference | None:
+        """The table by its name, a directory by its path; None for a path of nobody knows which system."""
+        if table.database:
+            return Reference(self.namespace, str(table))
+        if ":/" in table.name:
+            return Reference("", table.name)
+        scheme, separator, rest = self.warehouse.partition("://")
+        return Reference("", f"{scheme}://{rest.partition('/')[0]}{table.name}") if separator else None
+
+    def path(self, table: Table) -> Reference | None:
+        """Where the warehouse has the table; None where it is not known."""
+        if not (self.warehouse and table.database):
+            return None
+        folder = "" if table.database == _DEFAULT_DATABASE else f"{table.database}.db/"
+        return Reference("", f"{self.warehouse.rstrip('/')}/{folder}{table.name}")
+
+
+def tables(settings: Hive) -> Tables:
+    """The names of a configuration's Hive."""
+    return Tables(settings.namespace, settings.warehouse)
+
+
+def job_name(query: Query, by: str) -> str:
+    """What a query is called across its runs: its targets, also with its shape, or who ran it.
+
+    Not its text, which has another date each day. Who ran it is told without host and realm.
+    """
+    targets = "+".join(str(table) for table in query.targets)
+    if by == "statement":
+        return f"{targets} #{query.shape()}"
+    user = query.user.partition("@")[0].partition("/")[0]
+    return user if by == "user" and user else targets
+
+
+def framework(query: Query) -> str:
+    """``hive tez``."""
+    return f"{JOB_TYPE} {query.engine}".strip()
+
+
+def translate(query: Query, wanted: Collection[Table], job: JobKey, names: Tables) -> Iterator[Element]:
+    """The elements of one query, as far as they are about the `wanted` ones of its targets."""
+    yield Job(job, properties={"framework": framework(query)})
+    for target in query.targets:
+        if target not in wanted:
+            continue
+        output = names.reference(target)
+        if output is None:
+            what = "a directory without a file system: say hive.warehouse, whose file system it is then"
+            yield Problem("not-joined", target.name, "", what)
+            continue
+        yield from _of_target(query, target, output, job, names)
+
+
+def _of_target(
+    query: Query, target: Table, output: Reference, job: JobKey, names: Tables
+) -> Iterator[Element]:
+    write = query.statement.write_of(target)
+    yield from _described(target, output, Authority.BUILDER, names, is_view=write.is_view)
+    yield Writes(job, output)
+    sources: set[Table] = set()
+    # Each column once, in the order of the document, however many edges name it.
+    written: dict[str, None] = {}
+    read: dict[Field, None] = {}
+    for edge in query.edges:
+        columns = list(dict.fromkeys(field.column for field in edge.targets if field.table == target))
+        if columns:
+            sources.update(field.table for field in edge.sources)
+            columns = [column for column in columns if column]
+            written.update(dict.fromkeys(columns))
+            read.update(dict.fromkeys(field for field in edge.sources if field.column))
+            yield from _of_edge(edge, columns, output, job, names)
+    for column in written:
+        yield Column(output, column, Authority.BUILDER)
+    for field in read:
+        yield Column(_reference(field, names), field.column, Authority.READER)
+    properties: dict[str, Scalar] = {"write_mode": write.mode} if write.mode else {}
+    if target in query.columns_lost:
+        properties["columns"] = "lost"
+        what = "the line does not say which of its columns are written (Hive 1 does not, of an INSERT)"
+        yield Problem("no-columns", f"Hive table {target}", "", what)
+    for source in sorted(sources):
+        ref = Reference(names.namespace, str(source))
+        yield from _described(source, ref, Authority.CATALOG, names)
+        yield Feeds(job, ref, output, properties)
+
+
+def _described(
+    table: Table, ref: Reference, authority: Authority, names: Tables, *, is_view: bool = False
+) -> Iterator[Element]:
+    if not table.database:
+        yield Dataset(ref, authority)
+        return
+    label: DatasetLabel = "view" if is_view else "table"
+    yield Dataset(ref, authority, label, {"name": table.name, "qualified_name": str(table)})
+    path = names.path(table)
+    if path and not is_view:
+        yield Alias(ref, path, WAREHOUSE_RULE, assumed=True)
+
+
+def _of_edge(
+    edge: Edge, columns: list[str], output: Reference, job: JobKey, names: Tables
+) -> Iterator[Element]:
+    if edge.kind == "PREDICATE":
+        for source, kinds in influences(edge).items():
+            ref = _reference(source, names)
+            yield Influences(job, ref, source.column, output, tuple(kind.value for kind in kinds))
+        return
+    expression = "" if is_rename(edge) else " ".join(readable(edge.expression).split())
+    for source, steps in transformations(edge).items():
+        ref = _reference(source, names)
+        how = tuple(step.name for step in steps)
+        for column in columns:
+            yield FeedsColumn(job, ref, source.column, output, column, how, expression)
+
+
+def _reference(field: Field, names: Tables) -> Reference:
+    return Reference(names.namespace, str(field.table))

@@ -1,0 +1,1 @@
+"""Where streams come to land: what a topic holds, kept as files that a source reads like any other."""

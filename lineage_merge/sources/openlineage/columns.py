@@ -1,0 +1,83 @@
+"""The column lineage facet as elements of `lineage_merge.model`. Pure.
+
+Since 1-1-0 each input field has `transformations`; before, the output field had one word for all of them
+(https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.model import Element, FeedsColumn, Influences, JobKey, Reference
+from lineage_merge.sources.openlineage.datasets import reference
+
+_INFLUENCES = frozenset(each.value for each in InfluenceKind)
+_DIRECT = frozenset(
+    each.name for each in (Transformation.IDENTITY, Transformation.TRANSFORMATION, Transformation.AGGREGATION)
+)
+_STEERING = frozenset((Transformation.CONDITIONAL.name, Transformation.WINDOW.name))
+
+
+def sources(facet: Mapping[str, Any], application: str) -> set[Reference]:
+    """The datasets whose columns flow or decide."""
+    per_field = ((told.get("inputFields") or ()) for told in (facet.get("fields") or {}).values())
+    fields = [*(each for several in per_field for each in several), *(facet.get("dataset") or ())]
+    return {reference(each["namespace"], each["name"], application) for each in fields}
+
+
+def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
+    """What leads to the columns of the target, and what decides which rows it has, each once.
+
+    Older events repeat for each column what decides on rows.
+    """
+    return iter(dict.fromkeys(_column_elements(facet, job, target)))
+
+
+def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
+    for column, told in (facet.get("fields") or {}).items():
+        for each in told.get("inputFields") or ():
+            yield from _of_column(each, column, told, job, target)
+    for each in facet.get("dataset") or ():
+        source = reference(each["namespace"], each["name"], target.application)
+        # Of a computed value that decides, the facet tells how it is computed, not what it decides.
+        kinds = _named(each, _INFLUENCES)
+        yield Influences(job, source, each["field"], target, kinds)
+
+
+def _of_column(
+    found: Mapping[str, Any], column: str, told: Mapping[str, Any], job: JobKey, target: Reference
+) -> Iterator[Element]:
+    source = reference(found["namespace"], found["name"], target.application)
+    transformations = found.get("transformations") or ()
+    if not transformations:
+        text = str(told.get("transformationDescription") or "")
+        yield FeedsColumn(job, source, found["field"], target, column, _of_old(told), text)
+        return
+    kinds = _named(found, _INFLUENCES)
+    if kinds:
+        yield Influences(job, source, found["field"], target, kinds)
+    flows = [each for each in transformations if _subtype(each) not in _INFLUENCES]
+    if flows:
+        how = _named(found, _DIRECT | _STEERING)
+        texts = dict.fromkeys(str(each.get("description") or "").strip() for each in flows)
+        expression = " | ".join(text for text in texts if text)
+        yield FeedsColumn(job, source, found["field"], target, column, how, expression)
+
+
+def _named(found: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
+    """The subtypes that are known; one that a producer leaves out or makes up is not guessed."""
+    subtypes = {_subtype(each) for each in found.get("transformations") or ()}
+    return tuple(sorted(subtypes & wanted))
+
+
+def _subtype(transformation: Mapping[str, Any]) -> str:
+    return str(transformation.get("subtype") or "").strip().upper()
+
+
+def _of_old(told: Mapping[str, Any]) -> tuple[str, ...]:
+    match str(told.get("transformationType") or "").strip().upper():
+        case "IDENTITY":
+            return (Transformation.IDENTITY.name,)
+        case "MASKED":
+            return (Transformation.TRANSFORMATION.name,)
+    return ()

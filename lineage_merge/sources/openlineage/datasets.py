@@ -1,0 +1,159 @@
+"""What an event says of one dataset, as elements of `lineage_merge.model`. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_merge import naming
+from lineage_merge.errors import NamingError
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Column,
+    Dataset,
+    DatasetLabel,
+    Element,
+    Reference,
+    Scalar,
+)
+from lineage_merge.naming.address import trimmed
+from lineage_merge.sources.openlineage.types import type_text
+from lineage_merge.sources.spline.naming import SESSION_CATALOG
+from lineage_merge.sources.spline.translate import CATALOG_RULE
+
+# The rule's name on vertices and in reports: an event says that two names are one dataset.
+SYMLINK_RULE = "openlineage-symlink"
+
+_LABELS: Mapping[str, DatasetLabel] = {
+    "FILE": "file",
+    "TABLE": "table",
+    "VIEW": "view",
+    "TOPIC": "topic",
+    "STREAM": "topic",
+}
+# A table format says more than the files that it keeps.
+_TABLE_FORMATS = ("iceberg", "delta", "hudi", "paimon")
+
+
+def reference(namespace: str, name: str, application: str = "") -> Reference:
+    """The dataset as the merge names it.
+
+    A path is given as its whole URI: rules look at the raw text, such as the one for Redshift's temporary
+    directories. So is what a producer has put under a JDBC URL.
+    """
+    if not namespace.strip():
+        return Reference("", name, application)
+    if namespace.lower().startswith("jdbc:"):
+        return Reference("", f"{namespace}:{name}", application)
+    uri = naming.path_uri(namespace, name)
+    return Reference("", uri, application) if uri else Reference(namespace, name)
+
+
+def dataset_elements(
+    dataset: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool = False
+) -> Iterator[Element]:
+    """The dataset with its columns and its other names."""
+    facets: Mapping[str, Any] = dataset.get("facets") or {}
+    yield Dataset(ref, authority, _label(facets), _properties(facets))
+    yield from _columns(facets, ref, authority, of_spark=of_spark)
+    yield from _other_names(facets, ref)
+
+
+def _label(facets: Mapping[str, Any]) -> DatasetLabel | None:
+    told = str((facets.get("datasetType") or {}).get("datasetType") or "").strip().upper()
+    return _LABELS.get(told)
+
+
+def _properties(facets: Mapping[str, Any]) -> dict[str, Scalar]:
+    described = str((facets.get("documentation") or {}).get("description") or "").strip()
+    storage = facets.get("storage") or {}
+    layer = str(storage.get("storageLayer") or "").lower()
+    told = layer if layer in _TABLE_FORMATS else str(storage.get("fileFormat") or "").lower()
+    known: dict[str, Scalar] = {"description": described, "format": told}
+    return {name: value for name, value in known.items() if value}
+
+
+def _columns(
+    facets: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool
+) -> Iterator[Element]:
+    for place, field in enumerate((facets.get("schema") or {}).get("fields") or ()):
+        given = field.get("ordinal_position")
+        known: dict[str, Scalar] = {"position": int(given) - 1 if given and given >= 1 else place}
+        data_type = type_text(field, of_spark=of_spark)
+        if data_type:
+            known["data_type"] = data_type
+        described = str(field.get("description") or "").strip()
+        if described:
+            known["description"] = described
+        yield Column(ref, field["name"], authority, known)
+
+
+def _other_names(facets: Mapping[str, Any], ref: Reference) -> Iterator[Element]:
+    """A table of a catalog is its path; of two names of a table nobody knows which a third one uses."""
+    catalog: Mapping[str, Any] = facets.get("catalog") or {}
+    for each in (facets.get("symlinks") or {}).get("identifiers") or ():
+        other = _other(each, ref.application)
+        if other == ref:
+            continue
+        if _is_path(ref) and not _is_path(other):
+            table = _table_name(other)
+            yield from _table_of_path(ref, table)
+            yield Alias(other, ref, CATALOG_RULE)
+            known_as = _spark_catalog(catalog) or _session_catalog(other, ref)
+            if known_as and "." in table:
+                yield Alias(Reference(known_as, table), ref, CATALOG_RULE)
+        elif _is_path(other) and not _is_path(ref):
+            yield from _table_of_path(other, _table_name(ref))
+            yield Alias(ref, other, CATALOG_RULE)
+        elif not (_is_kept_in_files(ref) and _is_kept_in_files(other)):
+            yield Alias(other, ref, SYMLINK_RULE)
+
+
+def _other(identifier: Mapping[str, Any], application: str) -> Reference:
+    """A table may be named below its warehouse (``s3://lake``, ``bigdata.sales``): that is no path."""
+    namespace, name = identifier["namespace"], identifier["name"]
+    is_table = str(identifier.get("type") or "").upper() == "TABLE" and bool(namespace.strip())
+    return Reference(namespace, name) if is_table else reference(namespace, name, application)
+
+
+def _table_of_path(path: Reference, table: str) -> Iterator[Element]:
+    names: dict[str, Scalar] = {"qualified_name": table, "name": table.rpartition(".")[2]}
+    yield Dataset(path, Authority.BUILDER, "table", names)
+
+
+def _spark_catalog(catalog: Mapping[str, Any]) -> str:
+    """What Spark's own plans call the catalog, "" where the event does not tell.
+
+    openlineage-spark calls Spark's session catalog ``default`` of the framework ``hive``.
+    """
+    if str(catalog.get("source") or "").lower() != "spark":
+        return ""
+    name = str(catalog.get("name") or "")
+    is_session = str(catalog.get("framework") or "").lower() == "hive" and name in ("", "default")
+    return SESSION_CATALOG if is_session else name
+
+
+def _session_catalog(table: Reference, path: Reference) -> str:
+    """Spark's session catalog, where the path is the one that it gives a table of its own.
+
+    Not every event has the catalog facet. Other catalogs of a warehouse name no folder ``bigdata.db``.
+    """
+    database, _, name = table.name.partition(".")
+    folder = name if database == "default" else f"{database}.db/{name}"
+    return SESSION_CATALOG if path.name == f"{trimmed(table.namespace)}/{folder}" else ""
+
+
+def _table_name(table: Reference) -> str:
+    """``bigdata.sales``, also of Glue's ``table/bigdata/sales``."""
+    glue = table.name.removeprefix("table/")
+    return table.name if glue == table.name else glue.replace("/", ".")
+
+
+def _is_path(ref: Reference) -> bool:
+    return not ref.namespace and not ref.name.lower().startswith("jdbc:")
+
+
+def _is_kept_in_files(ref: Reference) -> bool:
+    try:
+        return bool(ref.namespace) and naming.name_dataset(ref.namespace, ref.name).stored_as_files
+    except NamingError:
+        return False

@@ -1,0 +1,100 @@
+"""OpenLineage's events: which there are, how each is checked, and what of them is kept. Pure.
+
+The specification is https://openlineage.io/spec/2-0-2/OpenLineage.json, with its facets beside it
+(`openlineage.schema.json` has the parts that are read). An event whose facets hold more than that,
+such as Spark's logical plan, is cut down to it before Spark moves it between workers.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from lineage_merge.json_schema import Checker
+from lineage_merge.model import Problem
+
+Document = dict[str, Any]
+Kind = Literal["RunEvent", "JobEvent", "DatasetEvent"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@cache
+def _schema() -> Mapping[str, Any]:
+    loaded: Mapping[str, Any] = json.loads(
+        files(__package__).joinpath("openlineage.schema.json").read_text(encoding="utf-8")
+    )
+    return loaded
+
+
+@cache
+def _checker(kind: Kind) -> Checker:
+    return Checker({**_schema(), "$ref": f"#/$defs/{kind}"})
+
+
+@cache
+def _facets_read(part: str, group: str = "facets") -> frozenset[str]:
+    found: Mapping[str, Any] = _schema()["$defs"][part]["properties"].get(group, {})
+    return frozenset(found.get("properties", ()))
+
+
+def is_event(document: object) -> bool:
+    """Whether a JSON value is meant as an event, good or broken."""
+    return isinstance(document, dict) and (
+        ("eventTime" in document and not {"run", "job", "dataset"}.isdisjoint(document))
+        or {"run", "job"} <= document.keys()
+    )
+
+
+def kind_of(event: Mapping[str, Any]) -> Kind:
+    """What an event is by its fields, as the specification tells them apart."""
+    if "run" in event:
+        return "RunEvent"
+    return "DatasetEvent" if "dataset" in event else "JobEvent"
+
+
+def check(event: Document, place: str) -> Problem | None:
+    """Why an event is rejected; None where it fits. `place` names its file and line."""
+    error = _checker(kind_of(event)).error(event)
+    if error:
+        return Problem("rejected", place, error.path, error.problem)
+    try:
+        moment(event)
+    except ValueError:
+        return Problem("rejected", place, "eventTime", "there is no such time")
+    return None
+
+
+def moment(event: Mapping[str, Any]) -> int:
+    """The event's time in ms since 1970. One without a zone is UTC."""
+    found = datetime.fromisoformat(event["eventTime"].upper())
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return round((found - _EPOCH).total_seconds() * 1000)
+
+
+def cut_down(event: Document) -> Document:
+    """The event without what is not read of it. Facets that a producer deleted are left out too."""
+    kept: Document = {name: event[name] for name in ("eventTime", "eventType", "producer") if name in event}
+    for part in ("run", "job", "dataset"):
+        if part in event:
+            kept[part] = _part(event[part], part)
+    for part in ("inputs", "outputs"):
+        if event.get(part):
+            kept[part] = [_part(each, "dataset") for each in event[part]]
+    return kept
+
+
+def _part(found: Document, part: str) -> Document:
+    kept: Document = {name: found[name] for name in ("runId", "namespace", "name") if name in found}
+    for group in ("facets", "outputFacets"):
+        wanted = _facets_read(part, group)
+        facets = {
+            name: facet
+            for name, facet in (found.get(group) or {}).items()
+            if name in wanted and facet and not facet.get("_deleted")
+        }
+        if facets:
+            kept[group] = facets
+    return kept

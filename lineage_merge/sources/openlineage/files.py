@@ -1,0 +1,116 @@
+"""Files with OpenLineage's events, local or in S3, cut into slices for Spark's workers.
+
+Lines (a log too), packed with gzip or not; a ``.json`` file may also be an array or one event
+written over several lines.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from lineage_merge.errors import SourceError, SourceMissing
+from lineage_merge.model import Problem
+from lineage_merge.naming import redact
+from lineage_merge.sources import lines
+from lineage_merge.sources.openlineage.lines import Event, checked, events_of_line
+from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.storage import Slice, StoredFile, find_files, read_text
+
+# What stands beside events in folders, and never holds any.
+_NO_EVENTS = (".parquet", ".md", ".py", ".jar", ".crc", ".zip", ".tmp")
+
+
+def find(locations: Iterable[str]) -> list[Slice]:
+    """The files at locations (a file, a folder or a prefix), cut into slices.
+
+    Raises `SourceMissing` where a location has none.
+    """
+    files = {file for location in locations for file in _files(location)}
+    return [piece for file in sorted(files) for piece in _cut(file)]
+
+
+def look(settings: OpenLineage) -> None:
+    """One listing, before Spark starts. Raises `SourceError`."""
+    find(settings.events)
+
+
+def find_any(folder: str) -> list[Slice]:
+    """The same of a folder in which there may be nothing yet."""
+    try:
+        return find([folder])
+    except SourceMissing:
+        return []
+
+
+def _files(location: str) -> Iterator[StoredFile]:
+    found = [file for file in find_files(location) if _may_hold_events(file.location)]
+    if not found:
+        raise SourceMissing(f"{redact(location)}: no files there")
+    yield from found
+
+
+def _may_hold_events(location: str) -> bool:
+    name = PurePosixPath(location).name.lower()
+    return not name.startswith(("_", ".")) and not name.endswith(_NO_EVENTS)
+
+
+def _cut(file: StoredFile) -> Iterator[Slice]:
+    # What may be an array is read whole.
+    return iter([Slice(file.location, 0, file.size)]) if file.location.endswith(".json") else lines.cut(file)
+
+
+def events(part: Slice) -> Iterator[Event | Problem]:
+    """The events of a slice, checked, and what is wrong with others."""
+    name = part.location.removesuffix(".gz")
+    try:
+        if name.endswith(".json"):
+            yield from _json_file(part)
+        else:
+            yield from _lines(part)
+    except SourceMissing:
+        raise
+    except SourceError as error:
+        if not part.location.endswith(".gz"):
+            raise
+        yield Problem("rejected", part.location, "", error.message.removeprefix(f"{part.location}: "))
+
+
+def _lines(part: Slice) -> Iterator[Event | Problem]:
+    for place, line in lines.numbered(part):
+        # A log may hold anything: what is not UTF-8 costs no event around it.
+        yield from events_of_line(line.decode("utf-8", errors="replace"), place)
+
+
+def _json_file(part: Slice) -> Iterator[Event | Problem]:
+    text = read_text(part.location)
+    try:
+        documents = json.loads(text)
+    except (ValueError, RecursionError):
+        if text.lstrip().startswith("["):
+            yield from _damaged_array(text, part.location)
+            return
+        for number, line in enumerate(text.split("\n"), 1):
+            yield from events_of_line(line, f"{part.location}, line {number}")
+        return
+    if not isinstance(documents, list):
+        yield from checked(documents, part.location)
+        return
+    for number, document in enumerate(documents, 1):
+        yield from checked(document, f"{part.location}, element {number}")
+
+
+def _damaged_array(text: str, location: str) -> Iterator[Event | Problem]:
+    """The elements of an array up to the one that is broken."""
+    decoder = json.JSONDecoder()
+    position, number = text.index("[") + 1, 0
+    while True:
+        number += 1
+        while position < len(text) and (text[position].isspace() or text[position] == ","):
+            position += 1
+        place = f"{location}, element {number}"
+        try:
+            document, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            yield Problem("rejected", place, "", "not JSON; nothing after it can be read")
+            return
+        yield from checked(document, place)

@@ -1,0 +1,41 @@
+"""``openlineage`` in the configuration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from lineage_merge.errors import ConfigError
+from lineage_merge.sources.landing.settings import Kafka, kafka
+from lineage_merge.sources.settings import Runs, locations, lookback, runs
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLineage:
+    """Where OpenLineage's events come from (`events`: files or folders; `kafka`), and which runs count.
+
+    `jobs` and `namespaces` (of jobs) are globs; none means all. The others are as in `Spline`.
+    """
+
+    events: tuple[str, ...] = ()
+    kafka: Kafka | None = None
+    jobs: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    runs: Runs = field(default_factory=Runs)
+    lookback: timedelta = timedelta(days=30)
+    retire_after: int = 3
+
+
+def parse(settings: Mapping[str, Any]) -> OpenLineage:
+    """What the schema has passed. Raises `ConfigError`."""
+    if not settings.keys() & {"events", "kafka"}:
+        raise ConfigError("openlineage", "give events or kafka")
+    return OpenLineage(
+        events=locations(settings.get("events", ())),
+        kafka=kafka("openlineage", settings),
+        jobs=tuple(settings.get("jobs", ())),
+        namespaces=tuple(settings.get("namespaces", ())),
+        runs=runs(settings.get("runs", "latest"), "openlineage.runs"),
+        lookback=lookback(settings.get("lookback", 30), "openlineage.lookback"),
+        retire_after=int(settings.get("retire_after", 3)),
+    )

@@ -1,0 +1,17 @@
+"""OpenLineage as a source. Its types of jobs are those that events tell."""
+
+from lineage_merge.sources.openlineage.settings import parse
+from lineage_merge.sources.source import Source
+
+OPENLINEAGE = Source(
+    "OpenLineage",
+    "openlineage",
+    "lineage_merge.sources.openlineage",
+    parse,
+    "lineage_merge.sources.openlineage.read:read_openlineage",
+    paths=("events", "kafka.landing"),
+    look="lineage_merge.sources.openlineage.files:look",
+    checks=(("OpenLineage", "lineage_merge.doctor.openlineage:examine"),),
+    files=lambda openlineage: openlineage.events,
+    retire_after=lambda openlineage: openlineage.retire_after,
+)

@@ -1,0 +1,105 @@
+"""What runs, static jobs and static datasets say, as elements of `lineage_merge.model`. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_merge.model import (
+    Authority,
+    Dataset,
+    Element,
+    Feeds,
+    Job,
+    Problem,
+    Scalar,
+    Writes,
+)
+from lineage_merge.sources.openlineage import columns
+from lineage_merge.sources.openlineage.datasets import dataset_elements, reference
+from lineage_merge.sources.openlineage.documents import Document
+from lineage_merge.sources.openlineage.jobs import OfRun, job_of
+from lineage_merge.sources.openlineage.runs import DatasetKey, Run
+
+_DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
+_OVERWRITES = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})
+
+
+def targets(run: Run) -> list[DatasetKey]:
+    """The datasets that the run wrote data to, in a fixed order.
+
+    A table that is only made, changed or dropped (`lifecycleStateChange`, and neither a source nor a row)
+    got no data.
+    """
+    return [key for key, output in run.outputs.items() if not _only_defines(run, output)]
+
+
+def write_mode(run: Run, key: DatasetKey) -> str:
+    """``overwrite``, ``append``, or "" where the producer does not tell.
+
+    openlineage-spark names an overwrite and a creation; what it names neither is an append.
+    """
+    change = _lifecycle(run.outputs[key])
+    if change in _OVERWRITES:
+        return "overwrite"
+    return "append" if job_of(run).key.job_type == "spark" else ""
+
+
+def rows_written(run: Run, key: DatasetKey) -> int | None:
+    """The number of rows that the run wrote to one of its targets, where it is told."""
+    statistics = (run.outputs[key].get("outputFacets") or {}).get("outputStatistics") or {}
+    count = statistics.get("rowCount")
+    return None if count is None else int(count)
+
+
+def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterator[Element]:
+    """What the run did to one of its targets. `sequence` is the place of the write in the job's run.
+
+    Every input feeds the target, and so does a dataset that only the column lineage names.
+    """
+    told = job_of(run)
+    job, of_spark = told.key, told.key.job_type == "spark"
+    output = run.outputs[key]
+    target = reference(*key, job.name)
+    yield from dataset_elements(output, target, Authority.BUILDER, of_spark=of_spark)
+    if job.job_type == "dbt" and job.name.startswith("snapshot."):
+        yield Dataset(target, Authority.BUILDER, "snapshot")
+    yield _job(told)
+    yield Writes(job, target)
+    inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
+    for ref, found in inputs.items():
+        yield from dataset_elements(found, ref, Authority.READER, of_spark=of_spark)
+    facet: Mapping[str, Any] = (output.get("facets") or {}).get("columnLineage") or {}
+    mode = write_mode(run, key)
+    properties: dict[str, Scalar] = {"write_mode": mode} if mode else {}
+    if sequence is not None:
+        properties["sequence"] = sequence
+    for source in sorted(inputs.keys() | columns.sources(facet, job.name)):
+        yield Feeds(job, source, target, properties)
+    yield from columns.column_elements(facet, job, target)
+
+
+def translate_dataset(event: Document, place: str) -> Iterator[Element]:
+    """A `DatasetEvent`: what a catalog says of a dataset, without a job."""
+    dataset = event["dataset"]
+    ref = reference(dataset["namespace"], dataset["name"])
+    yield from dataset_elements(dataset, ref, Authority.CATALOG)
+    facet = (dataset.get("facets") or {}).get("columnLineage") or {}
+    if columns.sources(facet, ""):
+        what = "no job is named, so nothing says who moves its columns"
+        yield Problem("skipped", place, "dataset.facets.columnLineage", what)
+
+
+def _job(told: OfRun) -> Job:
+    known = {"framework": told.framework, "project": told.project}
+    return Job(told.key, properties={name: value for name, value in known.items() if value})
+
+
+def _only_defines(run: Run, output: Document) -> bool:
+    if _lifecycle(output) not in _DEFINITIONS or run.inputs:
+        return False
+    statistics = (output.get("outputFacets") or {}).get("outputStatistics") or {}
+    return not statistics.get("rowCount") and not (output.get("facets") or {}).get("columnLineage")
+
+
+def _lifecycle(output: Document) -> str:
+    facet = (output.get("facets") or {}).get("lifecycleStateChange") or {}
+    return str(facet.get("lifecycleStateChange") or "").upper()

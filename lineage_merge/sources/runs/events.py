@@ -1,0 +1,49 @@
+"""The ends of writes as rows: what is asked when it is chosen which of them count."""
+
+from typing import NamedTuple
+
+from pyspark import RDD
+from pyspark.sql import DataFrame, SparkSession
+
+
+class EventRow(NamedTuple):
+    """One end of a write, as a source tells it, or only a `problem` with one, as JSON.
+
+    `plan` names the document that holds the write's lineage, within `database` ("" where a source has
+    only one), `run_id` the run that wrote. Times in ms since 1970. `target` is the raw URI, `dataset`
+    the identity behind it. `unlabelled` are the wanted labels that the write itself does not have: its
+    plan may have them.
+    """
+
+    database: str
+    problem: str | None = None
+    wanted: bool = False
+    key: str | None = None
+    plan: str | None = None
+    application: str | None = None
+    job: str | None = None
+    job_type: str | None = None
+    target: str | None = None
+    dataset: str | None = None
+    at: int | None = None
+    duration_ms: int | None = None
+    run_id: str | None = None
+    shown_run_id: str | None = None
+    failed: bool | None = None
+    append: bool | None = None
+    rows: int | None = None
+    framework: str | None = None
+    unlabelled: list[str] | None = None
+
+
+EVENT_DDL = (
+    "database string, problem string, wanted boolean, key string, plan string, application string,"
+    " job string, job_type string, target string, dataset string, at bigint,"
+    " duration_ms bigint, run_id string, shown_run_id string, failed boolean, append boolean, rows bigint,"
+    " framework string, unlabelled array<string>"
+)
+
+
+def events_frame(spark: SparkSession, rows: RDD[EventRow]) -> DataFrame:
+    """An RDD of `EventRow` as a DataFrame."""
+    return spark.createDataFrame(rows, EVENT_DDL, verifySchema=False)

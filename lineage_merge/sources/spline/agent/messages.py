@@ -1,0 +1,138 @@
+"""Plans and events among the lines of a log. Pure.
+
+Agents before 1.0.3 write ``["plan", {...}]`` and ``["event", {...}]``; later ones a line
+``ExecutionPlan (apiVersion: 1.2):`` and the bare JSON in the next one. Both come with any prefix that a
+logger puts before them, between lines of other loggers. Bodies of HTTP requests and Kafka records are bare
+JSON, events perhaps in an array; the agent's HDFS dispatcher writes a plan and its event in one object; log
+collectors wrap a line into JSON of their own.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["plan", "event"]
+
+# What a line must hold to be looked at: most lines of a log are other loggers'.
+_MAYBE = re.compile(
+    rb'"plan\\?"|"event\\?"|planId|operations\\?"|Execution(?:Plan|Event) \(apiVersion|"executionPlan"'
+)
+_ARRAY = re.compile(r'\[\s*"(?P<kind>plan|event)"\s*,')
+_NAMED = re.compile(r"Execution(?:Plan|Event) \(apiVersion: (?P<version>[\w.+-]+)\):")
+# How the agent's own JSON begins, for what does not end.
+_BARE = re.compile(r'(?:\[\s*)?\{\s*"(?:planId"\s*:|executionPlan"\s*:|id"\s*:\s*"[0-9A-Fa-f-]{36}"\s*,)')
+_EVENT = frozenset({"planId", "timestamp"})
+_PLAN = frozenset({"id", "operations"})
+_OPENING = re.compile(r"[\[{]")
+_MOST_OPENINGS = 20
+# Where collectors keep the line itself: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
+_WRAPPED = ("log", "message", "msg", "textPayload")
+
+_decoder = json.JSONDecoder()
+
+
+class Message(NamedTuple):
+    """A plan or an event: its JSON, and the version of the producer API where the line tells it."""
+
+    place: str
+    kind: Kind
+    body: Any
+    version: str = ""
+
+
+class Broken(NamedTuple):
+    """What was to be a plan or an event, and why it is none."""
+
+    place: str
+    reason: str
+
+
+def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Broken]:
+    """The plans and events among lines, each given with its place, in their order."""
+    version = ""
+    for place, line in lines:
+        if not _MAYBE.search(line):
+            # Of another logger, or the agent's own announcement was not followed by anything.
+            version = version if not line.strip() else ""
+            continue
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            yield Broken(place, f"not UTF-8 text (byte {error.start} of the line)")
+            continue
+        announced = _NAMED.search(text)
+        if announced:
+            version = announced["version"]
+            if not text[announced.end() :].strip():
+                continue
+        found = list(_in_line(place, text))
+        for each in found:
+            yield each._replace(version=each.version or version) if isinstance(each, Message) else each
+        version = ""
+
+
+def _in_line(place: str, text: str) -> Iterator[Message | Broken]:
+    arrays = list(_arrays(place, text))
+    if arrays:
+        yield from arrays
+        return
+    begins = _BARE.search(text)
+    openings = [begins.start()] if begins else [found.start() for found in _OPENING.finditer(text)]
+    end = 0
+    found: list[Message | Broken] = []
+    for start in openings[:_MOST_OPENINGS]:
+        if start < end:
+            continue
+        try:
+            body, end = _decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            if begins:
+                found.append(Broken(place, _reason(error)))
+            continue
+        found.extend(_of_bare(place, body))
+    yield from found
+
+
+def _arrays(place: str, text: str) -> Iterator[Message | Broken]:
+    """``["plan", {...}]``; after one that is cut short another may follow on the same line."""
+    end = 0
+    for found in _ARRAY.finditer(text):
+        if found.start() < end:
+            continue
+        try:
+            array, end = _decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError) as error:
+            yield Broken(place, _reason(error))
+            continue
+        version = array[2] if len(array) > 2 else ""
+        kind: Kind = "plan" if found["kind"] == "plan" else "event"
+        for body in array[1] if isinstance(array[1], list) else [array[1]]:
+            yield Message(place, kind, body, version if isinstance(version, str) else "")
+
+
+def _of_bare(place: str, body: object) -> Iterator[Message | Broken]:
+    if isinstance(body, list):
+        for each in body:
+            if isinstance(each, dict) and each.keys() >= _EVENT:
+                yield Message(place, "event", each)
+        return
+    if not isinstance(body, dict):
+        return
+    if body.keys() >= _EVENT:
+        yield Message(place, "event", body)
+    elif body.keys() >= _PLAN:
+        yield Message(place, "plan", body)
+    elif "executionPlan" in body and "executionEvent" in body:
+        yield Message(place, "plan", body["executionPlan"])
+        yield Message(place, "event", body["executionEvent"])
+    else:
+        # Each time there is less text, so this ends.
+        inner = "\n".join(body[name] for name in _WRAPPED if isinstance(body.get(name), str))
+        yield from messages((place, line.encode(errors="replace")) for line in inner.split("\n"))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return f"not JSON: {error.args[0]}"

@@ -1,0 +1,223 @@
+"""A plan of the producer API as the documents that Spline's server stores of it. Pure.
+
+By the rules of the server's model builder: keys are ``{plan}:{id}``, an operation without output has its
+input's schema, `derivesFrom` leads to the nearest attributes, `uses` to what stands in parameters.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from lineage_merge.sources.spline.agent.api_1_0 import is_1_0, modern
+from lineage_merge.sources.spline.documents import Document
+
+_REFERENCES = {"__attrId": "attribute", "__exprId": "expression"}
+
+
+def plan_id(plan: Document) -> str:
+    """A plan's id, in the one spelling of UUIDs."""
+    return str(plan["id"]).lower()
+
+
+def documents(plan: Document, created: int = 0) -> dict[str, list[Document]]:
+    """The documents of a checked plan by collection; `created` is what stands for its time.
+
+    An operation that lacks is named by edges all the same, as in a database.
+    """
+    made = _Builder(plan_id(plan))
+    plan = modern(plan) if is_1_0(plan) else plan
+    made.header(plan, created)
+    operations = _operations(plan)
+    for kind, operation in operations:
+        made.operation(kind, operation)
+    made.schemas([operation for _, operation in operations])
+    attributes: list[Document] = plan.get("attributes") or []
+    expressions: Document = plan.get("expressions") or {}
+    functions: list[Document] = expressions.get("functions") or []
+    for attribute in attributes:
+        made.attribute(attribute)
+    for constant in expressions.get("constants") or ():
+        made.constant(constant)
+    for function in functions:
+        made.function(function)
+    made.derived(attributes, functions)
+    return dict(made.found)
+
+
+def _operations(plan: Document) -> list[tuple[str, Document]]:
+    operations = plan["operations"]
+    reads = [("Read", each) for each in operations.get("reads") or ()]
+    others = [("Transformation", each) for each in operations.get("other") or ()]
+    return [*reads, *others, ("Write", operations["write"])]
+
+
+def _reference(value: object) -> tuple[str, str] | None:
+    """``{"__attrId": "attr-1"}`` is ("attribute", "attr-1"); None for anything else."""
+    if isinstance(value, dict) and len(value) == 1:
+        name, target = next(iter(value.items()))
+        if name in _REFERENCES and isinstance(target, str):
+            return _REFERENCES[name], target
+    return None
+
+
+def _references(value: object, path: str) -> Iterator[tuple[str, str, str]]:
+    """The references inside a parameter, each with its path in Spline's spelling."""
+    waiting = [(value, path)]
+    while waiting:
+        value, path = waiting.pop()
+        found = _reference(value)
+        if found:
+            yield (*found, path)
+        elif isinstance(value, dict):
+            waiting.extend((child, f"{path}['{name}']") for name, child in reversed(value.items()))
+        elif isinstance(value, list):
+            waiting.extend((child, f"{path}[{index}]") for index, child in reversed([*enumerate(value)]))
+
+
+class _Builder:
+    """The documents of one plan, as they come together."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._owner = f"executionPlan/{key}"
+        self.found: defaultdict[str, list[Document]] = defaultdict(list)
+
+    def _id(self, collection: str, part: object) -> str:
+        return f"{collection}/{self._key}:{part}"
+
+    def _vertex(self, collection: str, part: object, fields: Mapping[str, Any]) -> None:
+        own = {"_key": f"{self._key}:{part}", "_belongsTo": self._owner}
+        self.found[collection].append({**own, **fields})
+
+    def _edge(self, collection: str, start: str, end: str, **fields: object) -> None:
+        edges = self.found[collection]
+        # Counted, so that two between the same ends are two, and in an order of their own.
+        key = f"{self._key}:{len(edges):06}"
+        edges.append({"_key": key, "_from": start, "_to": end, "_belongsTo": self._owner, **fields})
+
+    def header(self, plan: Document, created: int) -> None:
+        names = ("name", "discriminator", "systemInfo", "agentInfo")
+        own = {name: plan[name] for name in names if plan.get(name) is not None}
+        texts = {"labels": plan.get("labels") or {}, "extra": _without_nulls(plan.get("extraInfo") or {})}
+        document = {"_key": self._key, "_created": created, **own, **texts}
+        self.found["executionPlan"].append(document)
+
+    def operation(self, kind: str, operation: Document) -> None:
+        names = ("name", "inputSources", "outputSource", "append")
+        own = {name: operation[name] for name in names if operation.get(name) is not None}
+        params = _without_nulls(operation.get("params") or {})
+        texts = {"params": params, "extra": _without_nulls(operation.get("extra") or {})}
+        self._vertex("operation", operation["id"], {**own, **texts, "type": kind})
+        start = self._id("operation", operation["id"])
+        for index, child in enumerate(operation.get("childIds") or ()):
+            self._edge("follows", start, self._id("operation", child), index=index)
+        for collection, target, path in _references(params, "$['params']"):
+            self._edge("uses", start, self._id(collection, target), path=path)
+
+    def schemas(self, operations: list[Document]) -> None:
+        """What each operation puts out: its own schema, or that of what it consumes."""
+        owners: dict[str, str] = {}  # the operation whose schema another one emits
+        outputs: dict[str, list[str]] = {}
+        for operation in _bottom_up(operations):
+            key = operation["id"]
+            below = [owners[child] for child in operation.get("childIds") or () if child in owners]
+            output = operation.get("output")
+            if not output:
+                # The server refuses a plan where this is ambiguous.
+                is_plain = len(set(below)) == 1 and len(below) == len(operation.get("childIds") or ())
+                if is_plain:
+                    owners[key] = below[0]
+                continue
+            same = next((each for each in below if outputs[each] == output), None)
+            owners[key] = same or key
+            if same:
+                continue
+            outputs[key] = output
+            schema = self._id("schema", key)
+            for index, attribute in enumerate(output):
+                self._edge("consistsOf", schema, self._id("attribute", attribute), index=index)
+            known = {attribute for each in below for attribute in outputs[each]}
+            for attribute in dict.fromkeys(output):
+                if attribute not in known:
+                    self._edge("produces", self._id("operation", key), self._id("attribute", attribute))
+        for operation in operations:
+            if operation["id"] in owners:
+                schema = self._id("schema", owners[operation["id"]])
+                self._edge("emits", self._id("operation", operation["id"]), schema)
+
+    def attribute(self, attribute: Document) -> None:
+        fields = {"name": attribute["name"], "extra": attribute.get("extra") or {}}
+        self._vertex("attribute", attribute["id"], {**fields, **_data_type(attribute)})
+        for index, child in enumerate(attribute.get("childRefs") or ()):
+            found = _reference(child)
+            if found and found[0] == "expression":
+                start = self._id("attribute", attribute["id"])
+                self._edge("computedBy", start, self._id(*found), index=index)
+
+    def constant(self, literal: Document) -> None:
+        fields = {"type": "Lit", "value": literal.get("value"), "extra": literal.get("extra") or {}}
+        self._vertex("expression", literal["id"], {**fields, **_data_type(literal)})
+
+    def function(self, function: Document) -> None:
+        children = function.get("childRefs") or ()
+        fields = {
+            "type": "Func",
+            "name": function.get("name"),
+            "arity": len(children),
+            "params": _without_nulls(function.get("params") or {}),
+            "extra": _without_nulls(function.get("extra") or {}),
+        }
+        self._vertex("expression", function["id"], {**fields, **_data_type(function)})
+        start = self._id("expression", function["id"])
+        for index, child in enumerate(children):
+            found = _reference(child)
+            if found:
+                self._edge("takes", start, self._id(*found), index=index)
+
+    def derived(self, attributes: Iterable[Document], functions: Iterable[Document]) -> None:
+        """The nearest attributes that each attribute is computed from."""
+        below = {each["id"]: each.get("childRefs") or () for each in functions}
+        for attribute in attributes:
+            seen: set[str] = set()
+            waiting = list(attribute.get("childRefs") or ())
+            nearest: dict[str, None] = {}
+            while waiting:
+                found = _reference(waiting.pop(0))
+                if found and found[0] == "attribute":
+                    nearest[found[1]] = None
+                elif found and found[1] not in seen:
+                    seen.add(found[1])
+                    waiting.extend(below.get(found[1], ()))
+            for each in nearest:
+                if each != attribute["id"]:
+                    start = self._id("attribute", attribute["id"])
+                    self._edge("derivesFrom", start, self._id("attribute", each))
+
+
+def _without_nulls(value: Any) -> Any:
+    """A parameter as the server keeps it: what has no value is not there."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _data_type(part: Document) -> dict[str, str]:
+    return {} if part.get("dataType") is None else {"dataType": part["dataType"]}
+
+
+def _bottom_up(operations: list[Document]) -> Iterator[Document]:
+    """Every operation after those that it consumes; those of a circle are left out."""
+    by_id = {each["id"]: each for each in operations}
+    waiting = {key: {c for c in each.get("childIds") or () if c in by_id} for key, each in by_id.items()}
+    parents: defaultdict[str, list[str]] = defaultdict(list)
+    for key, children in waiting.items():
+        for child in children:
+            parents[child].append(key)
+    ready = [key for key, children in waiting.items() if not children]
+    while ready:
+        key = ready.pop()
+        yield by_id[key]
+        for parent in parents[key]:
+            waiting[parent].discard(key)
+            if not waiting[parent]:
+                ready.append(parent)

@@ -1,0 +1,106 @@
+"""``spline`` in the configuration: where Spline's documents come from, and which of them count."""
+
+import fnmatch
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from lineage_merge.errors import ConfigError
+from lineage_merge.sources.landing.settings import Kafka, kafka
+from lineage_merge.sources.settings import Runs, locations, lookback, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Arango:
+    """How to reach Spline's ArangoDB. The password itself is read when it is needed."""
+
+    hosts: str
+    database: str
+    username: str = "root"
+    password_env: str = ""
+    password_secret: str = ""
+    auth_method: str = "basic"
+    batch_size: int = 1000
+    timeout_seconds: float = 60.0
+
+    def password(self) -> str:
+        """The password, from the variable or the secret that is named; none named: no password.
+
+        Raises `ConfigError` where it is not there, `SourceError` where Secrets Manager does not give it.
+        """
+        if self.password_secret:
+            from lineage_merge.secrets_manager import secret
+
+            return secret(self.password_secret, "spline.arango.password_secret")
+        if not self.password_env:
+            return ""
+        try:
+            return os.environ[self.password_env]
+        except KeyError:
+            # Without its name: some write the password itself there.
+            problem = "the environment variable of this name is not set"
+            raise ConfigError("spline.arango.password_env", problem) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Spline:
+    """Where Spline's documents come from, and which applications and writes count.
+
+    One of: an `export`, an `arango`, or what agents wrote: `agent` (files or folders), `kafka`, or both.
+    `labels`: by name of a label, the values of which one is enough. `retire_after`: good runs
+    without a write, 0 means never. `operations`: keep Spline's own picture too.
+    """
+
+    export: str = ""
+    arango: Arango | None = None
+    agent: tuple[str, ...] = ()
+    kafka: Kafka | None = None
+    applications: tuple[str, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    runs: Runs = field(default_factory=Runs)
+    lookback: timedelta = timedelta(days=30)
+    retire_after: int = 3
+    operations: bool = False
+
+    def wants(self, job_name: str, application: str) -> bool:
+        """Whether an application counts, by its own name or by the job that runs it on Glue."""
+        if not self.applications:
+            return True
+        names = (job_name, application)
+        return any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.applications)
+
+
+def parse(settings: Mapping[str, Any]) -> Spline:
+    """What the schema has passed. Raises `ConfigError`."""
+    if not settings.keys() & {"export", "arango", "agent", "kafka"}:
+        raise ConfigError("spline", "give export, arango, agent or kafka")
+    return Spline(
+        export=settings.get("export", ""),
+        arango=_arango(settings["arango"]) if "arango" in settings else None,
+        agent=locations(settings.get("agent", ())),
+        kafka=kafka("spline", settings),
+        applications=tuple(settings.get("applications", ())),
+        labels={name: _label(value) for name, value in settings.get("labels", {}).items()},
+        runs=runs(settings.get("runs", "latest"), "spline.runs"),
+        lookback=lookback(settings.get("lookback", 30), "spline.lookback"),
+        retire_after=int(settings.get("retire_after", 3)),
+        operations=settings.get("operations", False),
+    )
+
+
+def _arango(settings: Mapping[str, Any]) -> Arango:
+    hosts = [host.strip() for host in settings["hosts"].split(",")]
+    if any("@" in host for host in hosts):
+        raise ConfigError("spline.arango.hosts", "holds a user or password: use username and password_env")
+    if "password_env" in settings and "password_secret" in settings:
+        raise ConfigError("spline.arango", "give either password_env or password_secret")
+    arango = Arango(**settings)
+    return replace(arango, hosts=",".join(hosts), batch_size=int(arango.batch_size))
+
+
+def _label(value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(each if isinstance(each, str) else json.dumps(each) for each in values)

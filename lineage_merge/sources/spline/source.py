@@ -1,0 +1,23 @@
+"""Spline as a source: its server's database, exported or live, or what its agents wrote."""
+
+from lineage_merge.sources.source import Source
+from lineage_merge.sources.spline.settings import parse
+
+SPLINE = Source(
+    "Spline",
+    "spline",
+    "lineage_merge.sources.spline",
+    parse,
+    "lineage_merge.sources.spline.read:read_spline",
+    paths=("export", "agent", "kafka.landing"),
+    look="lineage_merge.sources.spline.look:look",
+    checks=(
+        ("ArangoDB", "lineage_merge.doctor.arango:examine"),
+        ("Spline export", "lineage_merge.doctor.exports:examine_export"),
+        ("Spline agent", "lineage_merge.doctor.agent:examine"),
+    ),
+    files=lambda spline: (spline.export, *spline.agent),
+    needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),
+    retire_after=lambda spline: spline.retire_after,
+    job_types=("spark",),
+)

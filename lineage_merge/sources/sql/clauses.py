@@ -1,0 +1,60 @@
+"""Parts of parsed statements. Pure."""
+
+from sqlglot import exp
+
+from lineage_merge.sql.tables import fold
+
+
+def is_value(table: exp.Table) -> bool:
+    """Whether ``o.items`` in FROM is a column of a table that stands before it."""
+    parts = table.parts
+    if len(parts) < 2:
+        return False
+    select = table.find_ancestor(exp.Select)
+    if select is None:
+        return False
+    clause = select.args.get("from_")
+    around = [clause.this] if clause is not None else []
+    around += [join.this for join in select.args.get("joins") or ()]
+    names = {fold(each.alias) for each in around if each is not table and each.alias}
+    return fold(parts[0].name) in names
+
+
+def is_ddl(tree: object) -> bool:
+    """Whether a statement makes a table without a query, or says which database is meant."""
+    if isinstance(tree, exp.Create):
+        return not isinstance(tree.expression, exp.Query | exp.Values | exp.Table)
+    return isinstance(tree, exp.Use | exp.Alter | exp.Drop)
+
+
+def settle_inserts(tree: exp.Expr) -> None:
+    """Give each INSERT a query that stands by itself: with the CTEs and the FROM that are before it."""
+    if isinstance(tree, exp.MultitableInserts):
+        for insert in tree.expressions:
+            if isinstance(insert.expression, exp.Select):
+                insert.expression.set("from_", exp.From(this=tree.args["source"].copy()))
+                _add_ctes(insert.expression, tree.args.get("with_"))
+    elif isinstance(tree, exp.Insert):
+        _add_ctes(tree.expression, tree.args.get("with_"))
+
+
+def _add_ctes(query: object, clause: exp.Expr | None) -> None:
+    if clause is None or not isinstance(query, exp.Query):
+        return
+    own = query.args.get("with_")
+    merged = clause.copy()
+    if own is not None:
+        merged.set("expressions", [*merged.expressions, *own.expressions])
+    query.set("with_", merged)
+
+
+def location_of(create: exp.Create) -> str:
+    """The path that a CREATE says, "" where it says none."""
+    found = create.find(exp.LocationProperty)
+    if found is not None and isinstance(found.this, exp.Expr):
+        return str(found.this.name)
+    for options in create.find_all(exp.OptionsProperty):
+        for each in options.expressions:
+            if each.name.lower() == "path" and isinstance(each.args.get("value"), exp.Expr):
+                return str(each.args["value"].name)
+    return ""

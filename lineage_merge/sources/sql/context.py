@@ -1,0 +1,136 @@
+"""What is known at one place of a file: names, tables, and how its queries are read. Pure."""
+
+from sqlglot import Dialect, exp
+
+from lineage_merge.model import DatasetLabel
+from lineage_merge.sources.sql.clauses import is_value
+from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.results import Created, FileLineage
+from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
+from lineage_merge.sources.sql.syntax import Script
+from lineage_merge.sources.sql.temporaries import Temporaries, Temporary, dropped_again
+from lineage_merge.sources.sql.writes import Note
+from lineage_merge.sql.depth import deep
+from lineage_merge.sql.faults import reason
+from lineage_merge.sql.query import Queries
+from lineage_merge.sql.scope import Relation
+from lineage_merge.sql.tables import Everything, Table, fold
+
+Reads = dict[str, set[str]]
+
+
+class Context:
+    """The state of a file between its statements; who reads the statements builds on it."""
+
+    def __init__(self, script: Script, dialect: Dialect, datasets: Datasets, shapes: Shapes) -> None:
+        self._script = script
+        self._dialect = dialect
+        self._platform = type(dialect).__name__.lower()
+        self._datasets = datasets
+        self._shapes = shapes
+        self._database: tuple[str, ...] = ()
+        self._temporaries = Temporaries()
+        self._going = dropped_again(script, self._key)
+        self._found = FileLineage(script.name)
+        self._tables: dict[str, Table] = {}
+        self._all_tables: list[Table] = []
+        self._notes: dict[tuple[int, str], dict[str, None]] = {}
+        self._line = 0
+        # What of other files this one's meaning depends on.
+        self.asked: dict[str, Shape | None] = {}
+        # What the file itself makes, under the names that it has on the way.
+        self._own: dict[str, Shape] = {}
+
+    def _key(self, table: exp.Table, database: tuple[str, ...] | None = None) -> str | None:
+        used = self._database if database is None else database
+        return self._datasets.of_table(table, used, self._script.variables)
+
+    def _named(self, node: exp.Expr) -> tuple[exp.Table, str | None]:
+        """The table of a target, and its dataset; None and a note where a variable is in its name."""
+        table = node.find(exp.Table) if not isinstance(node, exp.Table) else node
+        if table is None:
+            raise ValueError("a target without a name")
+        key = self._key(table)
+        if key is None and self._temporary(table) is None:
+            self._unknown(".".join(part.name for part in table.parts))
+        return table, key
+
+    def _unknown(self, name: str) -> None:
+        self._note("not-joined", f"{name} has a variable in its name: say its value with --var")
+
+    def _temporary(self, table: exp.Table) -> Temporary | None:
+        return self._temporaries.find(table, self._key(table))
+
+    def _path(self, path: str) -> str | None:
+        key = self._datasets.of_path(path, self._script.variables)
+        if key is None:
+            self._note("not-joined", f"{path} is a path of which the file system or a folder is not known")
+        return key
+
+    def _note(self, kind: str, message: str) -> None:
+        note = Note(kind, self._line, message)  # type: ignore[arg-type]
+        if note not in self._found.notes:
+            self._found.notes.append(note)
+
+    # ---- queries
+
+    def _outcome(self, query: exp.Expr) -> tuple[Relation, Reads]:
+        """What a query gives, and the datasets that it reads."""
+        reads: Reads = {}
+        line = self._line
+
+        def noted(what: str, name: str) -> None:
+            self._notes.setdefault((line, what), {})[name] = None
+
+        reader = Queries(self._dialect, lambda table: self._meaning(table, reads), noted)
+        try:
+            relation = deep(lambda: reader.read(query))
+        except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
+            self._note("no-columns", f"columns could not be read: {reason(error, line)}")
+            inner = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
+            for table in query.find_all(exp.Table):
+                if table.args.get("db") or fold(table.name) not in inner:
+                    self._meaning(table, reads)
+            relation = Relation([Everything(None)])
+        self._found.read.update(reads)
+        return relation, reads
+
+    def _meaning(self, table: exp.Table, reads: Reads) -> Table | Relation | None:
+        if not isinstance(table.this, exp.Identifier) or is_value(table):
+            return None
+        temporary = self._temporary(table)
+        if temporary is not None:
+            for source, via in temporary.reads.items():
+                reads.setdefault(source, set()).update(via, {temporary.name})
+            return temporary.relation
+        key = self._key(table)
+        if key is None:
+            self._unknown(".".join(part.name for part in table.parts))
+            return Relation([Everything(None)])
+        reads.setdefault(key, set())
+        return self._table(key)
+
+    def _table(self, key: str) -> Table:
+        if key not in self._tables:
+            self._tables[key] = self._known(key).table(key)
+            self._all_tables.append(self._tables[key])
+        return self._tables[key]
+
+    # ---- columns
+
+    def _shape_of(self, table: exp.Table) -> Shape:
+        temporary = self._temporary(table)
+        if temporary is not None:
+            names = [ShapeColumn(item.name) for item in temporary.relation.named]
+            return Shape(tuple(names), temporary.relation.closed, True)
+        key = self._key(table)
+        return self._known(key) if key else NOTHING
+
+    def _known(self, key: str) -> Shape:
+        shape = self.asked[key] = self._shapes.get(key)
+        return shape or self._own.get(key, NOTHING)
+
+    def _made(self, key: str, label: DatasetLabel, shape: Shape, location: str) -> None:
+        at = self._path(location) if location else None
+        self._own[key] = shape
+        self._found.created.append(Created(key, self._line, label, shape, at or ""))

@@ -1,0 +1,40 @@
+"""What one file of SQL was found to do. Pure."""
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from lineage_merge.model import DatasetLabel
+from lineage_merge.sources.sql.shapes import Shape
+from lineage_merge.sources.sql.writes import Note, Write
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A table or view that a file makes: its columns, and the path that it lies at ("": not told)."""
+
+    key: str
+    line: int
+    label: DatasetLabel
+    shape: Shape
+    location: str = ""
+
+
+@dataclass(slots=True)
+class FileLineage:
+    """What one file does.
+
+    `altered` are columns added to (or dropped from, renamed in) tables, in order; `learned` are columns
+    that its queries name of tables of which nobody says the columns. `dropped`: tables that are gone
+    when it has run. `read` has what only a plain SELECT reads too.
+    """
+
+    name: str
+    writes: list[Write] = field(default_factory=list)
+    created: list[Created] = field(default_factory=list)
+    altered: list[tuple[str, exp.Expr]] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    learned: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)

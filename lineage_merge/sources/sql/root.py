@@ -1,0 +1,40 @@
+"""One folder of SQL: its files read, understood together, and made elements. No Spark."""
+
+from collections.abc import Iterable, Iterator
+
+from sqlglot import Dialect
+
+from lineage_merge.merge.names import Names
+from lineage_merge.model import Count, Element
+from lineage_merge.sources.sql import files
+from lineage_merge.sources.sql.files import SqlText
+from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.project import read_project
+from lineage_merge.sources.sql.script import Reader
+from lineage_merge.sources.sql.settings import SqlFiles
+from lineage_merge.sources.sql.syntax import Script, parse
+from lineage_merge.sources.sql.translate import translate
+
+
+def elements(folder: SqlFiles, names: Names) -> Iterator[Element]:
+    """The elements of one folder. Raises `SourceError` where it cannot be read."""
+    scripts = parsed(files.read(files.find(folder.path).items()), folder)
+    yield Count("SQL files", len(scripts))
+    found = read_project(scripts, reader_of(folder, names), schema=schema_of(folder))
+    yield from translate(found, folder.project, folder.dialect, folder.path)
+
+
+def parsed(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
+    """Files as statements; a job is called by the folder's name and the file's name in it."""
+    dialect = Dialect.get_or_raise(folder.dialect)
+    return [parse(each.name, each.text, dialect, folder.variables) for each in texts]
+
+
+def schema_of(folder: SqlFiles) -> list[Script]:
+    """The files that only tell columns."""
+    return parsed([text for path in folder.schema for text in files.read(files.find(path).items())], folder)
+
+
+def reader_of(folder: SqlFiles, names: Names) -> Reader:
+    """Who reads the files of a folder."""
+    return Reader(Dialect.get_or_raise(folder.dialect), Datasets(folder.namespace, names.identify))

@@ -1,0 +1,410 @@
+"""One file of SQL, statement by statement: what it writes, and out of what. Pure.
+
+What is known of tables (`shapes`) comes from all files together: `project` reads each file again until
+nothing new is learned.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sqlglot import Dialect, exp
+
+from lineage_merge.model import DatasetLabel
+from lineage_merge.sources.sql import row_changes
+from lineage_merge.sources.sql.clauses import is_ddl, location_of
+from lineage_merge.sources.sql.context import Context, Reads
+from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.results import Created, FileLineage
+from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes, declared
+from lineage_merge.sources.sql.syntax import Moved, Parsed, Script, Unload, Unread
+from lineage_merge.sources.sql.targets import by_name, by_position
+from lineage_merge.sources.sql.temporaries import Temporary
+from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, together
+from lineage_merge.sql.derivation import itself
+from lineage_merge.sql.scope import Named, Relation
+from lineage_merge.sql.tables import Everything, fold
+
+# Platforms that take a SELECT with fewer columns than the table has, and whose RENAME TO has no schema.
+_POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
+
+
+class Reader:
+    """Reads files, and one again only where what it asked for is known otherwise by then."""
+
+    def __init__(self, dialect: Dialect, datasets: Datasets) -> None:
+        self.dialect = dialect
+        self.datasets = datasets
+        # Each with its script, so that no other can have its id.
+        self._ddl: dict[int, tuple[Script, FileLineage]] = {}
+        self._read: dict[int, tuple[Script, list[tuple[Mapping[str, Shape | None], FileLineage]]]] = {}
+
+    def ddl(self, script: Script) -> FileLineage:
+        """What tables a file makes by listing their columns."""
+        found = self._ddl.get(id(script))
+        if found is None:
+            statements = tuple(each for each in script.statements if is_ddl(each.tree))
+            only = Script(script.name, statements, script.variables)
+            found = (script, _Reading(only, self.dialect, self.datasets, {}).whole())
+            self._ddl[id(script)] = found
+        return found[1]
+
+    def read(self, script: Script, shapes: Shapes) -> FileLineage:
+        """What a file does, `shapes` being what is known of tables so far. Nobody may change it."""
+        _, readings = self._read.setdefault(id(script), (script, []))
+        for asked, found in readings:
+            if all(shapes.get(key) == shape for key, shape in asked.items()):
+                return found
+        reading = _Reading(script, self.dialect, self.datasets, shapes)
+        found = reading.whole()
+        readings.append((reading.asked, found))
+        return found
+
+
+class _Reading(Context):
+    """Reads the statements of a file, one after the other."""
+
+    def whole(self) -> FileLineage:
+        for each in self._script.statements:
+            self._line = each.line
+            self._tables = {}
+            self._statement(each)
+        self._follow_renames()
+        found = self._found
+        for table in self._all_tables:
+            if not table.complete and table.columns:
+                known = found.learned.setdefault(table.unique_id, [])
+                known += [name for name in table.columns.values() if name not in known]
+        for (line, what), names in self._notes.items():
+            shown = ", ".join(sorted(name for name in names if name))
+            found.notes.append(Note("no-columns", line, f"{what}: {shown}" if shown else what))
+        return found
+
+    def _statement(self, parsed: Parsed) -> None:
+        tree = parsed.tree
+        match tree:
+            case Unread(why, is_broken):
+                self._note("rejected" if is_broken else "skipped", why)
+            case Unload(query, path):
+                self._into_path(query, path, "overwrite")
+            case Moved(target, source):
+                self._move(target, source)
+            case exp.Use():
+                self._database = tuple(part.name for part in tree.this.parts)
+            case exp.Create():
+                self._create(tree)
+            case exp.Cache():
+                if tree.expression is not None:
+                    self._keep(tree.this, *self._outcome(tree.expression))
+            case exp.Insert():
+                self._insert(tree)
+            case exp.MultitableInserts():
+                self._several(tree)
+            case exp.Merge():
+                self._change(tree.this, row_changes.of_merge(tree))
+            case exp.Update():
+                self._change(tree.this, row_changes.of_update(tree))
+            case exp.Delete():
+                self._change(tree.this, row_changes.of_delete(tree))
+            case exp.Copy():
+                self._copy(tree)
+            case exp.LoadData():
+                path = tree.args["inpath"].name
+                mode: Mode = "overwrite" if tree.args.get("overwrite") else "append"
+                self._from_paths(tree.this, [path], mode)
+            case exp.Alter():
+                self._alter(tree)
+            case exp.Drop():
+                self._drop(tree)
+            case exp.Query():
+                self._query(tree)
+            case _:
+                self._note("skipped", f"is not read: {tree.key.upper()}")
+
+    def _query(self, query: exp.Query) -> None:
+        into = query.args.get("into")
+        relation, reads = self._outcome(query)
+        if into is None:
+            return
+        if into.args.get("temporary") or self._is_temporary(into.this):
+            self._keep(into.this, relation, reads)
+        else:
+            self._build(into.this, relation, reads, "table")
+
+    # ---- CREATE
+
+    def _create(self, create: exp.Create) -> None:
+        table = create.find(exp.Table)
+        if table is None:
+            return
+        label: DatasetLabel = "view" if create.kind == "VIEW" else "table"
+        location = location_of(create)
+        is_temporary = create.find(exp.TemporaryProperty) is not None or self._is_temporary(table)
+        listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
+        if isinstance(create.expression, exp.Query | exp.Values | exp.Table):
+            relation, reads = self._outcome(create.expression)
+            names = [each.name for each in listed if isinstance(each, exp.Identifier | exp.ColumnDef)]
+            relation = relation.renamed(names) if names else relation
+            if is_temporary:
+                self._keep(table, relation, reads)
+            else:
+                self._build(table, relation, reads, label, location)
+            return
+        columns = declared(create, self._dialect)
+        like = create.find(exp.LikeProperty)
+        shape = Shape(columns, complete=bool(columns), declared=bool(columns))
+        if like is not None:
+            model = like.this if isinstance(like.this, exp.Table) else exp.to_table(like.this.name)
+            shape = self._shape_of(model).added(columns)
+        if is_temporary:
+            self._keep_empty(table, shape, location)
+            return
+        _, key = self._named(table)
+        if key is not None:
+            self._made(key, label, shape, location)
+
+    def _is_temporary(self, table: exp.Table) -> bool:
+        return table.name.startswith("#") or self._key(table) in self._going
+
+    def _keep(self, table: exp.Table, relation: Relation, reads: Reads) -> None:
+        kept = Relation(list(relation.items), relation.influences, None, relation.rest)
+        self._temporaries.put(table, self._key(table), Temporary(table.name, kept, reads))
+
+    def _keep_empty(self, table: exp.Table, shape: Shape, location: str) -> None:
+        at = self._path(location) if location else None
+        if at is None:
+            relation = Relation([Named(name, {}) for name in shape.names] or [Everything(None)])
+            self._keep(table, relation, {})
+            return
+        self._found.read.add(at)
+        files = self._table(at)
+        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.insist(name)]
+        self._keep(table, Relation([*named] or [Everything(files)]), {at: set()})
+
+    def _build(
+        self,
+        table: exp.Table,
+        relation: Relation,
+        reads: Reads,
+        label: DatasetLabel,
+        location: str = "",
+    ) -> None:
+        """A table or view of a query's columns."""
+        _, key = self._named(table)
+        if key is None:
+            return
+        # What others name of it is asked only where it is needed: who asks is read again.
+        columns, problem = by_name(relation, () if relation.closed else self._known(key).names)
+        if problem:
+            self._note("no-columns", problem)
+        names = [item.name for item in relation.named]
+        closed = relation.closed and all(names)
+        if relation.closed and not closed:
+            self._note("no-columns", "has columns without a name, which only the platform knows")
+        shape = Shape(tuple(ShapeColumn(name) for name, _ in together(columns)), closed, declared=True)
+        self._made(key, label, shape, location)
+        mode: Mode = "" if label == "view" else "overwrite"
+        self._found.writes.append(
+            Write(key, self._line, mode, label, reads, together(columns), relation.influences)
+        )
+
+    # ---- INSERT
+
+    def _insert(self, insert: exp.Insert) -> None:
+        query = insert.expression or insert.args.get("source")
+        if not isinstance(query, exp.Expr):
+            self._note("skipped", "is not read: an INSERT without a query")
+            return
+        replaces = insert.args.get("overwrite") or insert.args.get("where") is not None
+        mode: Mode = "overwrite" if replaces else "append"
+        if isinstance(insert.this, exp.Directory):
+            path = insert.this.this.name
+            is_local = insert.this.args.get("local") and ":" not in path
+            self._into_path(query, f"file:{path}" if is_local else path, mode)
+            return
+        relation, reads = self._outcome(query)
+        table, key = self._named(insert.this)
+        given = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
+        partition = table.args.get("partition")
+        fixed = {
+            fold(each.this.name)
+            for each in (partition.expressions if partition is not None else ())
+            if isinstance(each, exp.EQ)
+        }
+        temporary = self._temporary(table)
+        if temporary is None and key is None:
+            return
+        columns = self._assigned(insert, relation, [each.name for each in given], fixed, table)
+        if temporary is not None:
+            temporary.take(columns, relation.influences, reads, anew=mode == "overwrite")
+        elif key is not None:
+            self._found.writes.append(
+                Write(key, self._line, mode, None, reads, together(columns), relation.influences)
+            )
+
+    def _assigned(
+        self, insert: exp.Insert, relation: Relation, given: list[str], fixed: set[str], table: exp.Table
+    ) -> Columns:
+        shape = self._shape_of(table)
+        if insert.args.get("by_name"):
+            columns, problem = by_name(relation, shape.names)
+        elif given or shape.complete:
+            names = given or [name for name in shape.names if fold(name) not in fixed]
+            columns, problem = by_position(
+                relation, names, may_be_fewer=not given and self._platform in _POSTGRES
+            )
+        else:
+            columns, problem = [], ""
+            if any(item.derivation for item in relation.named) or relation.stars:
+                name = ".".join(part.name for part in table.parts)
+                problem = f"fills columns by position, and those of {name} are not known"
+        if problem:
+            self._note("no-columns", problem)
+        return columns
+
+    def _several(self, inserts: exp.MultitableInserts) -> None:
+        """Hive's ``FROM ... INSERT ... INSERT ...``."""
+        for insert in inserts.expressions:
+            self._insert(insert)
+
+    def _into_path(self, query: exp.Expr, path: str, mode: Mode) -> None:
+        relation, reads = self._outcome(query)
+        key = self._path(self._script.variables.restored(path))
+        if key is None:
+            return
+        columns, problem = by_name(relation, ())
+        if problem:
+            self._note("no-columns", problem)
+        self._found.writes.append(
+            Write(key, self._line, mode, "file", reads, together(columns), relation.influences)
+        )
+
+    def _move(self, target: exp.Table, source: exp.Table) -> None:
+        relation, reads = self._outcome(source)
+        _, key = self._named(target)
+        if key is not None:
+            columns, _ = by_name(relation, self._known(key).names)
+            self._found.writes.append(Write(key, self._line, "append", None, reads, together(columns)))
+
+    def _copy(self, copy: exp.Copy) -> None:
+        files = [each.name for each in copy.args.get("files") or () if isinstance(each, exp.Literal)]
+        if not copy.args.get("kind") or not files:
+            self._note("skipped", "is not read: a COPY that does not load files")
+            return
+        self._from_paths(copy.this, files, "append")
+
+    def _from_paths(self, target: exp.Expr, paths: list[str], mode: Mode) -> None:
+        table, key = self._named(target)
+        sources = {found for path in paths if (found := self._path(path)) is not None}
+        reads: Reads = {source: set() for source in sources}
+        self._found.read.update(sources)
+        temporary = self._temporary(table)
+        if temporary is not None:
+            temporary.take([], {}, reads, anew=mode == "overwrite")
+        elif key is not None:
+            self._found.writes.append(Write(key, self._line, mode, None, reads, columns_lost=True))
+
+    # ---- rows that are there
+
+    def _change(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
+        table, key = self._named(target)
+        temporary = self._temporary(table)
+        if temporary is None and key is None:
+            return
+        write = Write(key or "", self._line, rewrites=True)
+        names = self._shape_of(table).names
+        for change in changes:
+            relation, reads = self._outcome(change.query)
+            columns, problem = by_name(relation, names if change.takes_all else ())
+            if problem:
+                self._note("no-columns", problem)
+            if change.takes_all and names:
+                known = {fold(name) for name in names}
+                columns = [each for each in columns if fold(each[0]) in known]
+            write.columns = together([*write.columns, *(each for each in columns if each[1])])
+            for source, via in reads.items():
+                write.reads.setdefault(source, set()).update(via)
+            for origin, kinds in relation.influences.items():
+                write.influences.setdefault(origin, set()).update(kinds)
+        if temporary is not None:
+            temporary.take(write.columns, write.influences, write.reads, anew=False)
+            return
+        write.reads.pop(write.target, None)
+        write.influences = {origin: k for origin, k in write.influences.items() if origin.dataset != key}
+        write.columns = [
+            (
+                name,
+                {o: s for o, s in made.items() if (o.dataset, fold(o.column)) != (key, fold(name))},
+            )
+            for name, made in write.columns
+        ]
+        self._found.writes.append(write)
+
+    # ---- ALTER, DROP
+
+    def _alter(self, alter: exp.Alter) -> None:
+        table, key = alter.this, self._key(alter.this)
+        for action in alter.args.get("actions") or ():
+            if isinstance(action, exp.AlterRename):
+                self._rename(table, action.this)
+            elif isinstance(action, exp.AlterSet) and isinstance(action.args.get("location"), exp.Expr):
+                at = self._path(action.args["location"].name)
+                if key and at and not table.args.get("partition"):
+                    self._found.created.append(Created(key, self._line, "table", NOTHING, at))
+            elif key is not None:
+                self._found.altered.append((key, action))
+
+    def _rename(self, old: exp.Table, new: exp.Table) -> None:
+        temporary = self._temporary(old)
+        if self._platform in _POSTGRES and not new.args.get("db") and old.args.get("db"):
+            new = new.copy()
+            for part in ("db", "catalog"):
+                new.set(part, old.args.get(part))
+        if temporary is not None:
+            self._temporaries.put(new, self._key(new), temporary)
+            return
+        before, after = self._key(old), self._key(new)
+        if before and after:
+            self._found.renamed[before] = after
+
+    def _follow_renames(self) -> None:
+        """What the file makes under one name and calls another in the end: a table that is swapped in."""
+        made = {each.key for each in self._found.created}
+        names = {old: new for old, new in self._found.renamed.items() if old in made}
+        if not names:
+            return
+
+        def last(key: str) -> str:
+            seen = {key}
+            while key in names and names[key] not in seen:
+                key = names[key]
+                seen.add(key)
+            return key
+
+        for write in self._found.writes:
+            write.target = last(write.target)
+            write.reads = _renamed_reads(write.reads, last)
+            write.columns = [
+                (name, {o._replace(dataset=last(o.dataset)): step for o, step in derivation.items()})
+                for name, derivation in write.columns
+            ]
+            write.influences = {o._replace(dataset=last(o.dataset)): k for o, k in write.influences.items()}
+        self._found.created = [
+            Created(last(each.key), each.line, each.label, each.shape, each.location)
+            for each in self._found.created
+        ]
+        self._found.read = {last(key) for key in self._found.read}
+        self._found.dropped -= set(names.values())
+
+    def _drop(self, drop: exp.Drop) -> None:
+        if drop.kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW"):
+            return
+        for table in drop.args.get("tables") or ():
+            key = self._key(table)
+            if not self._temporaries.drop(table, key) and key is not None:
+                self._found.dropped.add(key)
+
+
+def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
+    found: Reads = {}
+    for key, via in reads.items():
+        found.setdefault(last(key), set()).update(via)
+    return found

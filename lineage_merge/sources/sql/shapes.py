@@ -1,0 +1,121 @@
+"""Which columns tables have, as far as DDL, queries or a graph tell it. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import Dialect, exp
+
+from lineage_merge.sql.tables import Table, fold
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeColumn:
+    """A column; `data_type` and `description` are "" where nobody says them."""
+
+    name: str
+    data_type: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of a table in their order. `complete`: there are no others.
+
+    `declared`: a CREATE TABLE or a view says them, and not only who reads the table.
+    """
+
+    columns: tuple[ShapeColumn, ...] = ()
+    complete: bool = False
+    declared: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [each.name for each in self.columns]
+
+    def table(self, key: str) -> Table:
+        """The table as the reader of queries knows it."""
+        names = {fold(name): name for name in reversed(self.names)}
+        columns = {fold(name): names[fold(name)] for name in self.names}
+        return Table(key, columns, complete=self.complete, built=self.complete)
+
+    def added(self, columns: Iterable[ShapeColumn]) -> "Shape":
+        """With further columns at the end."""
+        known = {fold(name) for name in self.names}
+        return replace(
+            self, columns=(*self.columns, *(each for each in columns if fold(each.name) not in known))
+        )
+
+    def without(self, name: str) -> "Shape":
+        """Without a column."""
+        return replace(self, columns=tuple(each for each in self.columns if fold(each.name) != fold(name)))
+
+    def renamed(self, old: str, new: str) -> "Shape":
+        """With another name for a column."""
+        columns = (replace(each, name=new) if fold(each.name) == fold(old) else each for each in self.columns)
+        return replace(self, columns=tuple(columns))
+
+
+Shapes = Mapping[str, Shape]
+NOTHING = Shape()
+# Formats whose tables keep the order of their columns; in others those of the partitions come last.
+_KEEP_ORDER = frozenset({"iceberg", "delta", "hudi"})
+
+
+def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
+    """The columns that a CREATE TABLE lists, those of its partitions included."""
+    listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
+    columns = [shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef)]
+    partitions: list[ShapeColumn] = []
+    partitioned = create.find(exp.PartitionedByProperty)
+    within = partitioned.this.expressions if partitioned and isinstance(partitioned.this, exp.Schema) else []
+    for each in within:
+        if isinstance(each, exp.ColumnDef):
+            partitions.append(shape_column(each, dialect))
+        elif isinstance(each, exp.Identifier) and not _keeps_order(create):
+            named = [column for column in columns if fold(column.name) == fold(each.name)]
+            columns = [column for column in columns if column not in named]
+            partitions += named
+    return (*columns, *partitions)
+
+
+def shape_column(column: exp.ColumnDef, dialect: Dialect) -> ShapeColumn:
+    """A column's definition."""
+    kind = column.args.get("kind")
+    comment = column.find(exp.CommentColumnConstraint)
+    return ShapeColumn(
+        column.name,
+        kind.sql(dialect=dialect).lower() if isinstance(kind, exp.Expr) else "",
+        comment.this.name if comment is not None else "",
+    )
+
+
+def _keeps_order(create: exp.Create) -> bool:
+    form = create.find(exp.FileFormatProperty)
+    return form is not None and form.name.lower() in _KEEP_ORDER
+
+
+def alter_shape(shape: Shape, action: exp.Expr, dialect: Dialect) -> Shape:
+    """The columns of a table after an ALTER TABLE."""
+    if isinstance(action, exp.ColumnDef):
+        return shape.added([shape_column(action, dialect)])
+    if isinstance(action, exp.Schema):
+        return shape.added(
+            shape_column(each, dialect) for each in action.expressions if isinstance(each, exp.ColumnDef)
+        )
+    if isinstance(action, exp.Drop) and action.kind == "COLUMN":
+        for each in action.args.get("tables") or ():
+            shape = shape.without(each.name)
+        return shape
+    if isinstance(action, exp.RenameColumn):
+        return shape.renamed(action.this.name, action.args["to"].name)
+    if isinstance(action, exp.AlterColumn) and isinstance(action.args.get("dtype"), exp.Expr):
+        kind = action.args["dtype"].sql(dialect=dialect).lower()
+        columns = (
+            ShapeColumn(each.name, kind, each.description)
+            if fold(each.name) == fold(action.this.name)
+            else each
+            for each in shape.columns
+        )
+        return Shape(tuple(columns), shape.complete, shape.declared)
+    return shape

@@ -1,0 +1,15 @@
+"""Files of SQL as a source."""
+
+from lineage_merge.sources.source import Source
+from lineage_merge.sources.sql.settings import parse
+
+SQL = Source(
+    "SQL files",
+    "sql",
+    "lineage_merge.sources.sql",
+    parse,
+    "lineage_merge.sources.sql.read:read_sql",
+    paths=("path", "schema"),
+    look="lineage_merge.sources.sql.files:look",
+    files=lambda folders: [path for each in folders for path in (each.path, *each.schema)],
+)

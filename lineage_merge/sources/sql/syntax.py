@@ -1,0 +1,152 @@
+"""A file's text into parsed statements. Pure; needs sqlglot."""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlglot import Dialect, exp
+
+from lineage_merge.sources.sql.clauses import settle_inserts
+from lineage_merge.sources.sql.statements import Statement, split
+from lineage_merge.sources.sql.variables import Variables
+from lineage_merge.sql.depth import deep
+from lineage_merge.sql.faults import reason
+
+_UNLOAD = re.compile(
+    r"unload\s*\(\s*(?P<query>'(?:[^'\\]|\\.|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)\s*\)\s*to\s*'(?P<path>[^']*)'",
+    re.IGNORECASE | re.DOTALL,
+)
+_APPEND = re.compile(r"alter\s+table\s+(?P<target>\S+)\s+append\s+from\s+(?P<source>\S+)", re.IGNORECASE)
+_EXCHANGE = re.compile(
+    r"alter\s+table\s+(?P<target>\S+)\s+exchange\s+partition\s*\(.*\)\s*with\s+table\s+(?P<source>\S+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PROCEDURE = re.compile(r"(?:create(?:\s+or\s+replace)?\s+procedure|call|do|execute)\b", re.IGNORECASE)
+_DOLLARS = re.compile(r"\$\w*\$")
+
+
+@dataclass(frozen=True, slots=True)
+class Unload:
+    """Redshift's UNLOAD: a query's rows into files."""
+
+    query: exp.Expr
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Rows, or a partition, of one table that become another's (APPEND FROM, EXCHANGE PARTITION)."""
+
+    target: exp.Table
+    source: exp.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement that says nothing; `is_broken`: because nobody can parse it."""
+
+    why: str
+    is_broken: bool
+
+
+Tree = exp.Expr | Unload | Moved | Unread
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A statement, and the line (from 1) at which it begins."""
+
+    line: int
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A file: its name below the root, with forward slashes, its statements and variables."""
+
+    name: str
+    statements: tuple[Parsed, ...]
+    variables: Variables
+
+
+def parse(name: str, text: str, dialect: Dialect, known: Mapping[str, str]) -> Script:
+    """The statements of a file, without those that move nothing. `known`: values of variables."""
+    variables = Variables(known)
+    plain = variables.replaced(text.removeprefix("\ufeff"))
+    found = [each for each in split(plain, variables.stand_in) if not each.is_silent]
+    with _quiet():
+        trees = tuple(Parsed(each.line, _tree(each, dialect, variables)) for each in found)
+    return Script(name, trees, variables)
+
+
+def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
+    try:
+        return deep(lambda: _parsed(statement.text, dialect, variables))
+    except Exception as error:  # noqa: BLE001 - a parser's own bug costs one statement, not the file
+        return Unread(f"cannot be parsed: {reason(error, statement.line)}", is_broken=True)
+
+
+def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
+    if variables.is_variable(text.strip()):
+        return Unread("is a template's: what it becomes is not known", is_broken=False)
+    if _PROCEDURE.match(text):
+        return Unread(f"is not read: {' '.join(text.split()[:3])} ...", is_broken=False)
+    if found := _UNLOAD.match(text):
+        return Unload(_one(_inner(found["query"]), dialect, variables), variables.restored(found["path"]))
+    for pattern in (_APPEND, _EXCHANGE):
+        if found := pattern.match(text):
+            target, source = (exp.to_table(found[end], dialect=dialect) for end in ("target", "source"))
+            _restored(target, variables)
+            _restored(source, variables)
+            return Moved(target, source)
+    tree = _one(text, dialect, variables)
+    if isinstance(tree, exp.Condition | exp.Alias | exp.Identifier) and not isinstance(tree, exp.Query):
+        return Unread("cannot be parsed: it is no statement", is_broken=True)
+    if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
+        return Unread(f"is not read: {' '.join(text.split()[:3])} ...", is_broken=False)
+    settle_inserts(tree)
+    return tree
+
+
+def _inner(quoted: str) -> str:
+    if dollars := _DOLLARS.match(quoted):
+        return quoted[len(dollars[0]) : -len(dollars[0])]
+    return re.sub(r"''|\\(.)", lambda found: found[1] or "'", quoted[1:-1], flags=re.DOTALL)
+
+
+def _one(text: str, dialect: Dialect, variables: Variables) -> exp.Expr:
+    trees = [each for each in dialect.parse(text) if each is not None]
+    if len(trees) != 1:
+        raise ValueError("not one statement")
+    return _restored(trees[0], variables)
+
+
+def _restored(tree: exp.Expr, variables: Variables) -> exp.Expr:
+    """The tree with its variables as they were written; one that stands for a value is no column."""
+    if not variables.unknown:
+        return tree
+    for node in list(tree.find_all(exp.Identifier, exp.Literal)):
+        text = variables.restored(node.name)
+        if text == node.name:
+            continue
+        column = node.parent
+        is_value = isinstance(column, exp.Column) and variables.is_variable(node.name) and not column.table
+        if is_value and isinstance(column, exp.Column) and column.parent is not None:
+            column.replace(exp.Var(this=text))
+        else:
+            node.set("this", text)
+    return tree
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the parser's warnings: what it does not read is told as a problem."""
+    logger = logging.getLogger("sqlglot")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,44 @@
+"""Which columns of its target a query fills. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from lineage_merge.sources.sql.writes import Columns
+from lineage_merge.sql.scope import Named, Relation
+from lineage_merge.sql.tables import fold, only
+
+OPEN = "selects * of tables whose columns are not known"
+
+
+def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool) -> tuple[Columns, str]:
+    """The columns `names` as INSERT fills them, and what could not be told ("": nothing).
+
+    Behind a `*` of unknown columns what stands last is last, for a statement that runs has as many.
+    """
+    items = relation.items
+    count = next((at for at, item in enumerate(items) if not isinstance(item, Named)), len(items))
+    if relation.closed:
+        if count > len(names) or (count < len(names) and not may_be_fewer):
+            return [], f"gives {count} columns to a table that has {len(names)}"
+        return list(zip(names, (item.derivation for item in relation.named), strict=False)), ""
+    first = [item for item in items[:count] if isinstance(item, Named)]
+    last: list[Named] = []
+    for item in reversed(items[count:]):
+        if not isinstance(item, Named):
+            break
+        last.append(item)
+    found = list(zip(names, (item.derivation for item in first), strict=False))
+    found += zip(reversed(names), (item.derivation for item in last), strict=False)
+    return found, OPEN
+
+
+def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
+    """The columns as the query itself calls them; `names` are those that its target has for certain."""
+    found = [(item.name, item.derivation) for item in relation.known() if item.name]
+    known = {fold(name) for name, _ in found}
+    for name in names:
+        if fold(name) not in known:
+            star, _ = only(relation.stars, name)
+            derivation = star.find(name) if star is not None else None
+            if derivation:
+                found.append((name, derivation))
+    return found, "" if relation.closed else OPEN

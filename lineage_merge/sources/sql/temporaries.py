@@ -1,0 +1,94 @@
+"""Temporary tables and views of one file: who reads them reads what they are made of. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from lineage_merge.sources.sql.syntax import Script
+from lineage_merge.sources.sql.writes import Columns, together
+from lineage_merge.sql.derivation import Influences
+from lineage_merge.sql.scope import Named, Relation
+from lineage_merge.sql.tables import fold
+
+
+@dataclass(slots=True)
+class Temporary:
+    """A temporary table: its columns, and the datasets behind it with other temporary ones on the way."""
+
+    name: str
+    relation: Relation
+    reads: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(
+        self, columns: Columns, influences: Influences, reads: dict[str, set[str]], *, anew: bool
+    ) -> None:
+        """Rows that are written into it; `anew`: in place of those that it had."""
+        before = self.relation
+        names = [(item.name, {} if anew else item.derivation) for item in before.named]
+        items = [Named(name, made) for name, made in together([*names, *columns])]
+        decided: Influences = {} if anew else {o: set(kinds) for o, kinds in before.influences.items()}
+        for origin, kinds in influences.items():
+            decided.setdefault(origin, set()).update(kinds)
+        self.relation = Relation([*items, *before.stars], decided, None, before.rest)
+        if anew:
+            self.reads = {}
+        for key, via in reads.items():
+            self.reads.setdefault(key, set()).update(via)
+
+
+class Temporaries:
+    """Those of one file, found by their bare name or by the dataset that they would be."""
+
+    def __init__(self) -> None:
+        self._bare: dict[str, Temporary] = {}
+        self._by_key: dict[str, Temporary] = {}
+
+    def put(self, table: exp.Table, key: str | None, temporary: Temporary) -> None:
+        """Keep one under its name."""
+        if not table.args.get("db"):
+            self._bare[fold(table.name)] = temporary
+        if key is not None:
+            self._by_key[key] = temporary
+
+    def find(self, table: exp.Table, key: str | None) -> Temporary | None:
+        """The one that a name means."""
+        if not table.args.get("db"):
+            return self._bare.get(fold(table.name))
+        return self._by_key.get(key or "")
+
+    def drop(self, table: exp.Table, key: str | None) -> bool:
+        """Forget one; False: none has this name."""
+        found = self.find(table, key)
+        for names in (self._bare, self._by_key):
+            for name in [name for name, each in names.items() if each is found and found is not None]:
+                del names[name]
+        return found is not None
+
+
+def dropped_again(
+    script: Script, key_of: Callable[[exp.Table, tuple[str, ...]], str | None]
+) -> set[str | None]:
+    """The tables that a file creates and drops later: they are as temporary as those that say so."""
+    database: tuple[str, ...] = ()
+    made: set[str | None] = set()
+    gone: set[str | None] = set()
+    for each in script.statements:
+        tree = each.tree
+        if isinstance(tree, exp.Use):
+            database = tuple(part.name for part in tree.this.parts)
+        elif isinstance(tree, exp.Create):
+            table = tree.find(exp.Table)
+            if table is not None:
+                key = key_of(table, database)
+                made.add(key)
+                gone.discard(key)
+        elif isinstance(tree, exp.Drop):
+            for table in tree.args.get("tables") or ():
+                if isinstance(table, exp.Table) and (key := key_of(table, database)) in made:
+                    gone.add(key)
+        elif isinstance(tree, exp.Alter):
+            for action in tree.args.get("actions") or ():
+                if isinstance(action, exp.AlterRename):
+                    made.discard(key_of(tree.this, database))
+    return gone - {None}

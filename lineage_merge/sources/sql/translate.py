@@ -1,0 +1,105 @@
+"""What files of SQL do, as elements of `lineage_merge.model`. Pure."""
+
+from collections.abc import Iterator
+
+from lineage_merge.column_lineage import lineage_elements
+from lineage_merge.model import (
+    Alias,
+    Authority,
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    Job,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+    Writes,
+)
+from lineage_merge.sources.sql.project import ProjectLineage
+from lineage_merge.sources.sql.shapes import NOTHING, ShapeColumn
+from lineage_merge.sources.sql.writes import Note, Write
+from lineage_merge.sql.told import flows, influences
+
+JOB_TYPE = "sql"
+# The rule's name on vertices and in reports: a table and the path of its files are one dataset.
+LOCATION_RULE = "sql-location"
+
+
+def translate(found: ProjectLineage, project: str, dialect: str, location: str) -> Iterator[Element]:
+    """The elements of a folder's files; each that writes is a job.
+
+    `location` is the folder, before the files' names in problems.
+    """
+    references = found.datasets.references
+    for file in found.files:
+        yield from (problem(note, file.name, location) for note in file.notes)
+        job = job_key(project, file.name)
+        if file.writes:
+            yield Job(job, properties={"framework": dialect, "project": project})
+        for each in file.created:
+            ref = references[each.key]
+            yield Dataset(ref, Authority.BUILDER, each.label)
+            for at, column in enumerate(found.shapes.get(each.key, NOTHING).columns):
+                yield _column(ref, column, at if found.shapes[each.key].complete else None)
+        for sequence, write in enumerate(file.writes, 1):
+            yield from _write(write, sequence, job, found)
+    mentioned = _mentioned(found)
+    for key, path in found.locations.items():
+        if key in mentioned:
+            table = references[key]
+            called: dict[str, Scalar] = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
+            yield Dataset(references[path], Authority.BUILDER, "table", called)
+            yield Alias(table, references[path], LOCATION_RULE)
+
+
+def job_key(project: str, file: str) -> JobKey:
+    """The job that a file is: called by its path, with the name of its folder first."""
+    return JobKey(JOB_TYPE, f"{project}/{file}")
+
+
+def problem(note: Note, file: str, location: str) -> Problem:
+    """A note on a statement, with the file and the line."""
+    return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", note.message)
+
+
+def _mentioned(found: ProjectLineage) -> set[str]:
+    return {
+        key
+        for file in found.files
+        for key in (
+            *(each.key for each in file.created),
+            *(end for write in file.writes for end in (write.target, *write.reads)),
+        )
+    }
+
+
+def _column(ref: Reference, column: ShapeColumn, position: int | None) -> Column:
+    properties: dict[str, Scalar] = {
+        name: value
+        for name, value in (("data_type", column.data_type), ("description", column.description))
+        if value
+    }
+    if position is not None:
+        properties["position"] = position
+    return Column(ref, column.name, Authority.BUILDER, properties)
+
+
+def _write(write: Write, sequence: int, job: JobKey, found: ProjectLineage) -> Iterator[Element]:
+    references = found.datasets.references
+    target = references[write.target]
+    yield Dataset(target, Authority.BUILDER, None if write.label == "file" else write.label)
+    yield Writes(job, target)
+    properties: dict[str, Scalar] = {"sequence": sequence}
+    if write.mode:
+        properties["write_mode"] = write.mode
+    if write.columns_lost:
+        properties["columns"] = "lost"
+    for source, via in sorted(write.reads.items()):
+        yield Feeds(job, references[source], target, properties, {"via": tuple(sorted(via))} if via else {})
+    for name, _ in write.columns:
+        yield Column(target, name, Authority.BUILDER)
+    yield from lineage_elements(
+        flows(write.columns), influences(write.influences), job, target, references.__getitem__
+    )

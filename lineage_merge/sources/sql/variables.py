@@ -1,0 +1,75 @@
+"""Variables and templates in SQL: ``${hiveconf:dt}``, ``{{ ds }}``, ``:day``. Pure.
+
+They are replaced by words that a parser takes for names, and put back into what was parsed.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_TEMPLATE = re.compile(r"\$\{[^{}]*\}|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|%\([A-Za-z_]\w*\)s", re.DOTALL)
+_STAND_IN = re.compile(r"__variable_(\d+)__")
+_NAMESPACES = ("hiveconf:", "hivevar:", "system:", "env:", "params.", "var.")
+_SET = re.compile(
+    r"^[ \t]*set[ \t]+(?:hiveconf:|hivevar:)?([\w.]+)[ \t]*=[ \t]*([^;\n]*?)[ \t]*(?:;|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(slots=True)
+class Variables:
+    """The variables of one file: `known` values by name, and the texts that have none."""
+
+    known: Mapping[str, str] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+
+    def replaced(self, text: str) -> str:
+        """A file's text without templates: their value, or a word that stands for it.
+
+        What the file itself sets (Hive's ``SET hivevar:db=dw``) counts where nobody gave a value. Lines
+        keep their numbers.
+        """
+        self.known = {**{found[1]: _unquoted(found[2]) for found in _SET.finditer(text)}, **self.known}
+        return _TEMPLATE.sub(self._of_template, text)
+
+    def stand_in(self, template: str) -> str:
+        """What stands in SQL in place of a variable: its value, or a word."""
+        value = self._value(template)
+        if value is not None:
+            return value
+        if template not in self.unknown:
+            self.unknown.append(template)
+        return f"__variable_{self.unknown.index(template)}__"
+
+    def restored(self, text: str) -> str:
+        """A text with the variables as they were written."""
+        return _STAND_IN.sub(lambda found: self.unknown[int(found[1])], text)
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a parsed name is a variable and nothing else."""
+        return _STAND_IN.fullmatch(name) is not None
+
+    def in_name(self, restored: str) -> bool:
+        """Whether a name, as it was written, depends on a variable without a value."""
+        return any(each in restored for each in self.unknown)
+
+    def _of_template(self, found: re.Match[str]) -> str:
+        template = found[0]
+        lines = "\n" * template.count("\n")
+        if template.startswith(("{%", "{#")):
+            return lines or " "
+        return self.stand_in(template) + lines
+
+    def _value(self, template: str) -> str | None:
+        name = template.strip("${}:").strip()
+        if template.startswith("%("):
+            name = template[2:-2]
+        value = self.known.get(name)
+        for namespace in _NAMESPACES:
+            if value is None and name.startswith(namespace):
+                value = self.known.get(name.removeprefix(namespace))
+        return None if value is None or _TEMPLATE.search(value) else value
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value

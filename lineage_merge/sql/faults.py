@@ -1,0 +1,31 @@
+"""Why SQL cannot be read, in a few words."""
+
+import re
+
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from lineage_merge.sql.text import cut
+
+# sqlglot shows a token with all that it knows of it.
+_TOKEN = re.compile(r"<Token token_type: (?:TokenType\.)?(\w+), text: (.*?), line: .*>", re.DOTALL)
+
+
+def reason(error: Exception, first_line: int = 1) -> str:
+    """What is wrong with SQL that raised `error`; its first line is `first_line` of a file."""
+    if isinstance(error, ParseError):
+        first = error.errors[0] if error.errors else {}
+        line = first.get("line")
+        place = f" (line {line + first_line - 1}, column {first.get('col')})" if line else ""
+        said = str(first.get("description") or "").rstrip(".")
+        return cut(_TOKEN.sub(_token, said) + place)
+    if isinstance(error, TokenError):
+        return "a text or a name in quotes does not end"
+    if isinstance(error, SqlglotError):
+        return cut(next(iter(str(error).splitlines()), ""))
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return type(error).__name__
+
+
+def _token(found: re.Match[str]) -> str:
+    return "the end" if found[1] == "SENTINEL" else found[2]

@@ -1,0 +1,72 @@
+"""Capture the same frames and statements on Spark 4, and say what is not as it must be.
+
+    python -m tests.capture.check_spark4
+
+Started in an environment with the extra `test`. PySpark 4 comes from the environment that the check of
+openlineage-spark makes (``LINEAGE_MERGE_SPARK4_CACHE``); all else is that of this one. Says in the last line
+how it went.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from lineage_merge.config import SparkOptions
+from tests.sources.openlineage.check_spark4 import CACHE, PYSPARK, installed
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> int:
+    """0 if every case has the lineage that it has on Spark 3.5."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="lineage-merge-spark4-") as work:
+        python = installed(Path(os.environ.get(CACHE) or work))
+        [packages] = python.parent.parent.glob("lib/python*/site-packages")
+        paths = [str(packages), str(HERE.parent.parent)]  # its PySpark comes before ours
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.capture.check_spark4", "cases"],
+            cwd=work,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    told = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+    wrong = told.get("wrong", ["the cases could not be run"])
+    if told and told["version"] != PYSPARK:
+        wrong.append(f"ran on Spark {told['version']}")
+    for line in wrong:
+        sys.stdout.write(f"{line}\n")
+    outcome = f"FAILED, {len(wrong)} faults:" if wrong else f"OK, {told['cases']} cases:"
+    sys.stdout.write(f"{outcome} Spark {PYSPARK} ({time.monotonic() - started:.0f} s)\n")
+    return 1 if wrong else 0
+
+
+def cases() -> None:
+    """Run where PySpark is the other one: prints what was found as JSON, in the last line."""
+    from lineage_merge import capture
+    from lineage_merge.spark import session
+    from tests.capture.capture_cases import CASES, flows_of, influences_of, prepare
+
+    wrong: list[str] = []
+    with session(SparkOptions(master="local[1]")) as spark:
+        prepare(spark, Path("data").resolve())
+        for name, case in CASES.items():
+            captured = capture(case.make(spark), name="daily", target="s3://lake/out")
+            found = (flows_of(captured), influences_of(captured))
+            if found != (case.flows, case.influences) or captured.problems:
+                wrong.append(f"{name}: {found} {captured.problems}")
+        told = {"version": spark.version, "cases": len(CASES), "wrong": wrong}
+    sys.stdout.write(json.dumps(told) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["cases"]:
+        cases()
+    else:
+        sys.exit(main())

@@ -1,0 +1,161 @@
+"""What comes out of a capture: the graph that a merge would make, and how it is shown and kept."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import lineage_merge
+from lineage_merge import capture
+from lineage_merge.errors import CaptureError, ConfigError
+from lineage_merge.graph.files import flaws
+from lineage_merge.merge import join
+from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
+from lineage_merge.query.on_files import read_folder
+from lineage_merge.records import RECORD_DDL
+
+EXAMPLE = "select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"
+
+
+@pytest.fixture
+def sales(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """A folder, and a view of it."""
+    folder = f"{tmp_path}/sales"
+    spark.sql("select 1 as id, 2.5D as price, 'x' as city").write.parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("sales")
+    yield folder
+    for view in ("sales", "doubled"):
+        spark.catalog.dropTempView(view)
+
+
+def test_the_example_of_the_issue(spark: SparkSession) -> None:
+    columns = capture(EXAMPLE).columns()
+
+    assert str(columns).splitlines() == [
+        "c",
+        "└── substring(cast(a + 1 as string), 0, 1)",
+        "    └── 1 AS a",
+        "d",
+        "└── a + 3",
+        "    └── 1 AS a",
+    ]
+    assert [each.text for each in columns.named("C").of] == ["1 AS a"]
+
+
+def test_the_steps_of_a_column_lead_down_to_files(spark: SparkSession, sales: str) -> None:
+    spark.table("sales").selectExpr("id", "price * 2 as twice").createOrReplaceTempView("doubled")
+    columns = capture("select id as key, sum(twice) as total from doubled group by id").columns()
+
+    assert str(columns).splitlines() == [
+        "key",
+        "└── id",
+        f"    └── {sales}#id",
+        "total",
+        "└── sum(twice)",
+        "    └── price * cast(2 as double) AS twice",
+        f"        └── {sales}#price",
+    ]
+
+
+def test_vertices_and_edges_are_those_of_a_merge(spark: SparkSession, sales: str, tmp_path: Path) -> None:
+    spark.sql(f"create table kept using parquet location '{tmp_path}/kept' as select id, city from sales")
+    captured = capture(
+        "select s.city, sum(s.price) as total from sales s join kept k on s.id = k.id group by s.city",
+        name="daily|sum",
+        target="s3://lake/totals/part-00000.parquet",
+        environment="prod",
+        dag_name="finance",
+    )
+    rows = spark.createDataFrame(captured.records(), RECORD_DDL)
+    merged = join.merge(rows, "prod", "finance")
+    spark.sql("drop table kept")
+
+    nodes = {each.id: _vertex(each.asDict()) for each in merged.nodes.collect()}
+    edges = {each.id: _edge(each.asDict()) for each in merged.edges.collect()}
+    assert {each.id: each for each in captured.nodes} == nodes
+    assert {each.id: each for each in captured.edges} == edges
+    assert {(each.label, each.name) for each in captured.nodes if each.label != "column"} == {
+        ("file", "sales"),
+        ("table", "kept"),
+        ("file", "totals"),
+        ("job", "daily|sum"),
+    }
+
+
+def _vertex(row: dict[str, Any]) -> Vertex:
+    kept = {key: value for key, value in row.items() if key not in ("id", "label")}
+    return Vertex(row["id"], row["label"], of_vertex(kept))
+
+
+def _edge(row: dict[str, Any]) -> Edge:
+    kept = {key: value for key, value in row.items() if key not in ("id", "label", "from", "to")}
+    return Edge(row["id"], row["label"], row["from"], row["to"], held_properties(kept))
+
+
+def test_a_folder_of_it_is_valid_and_holds_the_same(spark: SparkSession, sales: str, tmp_path: Path) -> None:
+    captured = capture("select id from sales", name="daily", target="s3://lake/ids", dag_name="finance")
+    captured.write(f"{tmp_path}/graph")
+
+    elements, found = flaws(spark, f"{tmp_path}/graph")
+    kept = read_folder(f"{tmp_path}/graph")
+    assert (elements, found) == (len(captured.nodes) + len(captured.edges), [])
+    assert set(kept.everything()) == {*captured.nodes, *captured.edges}
+    assert {each.properties["dag_name"] for each in captured.edges} == {"finance"}
+
+
+def test_without_a_target_it_is_shown_but_not_kept(spark: SparkSession, sales: str, tmp_path: Path) -> None:
+    captured = capture("select id from sales", name="look")
+
+    assert [each.id for each in captured.nodes if each.label == "view"] == ["dev|dataframe|look"]
+    with pytest.raises(CaptureError, match="no target"):
+        captured.write(f"{tmp_path}/graph")
+
+
+def test_it_prints_the_tree_and_shows_the_page(spark: SparkSession, sales: str) -> None:
+    captured = capture("select upper(city) as city from sales", name="daily", target="s3://lake/cities")
+
+    lines = str(captured).splitlines()
+    assert lines[0] == f"{sales}  file"
+    assert lines[4:6] == [
+        "└── s3://lake/cities  file  ← daily",
+        f"    └── · city  string  ← {sales}#city  TRANSFORMATION  upper(city)",
+    ]
+    shown = captured._repr_mimebundle_()
+    assert shown["text/plain"] == str(captured)
+    assert shown["text/html"].startswith('<iframe sandbox="allow-scripts"')
+    assert "upper(city)" in shown["text/html"]
+    assert captured.to_mermaid().startswith("flowchart LR\n")
+    assert {each["id"] for each in json.loads(json.dumps(captured.to_json()))["vertices"]} == {
+        each.id for each in captured.nodes
+    }
+
+
+def test_an_environment_that_cannot_be_one_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(ConfigError, match="environment"):
+        capture(EXAMPLE, environment="a|b")
+
+
+def test_without_pyspark_the_package_imports_and_says_what_capture_needs() -> None:
+    script = """
+import sys
+sys.modules["pyspark"] = sys.modules["py4j"] = None
+import lineage_merge
+try:
+    from lineage_merge import capture
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "capture needs classic PySpark: pip install 'lineage-merge[spark]'\n"
+
+
+def test_the_package_has_it_and_nothing_else_by_that_way() -> None:
+    assert lineage_merge.capture is capture
+    with pytest.raises(AttributeError, match="has no attribute 'captures'"):
+        lineage_merge.captures  # noqa: B018

@@ -1,0 +1,123 @@
+"""OpenLineage's own clients send to the receiver, and what it kept is read."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
+from pyspark.sql import SparkSession
+
+from lineage_merge import config
+from lineage_merge.embedded.jars import Bundle, bundle_jars
+from lineage_merge.embedded.java import find_java
+from lineage_merge.merge import names
+from lineage_merge.sources.openlineage.read import read_openlineage
+from tests.receiver import Receiver, receiver
+from tests.record_reading import flows_of, problems_of, rows_of
+
+TOKEN = "a-key-for-tests"
+LISTENER = "1.53.0"
+_JAR = Bundle(
+    f"openlineage-spark {LISTENER} for Scala 2.12",
+    f"openlineage-spark_2.12-{LISTENER}",
+    20,
+    f'    <dependency org="io.openlineage" name="openlineage-spark_2.12" rev="{LISTENER}"'
+    ' conf="default" transitive="false"/>',
+)
+_JOB = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+spark.range(3).write.parquet(sys.argv[1] + "/raw")
+spark.read.parquet(sys.argv[1] + "/raw").selectExpr("id + 1 as next").write.parquet(sys.argv[1] + "/next")
+spark.stop()
+"""
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    monkeypatch.setenv("OPENLINEAGE_DISABLED", "false")
+    with receiver(tmp_path / "received", "--token-env", "KEY", KEY=TOKEN) as found:
+        yield found
+
+
+def read(spark: SparkSession, running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, ...]]]:
+    """The flows and the problems of what was kept."""
+    running.stop()
+    events = str(running.out / "openlineage")
+    settings = config.parse({"dag_name": "daily", "environment": "dev", "openlineage": {"events": events}})
+    rows = rows_of(read_openlineage(spark, settings, names.from_config(settings)))
+    return flows_of(rows), set(problems_of(rows))
+
+
+def spark_job(folder: Path, url: str) -> None:
+    """A job of two writes in a Spark of its own, with openlineage-spark, to `url`."""
+    jars = bundle_jars(_JAR, find_java(), lambda _: None)
+    options = {
+        "spark.master": "local[1]",
+        "spark.app.name": "copy ids",
+        "spark.jars": ",".join(str(jar) for jar in jars.glob("*.jar")),
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.transport.type": "http",
+        "spark.openlineage.transport.url": url,
+        "spark.openlineage.transport.compression": "gzip",
+        "spark.openlineage.transport.auth.type": "api_key",
+        "spark.openlineage.transport.auth.apiKey": TOKEN,
+        "spark.openlineage.namespace": "tests",
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
+    arguments = " ".join(f"--conf '{name}={value}'" for name, value in options.items())
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(find_java().parents[1]),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": f"{arguments} pyspark-shell",
+    }
+    command = [sys.executable, "-c", _JOB, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_openlineage_spark_sends_what_a_job_did(
+    spark: SparkSession, tmp_path: Path, running: Receiver
+) -> None:
+    spark_job(tmp_path / "data", running.url)
+
+    flows, problems = read(spark, running)
+
+    assert flows == {("copy ids", f"file|{tmp_path}/data/raw", f"file|{tmp_path}/data/next")}
+    assert problems == set()
+
+
+@pytest.mark.parametrize("compression", [None, HttpCompression.GZIP])
+def test_the_python_client_sends_what_a_task_did(
+    spark: SparkSession, running: Receiver, compression: HttpCompression | None
+) -> None:
+    key = ApiKeyTokenProvider({"api_key": TOKEN})
+    transport = HttpTransport(HttpConfig(url=running.url, auth=key, compression=compression))
+    client = OpenLineageClient(transport=transport)
+    for state, minute in ((RunState.START, 0), (RunState.COMPLETE, 2)):
+        client.emit(
+            RunEvent(
+                eventTime=f"2026-11-01T06:0{minute}:00+00:00",
+                producer="https://example.com/test",
+                run=Run("01a1fd70-0000-7000-8000-00000000000a"),
+                job=Job("airflow", "tickit_daily.copy_sales"),
+                eventType=state,
+                inputs=[InputDataset("s3://tickit-lake", "sales_dl")],
+                outputs=[OutputDataset("s3://tickit-lake", "sales_copy")],
+            )
+        )
+    client.close()
+
+    flows, problems = read(spark, running)
+
+    source, target = "s3://tickit-lake|sales_dl", "s3://tickit-lake|sales_copy"
+    assert flows == {("tickit_daily.copy_sales", source, target)}
+    assert problems == set()

@@ -1,0 +1,238 @@
+"""What was acknowledged is on the disk: after a kill, with a full disk, with several receivers."""
+
+import concurrent.futures
+import json
+import resource
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.receiver import V12, Receiver, event, lines, plan, receiver, run_event, unfinished
+from tests.s3_fixtures import S3
+
+PLANS = "/producer/execution-plans"
+EVENTS = "/producer/execution-events"
+
+
+def wait_until(running: Receiver, told: str) -> None:
+    deadline = time.monotonic() + 30
+    while told not in running.log:
+        assert time.monotonic() < deadline, running.log
+        time.sleep(0.02)
+
+
+def stream(url: str, sender: int, taken: set[str], stop: threading.Event) -> None:
+    """Post until the receiver is gone; `taken` are the ids that it acknowledged."""
+    with requests.Session() as session:
+        for number in range(100_000):
+            body = json.dumps(plan(sender * 100_000 + number, text="x" * (number % 40 * 1000)))
+            try:
+                answer = session.post(url + PLANS, body, headers={"Content-Type": V12}, timeout=30)
+            except requests.RequestException:
+                return
+            if answer.status_code == 201:
+                taken.add(answer.json())
+            if stop.is_set():
+                return
+
+
+def test_what_was_acknowledged_outlives_a_kill_in_a_stream_of_posts(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    taken: set[str] = set()
+    for _ in range(3):
+        before = len(taken)
+        with receiver(out, "--file-megabytes", "1") as running:
+            stop = threading.Event()
+            with concurrent.futures.ThreadPoolExecutor(4) as senders:
+                work = [
+                    senders.submit(stream, running.url, before + sender, taken, stop) for sender in range(4)
+                ]
+                while len(taken) < before + 150:
+                    time.sleep(0.01)
+                running.stop(signal.SIGKILL)
+                stop.set()
+            for each in work:
+                each.result()
+    with receiver(out) as running:
+        running.stop()
+
+    found = lines(out)
+    assert {kind for kind, _ in found} == {"plan"}
+    # One more of each sender may have been written before it could be acknowledged.
+    ids = {body["id"] for _, body in found}
+    assert taken <= ids
+    assert len(ids - taken) <= 12
+    assert unfinished(out) == []
+
+
+def test_half_a_line_is_cut_off_at_the_next_start(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    with receiver(out) as running:
+        running.post(PLANS, plan(1))
+        running.post("/api/v1/lineage", run_event(1), "application/json")
+        running.stop(signal.SIGKILL)
+    spline, openlineage = sorted(unfinished(out), key=lambda path: path.parent.name, reverse=True)
+    with spline.open("ab") as file:
+        file.write(b'["plan", {"id": "hal')
+    openlineage.write_bytes(b'{"eventTime": "2026-1')
+
+    with receiver(out) as running:
+        assert "20 bytes of half a line cut off" in running.log
+        assert "0 bytes, 21 bytes of half a line cut off" in running.log
+        running.stop()
+
+    assert lines(out) == [["plan", plan(1)]]
+    assert lines(out, "openlineage") == []
+    assert unfinished(out) == []
+
+
+def small_files() -> None:
+    """Files of this process may not grow above 64 KiB: a write within reach of it is cut short."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
+
+
+def test_what_does_not_fit_on_the_disk_is_not_acknowledged_and_not_there(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    with receiver(out, prepare=small_files) as running:
+        first = running.post(PLANS, plan(1, text="x" * 40_000))
+        full = running.post(PLANS, plan(2, text="x" * 40_000))
+        after = running.post(PLANS, plan(3))
+        summary = running.stop()
+
+    assert (first.status_code, full.status_code, after.status_code) == (201, 507, 201)
+    assert full.text == "not kept: File too large"
+    assert [body["id"] for _, body in lines(out)] == [plan(1)["id"], plan(3)["id"]]
+    assert "could not keep 1" in summary
+
+
+def test_nothing_is_taken_when_the_disk_is_almost_full(tmp_path: Path) -> None:
+    with receiver(tmp_path / "received", "--keep-free", str(1 << 40)) as running:
+        assert running.post(PLANS, plan(1)).status_code == 507
+        assert requests.head(f"{running.url}/producer/status", timeout=10).status_code == 503
+        assert requests.get(f"{running.url}/health", timeout=10).status_code == 503
+        running.stop()
+
+    assert lines(tmp_path / "received") == []
+
+
+def test_a_folder_that_goes_away_is_no_acknowledgement(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    with receiver(out) as running:
+        (out / ".unfinished" / "spline").rmdir()
+        answer = running.post(PLANS, plan(1))
+        (out / ".unfinished" / "spline").mkdir()
+        again = running.post(PLANS, plan(1))
+        running.stop()
+
+    assert (answer.status_code, answer.text) == (503, "not kept: No such file or directory")
+    assert again.status_code == 201
+    assert lines(out) == [["plan", plan(1)]]
+
+
+def test_files_are_finished_by_size_and_never_changed_again(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    with receiver(out, "--file-megabytes", "1") as running:
+        for number in range(8):
+            assert running.post(PLANS, plan(number, text="x" * 400_000)).status_code == 201
+        finished = {path: path.read_bytes() for path in (out / "spline").iterdir()}
+        running.stop()
+
+    assert [len(data.splitlines()) for _, data in sorted(finished.items())] == [3, 3]
+    assert {path: path.read_bytes() for path in finished} == finished
+    assert [body["id"] for _, body in lines(out)] == [plan(number)["id"] for number in range(8)]
+
+
+def test_files_are_finished_by_age_and_on_request(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    with receiver(out, "--file-seconds", "1") as running:
+        running.post(PLANS, plan(1))
+        wait_until(running, "finished spline/")
+        assert lines(out) == [["plan", plan(1)]]
+        running.stop()
+    with receiver(out) as running:
+        running.post(PLANS, plan(2))
+        running.post("/api/v1/lineage", run_event(2), "application/json")
+        running.process.send_signal(signal.SIGHUP)
+        wait_until(running, "finished spline/")
+        wait_until(running, "finished openlineage/")
+        assert lines(out) == [["plan", plan(1)], ["plan", plan(2)]]
+        assert lines(out, "openlineage") == [run_event(2)]
+        running.stop()
+
+    assert len(list((out / "spline").iterdir())) == 2
+
+
+def test_two_receivers_on_one_folder_keep_out_of_each_others_files(tmp_path: Path) -> None:
+    out = tmp_path / "received"
+    with receiver(out) as one:
+        one.post(PLANS, plan(1))
+        (of_one,) = unfinished(out)
+        with receiver(out) as two:
+            two.post(PLANS, plan(2))
+            one.post(EVENTS, [event(1)])
+            assert of_one in unfinished(out)
+            assert len(unfinished(out)) == 2
+            two.stop()
+        one.stop()
+
+    files = sorted((out / "spline").iterdir())
+    assert [[json.loads(line) for line in file.read_text().splitlines()] for file in files] == [
+        [["plan", plan(1)], ["event", event(1)]],
+        [["plan", plan(2)]],
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_receiver_that_is_told_to_stop_finishes_requests_and_files(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "received"
+    first, second = json.dumps(plan(1)).encode()[:30], json.dumps(plan(1)).encode()[30:]
+    half_sent = threading.Event()
+
+    def slowly() -> Iterator[bytes]:
+        yield first
+        half_sent.set()
+        time.sleep(1)
+        yield second
+
+    with receiver(out) as running, concurrent.futures.ThreadPoolExecutor(1) as sender:
+        under_way = sender.submit(
+            requests.post, running.url + PLANS, data=slowly(), headers={"Content-Type": V12}, timeout=30
+        )
+        assert half_sent.wait(20)
+        time.sleep(0.2)
+        summary = running.stop(number)
+        answer = under_way.result()
+
+    assert (answer.status_code, answer.json()) == (201, plan(1)["id"])
+    assert lines(out) == [["plan", plan(1)]]
+    assert unfinished(out) == []
+    assert summary.startswith("took 1 plan, 0 events, 0 OpenLineage events: ")
+
+
+def test_finished_files_are_moved_to_s3(tmp_path: Path, s3: S3) -> None:
+    out = tmp_path / "received"
+    with receiver(out, "--upload", "s3://lineage/received", "--file-seconds", "1") as running:
+        running.post(PLANS, plan(1))
+        wait_until(running, "no bucket for s3://lineage/received/spline/")
+        assert lines(out) == [["plan", plan(1)]]
+        s3.client.create_bucket(Bucket="lineage")
+        running.post("/api/v1/lineage", run_event(1), "application/json")
+        deadline = time.monotonic() + 30
+        while "received/openlineage/" not in str(s3.client.list_objects_v2(Bucket="lineage")):
+            assert time.monotonic() < deadline, running.log
+            time.sleep(0.1)
+        running.post(PLANS, plan(2))
+        running.stop()
+
+    keys = [each["Key"] for each in s3.client.list_objects_v2(Bucket="lineage")["Contents"]]
+    bodies = [s3.client.get_object(Bucket="lineage", Key=key)["Body"].read() for key in keys]
+    assert [key.rpartition("/")[0] for key in keys] == ["received/openlineage", *["received/spline"] * 2]
+    assert [json.loads(body) for body in bodies] == [run_event(1), ["plan", plan(1)], ["plan", plan(2)]]
+    assert list((out / "spline").iterdir()) == []

@@ -1,0 +1,224 @@
+"""``lineage-merge sql --since REV --check`` on a real git repository."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import in_process
+
+TABLES = (
+    "create table dw.t (a int, b string, c string);\ncreate table raw.s (id int, name string, kind string);\n"
+)
+LOAD = "insert overwrite table dw.t select id, name, kind from raw.s where id > 0;\n"
+REPORT = "create table mart.r as select a, upper(b) as b from dw.t where c = 'x';\n"
+
+
+class Repository:
+    """A repository with a folder ``etl``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *arguments: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", "-C", str(self.root), *identity, *arguments], check=True, capture_output=True)
+
+    def write(self, name: str, text: str) -> None:
+        file = self.root / "etl" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.chdir(tmp_path)
+    made = Repository(tmp_path)
+    made.write("ddl/tables.sql", TABLES)
+    made.write("load.sql", LOAD)
+    made.write("report.sql", REPORT)
+    made.write("unrelated.hql", "create table u as select 1 as one;\n")
+    made.commit()
+    made.git("checkout", "-q", "-b", "work")
+    return made
+
+
+def check(*more: str, since: str = "main") -> tuple[int, dict[str, object]]:
+    outcome = in_process("sql", "etl", "--dialect", "hive", "--since", since, "--check", "--json", *more)
+    return outcome.code, json.loads(outcome.out) if outcome.out.strip() else {}
+
+
+def test_nothing_changed_passes(repository: Repository) -> None:
+    code, told = check()
+
+    assert code == 0
+    assert told["files"] == []
+    assert told["vertices"] == []
+
+
+def test_added_changed_renamed_and_deleted_files_are_told(repository: Repository) -> None:
+    repository.write("more/new.sql", "create view mart.v as select b from dw.t;\n")
+    repository.git("mv", "etl/report.sql", "etl/mart_report.sql")
+    repository.write("load.sql", LOAD.replace("name", "lower(name)"))
+    repository.git("rm", "-q", "etl/unrelated.hql")
+    repository.commit()
+    # Neither committed nor known to git.
+    repository.write("untracked.sql", "create view mart.w as select a from dw.t;\n")
+
+    code, told = check()
+
+    changes = told["changes"]
+    assert isinstance(changes, dict)
+    assert {tuple(each.values()) for each in changes["files"]} == {
+        ("added", "", "etl/more/new.sql"),
+        ("renamed", "etl/report.sql", "etl/mart_report.sql"),
+        ("changed", "etl/load.sql", "etl/load.sql"),
+        ("deleted", "etl/unrelated.hql", ""),
+        ("added", "", "etl/untracked.sql"),
+    }
+    table, view, other = (f"none|spark_catalog|{name}" for name in ("dw.t", "mart.v", "mart.w"))
+    assert {tuple(each.values()) for each in changes["added"]} == {
+        ("feeds", table, view),
+        ("feeds", table, other),
+        ("feeds_column", f"{table}|b", f"{view}|b"),
+        ("feeds_column", f"{table}|a", f"{other}|a"),
+    }
+    assert changes["removed"] == []
+    assert [(each["before"], each["after"]) for each in changes["altered"]] == [
+        ("IDENTITY", "TRANSFORMATION lower(name)")
+    ]
+    assert changes["gone"] == ["none|spark_catalog|u"]
+    assert code == 0  # nobody reads u
+    assert told["files"] == ["load.sql", "mart_report.sql", "more/new.sql", "untracked.sql"]
+
+
+def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository: Repository) -> None:
+    repository.write("mine.sql", "create view mart.v as select b from dw.t;\n")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    repository.write("load.sql", "insert into dw.t select id, name, name from raw.s;\n")
+    repository.commit()
+    repository.git("checkout", "-q", "work")
+
+    _, told = check()
+
+    assert told["files"] == ["mine.sql"]
+
+
+def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Repository) -> None:
+    repository.write("ddl/tables.sql", TABLES.replace(", c string);\ncreate", ");\ncreate"))
+    repository.write("load.sql", LOAD.replace(", kind", ""))
+
+    code, told = check()
+
+    assert code == 12
+    assert told["changes"]["lost"] == {"none|spark_catalog|dw.t": ["c"]}  # type: ignore[index]
+    why = "names columns of which nobody can tell the table: c"
+    assert told["breaks"] == [{"where": "report.sql, line 1", "why": why}]
+
+
+def test_a_dropped_column_whose_readers_change_too_passes(repository: Repository) -> None:
+    repository.write("ddl/tables.sql", TABLES.replace(", c string);\ncreate", ");\ncreate"))
+    repository.write("load.sql", LOAD.replace(", kind", ""))
+    repository.write("report.sql", REPORT.replace(" where c = 'x'", ""))
+
+    code, told = check()
+
+    assert (code, told["breaks"]) == (0, [])
+
+
+def test_an_insert_that_no_longer_fits_its_table_fails_the_check(repository: Repository) -> None:
+    repository.write("ddl/tables.sql", TABLES.replace("c string);\ncreate", "c string, d int);\ncreate"))
+
+    code, told = check()
+
+    assert code == 12
+    assert told["breaks"] == [{"where": "load.sql, line 1", "why": "gives 3 columns to a table that has 4"}]
+
+
+def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(repository: Repository) -> None:
+    repository.write("reader.sql", "create table x as select r.a from mart.r;\n")
+    repository.commit()
+    repository.git("branch", "before")
+    repository.git("rm", "-q", "etl/report.sql")
+
+    code, told = check(since="before")
+
+    assert code == 12
+    assert told["breaks"] == [{"where": "reader.sql, line 1", "why": "reads mart.r, which nothing makes now"}]
+
+
+def test_a_statement_that_cannot_be_parsed_fails_the_check_and_is_named(repository: Repository) -> None:
+    repository.write("broken.sql", "create view v as select a from dw.t;\n\nselect from from;\n")
+
+    outcome = in_process("sql", "etl", "--dialect", "hive", "--since", "main", "--check")
+
+    assert outcome.code == 12
+    assert "etl/broken.sql: line 3: cannot be parsed" in outcome.err
+    assert outcome.err.strip().splitlines()[-1] == "error: the check failed: 1 statement cannot be parsed"
+    assert "+ dw.t -> v" in outcome.out.splitlines()
+    assert in_process("sql", "etl", "--dialect", "hive", "--since", "main").code == 7
+
+
+def test_what_reads_a_dropped_column_in_the_graph_fails_the_check(
+    repository: Repository, tmp_path: Path
+) -> None:
+    ids = {name: f"prod|spark_catalog|{name}" for name in ("dw.t", "other.x")}
+    whose = {"environment": "prod", "dag_name": "reports"}
+    nodes = [
+        *({"id": each, "label": "table", "name": name, **whose} for name, each in ids.items()),
+        {"id": f"{ids['dw.t']}|c", "label": "column", "name": "c", **whose},
+        {"id": f"{ids['other.x']}|k", "label": "column", "name": "k", **whose},
+    ]
+    moved = {**whose, "job_type": "spark", "job_name": "nightly"}
+    edges = [
+        {"id": "1", "label": "has_column", "from": ids["dw.t"], "to": f"{ids['dw.t']}|c", **whose},
+        {"id": "2", "label": "has_column", "from": ids["other.x"], "to": f"{ids['other.x']}|k", **whose},
+        {
+            "id": "3",
+            "label": "feeds_column",
+            "from": f"{ids['dw.t']}|c",
+            "to": f"{ids['other.x']}|k",
+            **moved,
+        },
+        {"id": "4", "label": "feeds", "from": ids["dw.t"], "to": ids["other.x"], **moved},
+    ]
+    for kind, rows in (("nodes", nodes), ("edges", edges)):
+        (tmp_path / "graph" / kind).mkdir(parents=True)
+        text = "".join(json.dumps(each) + "\n" for each in rows)
+        (tmp_path / "graph" / kind / "part.jsonl").write_text(text)
+    repository.write("ddl/tables.sql", TABLES.replace(", c string);\ncreate", ");\ncreate"))
+    repository.write("load.sql", LOAD.replace(", kind", ""))
+    repository.write("report.sql", REPORT.replace(" where c = 'x'", ""))
+
+    code, told = check("--folder", "graph")
+
+    assert code == 12
+    where = "spark nightly (DAG reports), into other.x"
+    assert told["breaks"] == [{"where": where, "why": "reads dw.t#c, which goes"}]
+    (touched,) = told["changes"]["touched"]  # type: ignore[index]
+    assert (touched["of"], touched["datasets"], touched["columns"]) == ("dw.t#c", 1, 1)
+
+
+def test_an_unknown_revision_is_one_line(repository: Repository) -> None:
+    outcome = in_process("sql", "etl", "--dialect", "hive", "--since", "nowhere")
+
+    assert outcome.code == 3
+    assert outcome.err.startswith("error: git: Not a valid object name nowhere")
+    assert len(outcome.err.strip().splitlines()) == 1
+
+
+def test_a_folder_without_git_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    (tmp_path / "a.sql").write_text("select 1")
+
+    outcome = in_process("sql", str(tmp_path), "--dialect", "hive", "--since", "main")
+
+    assert (outcome.code, outcome.err.count("\n")) == (3, 1)
+    assert "not a git repository" in outcome.err

@@ -1,0 +1,15 @@
+"""The sample pipeline, asked of a server."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.query.graph import LineageGraph, open_graph
+
+
+@pytest.fixture(scope="module")
+def tickit(tickit_url: str) -> Iterator[LineageGraph]:
+    """TICKIT, behind a Gremlin server."""
+    with open_graph(Endpoint(tickit_url)) as graph:
+        yield graph

@@ -1,0 +1,331 @@
+"""DataHub's proposals as its own library reads them back from a file."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.source.file import read_metadata_file
+from datahub.metadata.schema_classes import (
+    DataJobInputOutputClass,
+    MetadataChangeProposalClass,
+    SchemaMetadataClass,
+    SubTypesClass,
+    UpstreamLineageClass,
+)
+from datahub.metadata.urns import Urn
+
+from lineage_merge.errors import ConfigError
+from lineage_merge.model import JobKey
+from lineage_merge.query.graph import LineageGraph
+from lineage_merge.query.on_files import read_folder
+from lineage_merge.sinks.datahub import SINK
+from lineage_merge.sinks.datahub.names import Names
+from lineage_merge.sinks.datahub.types import data_type
+from lineage_merge.sinks.portions import Job
+from lineage_merge.sinks.sink import Export
+from tests.lineage_made import MadeLineage
+from tests.sinks import tickit_in_datahub as expected
+
+Aspects = dict[str, dict[str, Any]]
+
+
+def told(graph: LineageGraph, folder: Path, dag: str | None = None, **settings: Any) -> Aspects:
+    """What the library reads of the file: aspects by URN and by name; each fits its schema."""
+    file = folder / "datahub.json"
+    SINK.send(Export(graph, {"out": str(file), **settings}, dag=dag))
+    found: Aspects = defaultdict(dict)
+    for proposal in read_metadata_file(file):
+        assert proposal.validate()
+        name, urn = str(proposal.aspectName), str(proposal.entityUrn)
+        assert Urn.from_string(urn).urn() == urn
+        assert name not in found[urn], "an aspect is told once"
+        if isinstance(proposal, MetadataChangeProposalWrapper):
+            assert proposal.aspect is not None
+            assert proposal.aspect.validate()
+            found[urn][name] = proposal.aspect
+        else:
+            assert isinstance(proposal, MetadataChangeProposalClass)
+            assert proposal.aspect is not None
+            found[urn][name] = json.loads(proposal.aspect.value)
+    return dict(found)
+
+
+def of_kind(aspects: Aspects, name: str) -> dict[str, Any]:
+    return {urn: held[name] for urn, held in aspects.items() if name in held}
+
+
+def upstreams(aspects: Aspects) -> set[tuple[str, str]]:
+    lineage: dict[str, UpstreamLineageClass] = of_kind(aspects, "upstreamLineage")
+    return {(each.dataset, urn) for urn, told in lineage.items() for each in told.upstreams}
+
+
+def columns(lineages: Any) -> set[tuple[str, str, str]]:
+    return {
+        (source, target, each.transformOperation or "")
+        for each in lineages or ()
+        for source in each.upstreams or ()
+        for target in each.downstreams or ()
+    }
+
+
+@pytest.fixture(scope="module")
+def aspects(tickit: LineageGraph, tmp_path_factory: pytest.TempPathFactory) -> Aspects:
+    return told(tickit, tmp_path_factory.mktemp("datahub"))
+
+
+def test_datasets_have_the_urns_and_kinds_that_datahub_gives_them(aspects: Aspects) -> None:
+    kinds: dict[str, SubTypesClass] = of_kind(aspects, "subTypes")
+    assert {urn: each.typeNames for urn, each in kinds.items()} == {
+        urn: [kind] for urn, kind in expected.SUBTYPES.items()
+    }
+    assert set(of_kind(aspects, "datasetProperties")) == set(expected.SUBTYPES)
+    assert {urn: each.removed for urn, each in of_kind(aspects, "status").items()} == dict.fromkeys(
+        aspects, False
+    )
+
+
+def test_each_dataset_has_its_upstreams(aspects: Aspects) -> None:
+    assert upstreams(aspects) == expected.UPSTREAMS
+
+
+def test_columns_have_theirs_with_what_happens_on_the_way(aspects: Aspects) -> None:
+    found = {
+        each
+        for urn in (expected.LAKE, expected.MART)
+        for each in columns(aspects[urn]["upstreamLineage"].fineGrainedLineages)
+    }
+    assert found == expected.COLUMNS
+
+
+def test_every_column_edge_of_the_graph_is_told_of_the_dataset_and_of_the_job(
+    aspects: Aspects, tickit: LineageGraph
+) -> None:
+    def urn(identifier: str) -> str:
+        _, namespace, name, column = identifier.split("|")
+        is_file = namespace.startswith("s3://")
+        dataset = (
+            expected.s3(f"{namespace.removeprefix('s3://')}/{name}")
+            if is_file
+            else expected.table(name.removeprefix("dev."))
+        )
+        return expected.column(dataset, spelled[identifier].name if identifier in spelled else column)
+
+    spelled = {each.id: each for each in tickit.everything(labels=["column"])}
+    edges = {(urn(start), urn(end)) for start, end in tickit.pairs(["feeds_column"])}
+    assert len(edges) > 80
+    for name in ("upstreamLineage", "dataJobInputOutput"):
+        found = {
+            (source, target)
+            for each in of_kind(aspects, name).values()
+            for source, target, _ in columns(each.fineGrainedLineages)
+        }
+        assert found == edges, name
+
+
+def test_jobs_have_their_dag_what_they_move_and_their_newest_run(aspects: Aspects) -> None:
+    moves: dict[str, DataJobInputOutputClass] = of_kind(aspects, "dataJobInputOutput")
+    assert {
+        urn: (set(each.inputDatasets), set(each.outputDatasets)) for urn, each in moves.items()
+    } == expected.MOVES
+    about = of_kind(aspects, "dataJobInfo")
+    assert set(about) == set(expected.MOVES)
+    assert {each.flowUrn for each in about.values()} == {expected.FLOW}
+    assert (aspects[expected.FLOW]["dataFlowInfo"].name, aspects[expected.FLOW]["dataFlowInfo"].env) == (
+        "tickit_daily",
+        "DEV",
+    )
+    ingest = about[expected.job("spark.tickit_sales_ingest")]
+    assert (ingest.name, ingest.type) == ("tickit_sales_ingest", "SPARK")
+    kept = ("framework", "rows_written", "status", "last_run_at", "last_run_id")
+    assert {name: ingest.customProperties[name] for name in kept} == {
+        "framework": "spark 3.5.9",
+        "rows_written": "520",
+        "status": "succeeded",
+        "last_run_at": "1795252901088",
+        "last_run_id": "local-1795252872126",
+    }
+
+
+def test_columns_that_decide_on_rows_stand_at_the_upstream(aspects: Aspects) -> None:
+    deciding = {
+        (each.dataset, each.properties["rows decided by"])
+        for each in aspects[expected.PEOPLE]["upstreamLineage"].upstreams
+    }
+    assert deciding == {
+        (expected.STG["users"], "full_name (GROUP_BY), userid (JOIN,GROUP_BY)"),
+        (expected.FACTS, "buyerid (JOIN), sellerid (JOIN)"),
+    }
+    (facts, *_) = aspects[expected.FACTS]["upstreamLineage"].upstreams
+    assert facts.properties["via"] == "int_sales_enriched"
+
+
+def test_schemas_have_columns_in_their_order_with_types(aspects: Aspects) -> None:
+    schema: SchemaMetadataClass = aspects[expected.PUBLIC["event"]]["schemaMetadata"]
+    assert [
+        (each.fieldPath, each.nativeDataType, type(each.type.type).__name__.removesuffix("TypeClass"))
+        for each in schema.fields
+    ] == [
+        ("eventid", "int", "Number"),
+        ("venueid", "int", "Number"),
+        ("catid", "int", "Number"),
+        ("dateid", "int", "Number"),
+        ("eventname", "string", "String"),
+        ("starttime", "timestamp", "Time"),
+    ]
+
+
+def test_what_datahub_has_no_place_for_is_a_custom_property(aspects: Aspects) -> None:
+    sales = aspects[expected.PUBLIC["sales"]]["datasetProperties"]
+    assert (sales.name, sales.qualifiedName) == ("sales", "dev.public.sales")
+    assert sales.customProperties == {
+        "environment": "dev",
+        "dag_name": "tickit_daily",
+        "aliases": "s3://aws-glue-assets-111122223333-us-east-1|temporary/redshift/public.sales"
+        " (redshift-temporary-directory)",
+    }
+    assert aspects[expected.MART]["datasetProperties"].description == "Top 10 events by sales"
+
+
+def test_tags_are_added_to_what_people_gave(aspects: Aspects) -> None:
+    patches = of_kind(aspects, "globalTags")
+    assert {
+        (urn, each["value"]["tag"], each["op"]) for urn, patch in patches.items() for each in patch["patch"]
+    } == {(urn, tag, "add") for urn, tag in expected.TAGS}
+
+
+def test_an_exposure_is_the_dashboard_that_the_dbt_source_makes_of_it(aspects: Aspects) -> None:
+    dashboards = of_kind(aspects, "dashboardInfo")
+    assert {urn: set(each.datasets) for urn, each in dashboards.items()} == {
+        expected.DASHBOARD: expected.SHOWN_BY_DASHBOARD
+    }
+    assert dashboards[expected.DASHBOARD].title == "sales_dashboard"
+
+
+def test_with_lineage_only_other_sources_keep_what_they_say(tickit: LineageGraph, tmp_path: Path) -> None:
+    found = told(tickit, tmp_path, lineage_only=True)
+    of_datasets = {name for urn, held in found.items() if ":dataset:" in urn for name in held}
+    assert of_datasets == {"status", "upstreamLineage"}
+    assert upstreams(found) == expected.UPSTREAMS
+
+
+def test_a_platform_instance_is_part_of_every_urn_and_told(tickit: LineageGraph, tmp_path: Path) -> None:
+    found = told(tickit, tmp_path, instances={"redshift://tickit-wh.*": "wh_us"})
+    sales = "urn:li:dataset:(urn:li:dataPlatform:redshift,wh_us.dev.public.sales,DEV)"
+    assert (expected.LAKE, sales) in upstreams(found)
+    instance = found[sales]["dataPlatformInstance"]
+    assert (instance.platform, instance.instance) == (
+        "urn:li:dataPlatform:redshift",
+        "urn:li:dataPlatformInstance:(urn:li:dataPlatform:redshift,wh_us)",
+    )
+    assert "dataPlatformInstance" not in found[expected.LAKE]
+    assert not any("redshift,dev." in urn for urn in found)
+
+
+def test_a_dag_tells_the_whole_of_a_dataset_that_another_dag_writes_too(tmp_path: Path) -> None:
+    made = MadeLineage().flow("a > c", job="one", dag="daily").flow("b > c", job="two", dag="nightly")
+    made.columns("a.x > c.x", job="one", dag="daily").columns("b.y > c.x", job="two", dag="nightly")
+    made.flow("d > e", job="three", dag="nightly")
+    found = told(read_folder(made.folder(tmp_path / "made")), tmp_path, dag="daily")
+    a, b, c = (f"urn:li:dataset:(urn:li:dataPlatform:redshift,{name},DEV)" for name in "abc")
+    assert upstreams(found) == {(a, c), (b, c)}
+    assert columns(found[c]["upstreamLineage"].fineGrainedLineages) == {
+        (expected.column(a, "x"), expected.column(c, "x"), ""),
+        (expected.column(b, "y"), expected.column(c, "x"), ""),
+    }
+    jobs = of_kind(found, "dataJobInputOutput")
+    assert {urn: each.inputDatasets for urn, each in jobs.items()} == {
+        "urn:li:dataJob:(urn:li:dataFlow:(airflow,daily,dev),spark.one)": [a]
+    }
+
+
+def test_an_empty_graph_is_an_empty_list(tmp_path: Path) -> None:
+    assert told(read_folder(MadeLineage().flow("a > b").folder(tmp_path / "made")), tmp_path, dag="no") == {}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "platform", "datahub_name"),
+    [
+        ("s3://bucket", "a/b", "s3", "bucket/a/b"),
+        ("s3://bucket", "/", "s3", "bucket"),
+        ("gs://bucket", "a/b", "gcs", "bucket/a/b"),
+        ("abfss://raw@lake.dfs.core.windows.net", "a/b", "abs", "raw/a/b"),
+        ("file", "/data/x", "file", "/data/x"),
+        ("hdfs://nn:8020", "/data/x", "hdfs", "/data/x"),
+        ("redshift://wh.us-east-1:5439", "dev.public.sales", "redshift", "dev.public.sales"),
+        ("postgres://db:5432", "app.public.users", "postgres", "app.public.users"),
+        ("mssql://db:1433", "app.dbo.users", "mssql", "app.dbo.users"),
+        ("mysql://db:3306", "app.users", "mysql", "app.users"),
+        ("snowflake://org-account", "DB.PUBLIC.USERS", "snowflake", "db.public.users"),
+        ("bigquery", "project.set.table", "bigquery", "project.set.table"),
+        ("awsathena://athena.us-east-1.amazonaws.com", "awsdatacatalog.db.t", "athena", "db.t"),
+        ("arn:aws:glue:us-east-1:111122223333", "table/db/t", "glue", "db.t"),
+        ("hive://metastore:9083", "db.t", "hive", "db.t"),
+        ("spark_catalog", "db.t", "hive", "db.t"),
+        ("kafka://broker:9092", "orders", "kafka", "orders"),
+        ("trino://starburst:8080", "c.s.t", "starburst", "c.s.t"),
+    ],
+)
+def test_a_dataset_is_named_as_datahubs_own_source_names_it(
+    namespace: str, name: str, platform: str, datahub_name: str
+) -> None:
+    names = Names.of({"platforms": {"trino://starburst*": "starburst"}})
+    assert names.of_dataset(namespace, name) == (platform, datahub_name, "")
+
+
+@pytest.mark.parametrize(
+    ("environment", "fabric"),
+    [
+        ("dev", "DEV"),
+        ("prod", "PROD"),
+        ("staging", "STG"),
+        ("Production", "PROD"),
+        ("eu", "CORP"),
+        ("qa", "QA"),
+    ],
+)
+def test_an_environment_is_one_of_datahubs(environment: str, fabric: str) -> None:
+    assert Names.of({"fabrics": {"eu": "CORP"}}).fabric(environment) == fabric
+
+
+def test_an_environment_that_datahub_does_not_know_has_to_be_told() -> None:
+    with pytest.raises(
+        ConfigError, match=r"sinks\.datahub\.fabrics.*which of DataHub's environments is eu\?"
+    ):
+        Names.of({}).fabric("eu")
+
+
+def test_two_environments_that_would_become_one_are_refused(tmp_path: Path) -> None:
+    made = MadeLineage().flow("a > b", environment="stage").flow("a > b", environment="staging")
+    with pytest.raises(ConfigError, match="stage and staging are both STG"):
+        told(read_folder(made.folder(tmp_path / "made")), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["load (eu), part 2", "späte Läufe", "a,b", "50%", "a:b/c"])
+def test_a_job_of_any_name_has_a_urn_of_its_own(name: str) -> None:
+    job = Job("dev", "daily", JobKey("spark", name), None, ())
+    found = Urn.from_string(Names.of({}).job(job))
+    assert found.entity_type == "dataJob"
+    assert len(found.entity_ids) == 2
+    others = {
+        Names.of({}).job(Job("dev", "daily", JobKey("spark", other), None, ())) for other in ("a", "a;b")
+    }
+    assert found.urn() not in others
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("decimal(8,2)", "Number"),
+        ("BIGINT", "Number"),
+        ("character varying(256)", "String"),
+        ("TIMESTAMP WITHOUT TIME ZONE", "Time"),
+        ("array<struct<a:int>>", "Array"),
+        ("", "Null"),
+        ("whatever", "Null"),
+    ],
+)
+def test_a_type_is_one_of_datahubs(written: str, kind: str) -> None:
+    assert type(data_type(written).type).__name__ == f"{kind}TypeClass"

@@ -1,0 +1,129 @@
+"""Sinks as the last step of a load."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge import config
+from lineage_merge.errors import ConfigError
+from lineage_merge.sinks.registry import SINKS
+from tests.command_line import Outcome, in_process, python_imports
+from tests.lineage_made import MadeLineage, at
+from tests.sinks.receiving import Answer, Request, receiving
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def gms(request: Request) -> Answer:
+    return (200, {"noCode": "true"}) if request.path == "/config" else (200, {"value": "ok"})
+
+
+def load(folder: Path, gremlin_url: str, sinks: dict[str, Any], *words: str) -> Outcome:
+    """Load a small graph of one DAG with these sinks; what they write lies beside the configuration."""
+    made = MadeLineage().flow("a > b > c")
+    for row in made.nodes.values():
+        row["dag_name"] = "daily"
+    if not (folder / "made").exists():
+        made.folder(folder / "made")
+    file = folder / "lineage_merge.yml"
+    settings = {
+        "dag_name": "daily",
+        "environment": "dev",
+        "gremlin": {"endpoint": gremlin_url},
+        "sinks": sinks,
+    }
+    settings["spline"] = {"export": "unused"}
+    file.write_text(yaml.safe_dump(settings))
+    return in_process("load", folder / "made", "--config", file, "--quiet", *words)
+
+
+def test_a_load_hands_on_what_the_graph_holds(
+    gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
+) -> None:
+    with receiving(gms) as server:
+        sinks = {
+            "datahub": {"url": server.url},
+            "graphml": {"out": "lineage.graphml"},
+            "mermaid": {"jobs": True},
+        }
+        done = load(tmp_path, gremlin_url, sinks, "--json")
+    told = json.loads(done.out)["written"]["exported"]
+    assert told == [
+        f"datahub: {server.url}: 3 datasets, 1 DAGs, 1 jobs, 16 aspects",
+        f"graphml: {tmp_path}/lineage.graphml: 4 vertices, 4 edges",
+    ]
+    sent = {each["entityUrn"] for call in server.requests[2:] for each in call.body["proposals"]}
+    assert len(sent) == 5
+    assert gremlin.V().has_id(at("c")).count().next() == 1
+
+
+def test_a_sink_that_fails_leaves_the_graph_loaded_and_the_others_theirs(
+    gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
+) -> None:
+    with receiving(lambda _: (403, {})) as server:
+        sinks = {"datahub": {"url": server.url}, "mermaid": {"out": "lineage.mmd"}}
+        failed = load(tmp_path, gremlin_url, sinks)
+    assert failed.code == 11
+    assert failed.err == (
+        "error: the graph is loaded, but not exported: "
+        f"DataHub at {server.url} refuses the token (status 403)\n"
+    )
+    assert (tmp_path / "lineage.mmd").read_text().startswith("flowchart LR")
+    assert gremlin.V().has_id(at("c")).count().next() == 1
+
+
+def test_a_dry_run_hands_nothing_on(gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path) -> None:
+    done = load(tmp_path, gremlin_url, {"mermaid": {"out": "lineage.mmd"}}, "--dry-run")
+    assert done.code == 0
+    assert not (tmp_path / "lineage.mmd").exists()
+    assert gremlin.V().count().next() == 0
+
+
+def test_what_a_sink_lacks_is_told_before_anything_is_loaded(
+    gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "http://127.0.0.1:1"
+    no_token = load(tmp_path, gremlin_url, {"datahub": {"url": url, "token_env": "NO_SUCH_TOKEN"}})
+    assert no_token.code == 2
+    assert "sinks.datahub.token_env: the environment variable of this name is not set" in no_token.err
+    for name, module in (("datahub", "datahub"), ("openlineage", "openlineage.client")):
+        monkeypatch.setitem(sys.modules, module, None)
+        no_package = load(tmp_path, gremlin_url, {name: {"url": url}})
+        assert no_package.code == 2
+        assert f"a package is missing: pip install 'lineage-merge[{name}]'" in no_package.err
+    assert gremlin.V().count().next() == 0
+
+
+@pytest.mark.parametrize(
+    ("sinks", "key"),
+    [
+        ({"tableau": {}}, "sinks.tableau"),
+        ({"datahub": {"server": "x"}}, "sinks.datahub.server"),
+        ({"datahub": {"url": "gms"}}, "sinks.datahub.url"),
+        ({"datahub": {"fabrics": {"dev": "dev"}}}, "sinks.datahub.fabrics.dev"),
+        ({"openlineage": {"token_env": "no name"}}, "sinks.openlineage.token_env"),
+    ],
+)
+def test_a_wrong_setting_is_named_when_the_configuration_is_read(sinks: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        config.parse({"dag_name": "d", "environment": "dev", "sinks": sinks}, needs_source=False)
+    assert raised.value.key == key
+
+
+def test_sinks_can_be_set_by_variable_as_yaml() -> None:
+    variables = {"LINEAGE_MERGE_SINKS": "{openlineage: {url: 'http://marquez:5000'}}"}
+    settings = config.gather(None, variables, {"dag_name": "d", "environment": "dev"})
+    assert config.parse(settings, needs_source=False).sinks == {"openlineage": {"url": "http://marquez:5000"}}
+
+
+def test_a_configuration_with_sinks_imports_no_catalogs_library() -> None:
+    settings = {"dag_name": "d", "environment": "dev", "sinks": {name: {} for name in SINKS}}
+    imported = python_imports(
+        "-c", f"from lineage_merge import config; config.parse({settings!r}, needs_source=False)"
+    )
+    assert imported & {"datahub", "openlineage", "requests", "pyspark", "gremlin_python", "boto3"} == set()

@@ -1,0 +1,313 @@
+"""Logs into records with Spark: which queries count, what is damaged, and that nothing doubles."""
+
+import gzip
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from lineage_merge import config
+from lineage_merge.errors import ConfigError, SourceMissing
+from lineage_merge.merge import names
+from lineage_merge.preflight import check_sources
+from lineage_merge.sources import lines
+from lineage_merge.sources.hive.read import read_hive
+from lineage_merge.sources.hive.translate import job_name
+from tests.record_reading import comparable, flows_of, jobs_of, problems_of, writes_of
+from tests.s3_fixtures import S3
+from tests.sources.hive.hive_lines import copy, document, line, query, with_names
+
+DAY = 86_400
+NOON = 1_795_262_400
+# What every dataset's id begins with here, without the environment.
+NS = "spark_catalog|"
+
+
+def parsed(log: Any, **more: Any) -> config.Config:
+    return config.parse({"dag_name": "daily", "environment": "dev", "hive": {"log": log, **more}})
+
+
+def read(spark: SparkSession, log: str | Path | Sequence[str], **more: Any) -> list[Row]:
+    settings = parsed(str(log) if isinstance(log, Path) else log, **more)
+    return read_hive(spark, settings, names.from_config(settings)).collect()
+
+
+def log(folder: Path, *made: Mapping[str, Any], name: str = "hive.log") -> Path:
+    folder.joinpath(name).write_text("".join(f"{line(each)}\n" for each in made), encoding="utf-8")
+    return folder
+
+
+def counts(rows: list[Row]) -> dict[str, int]:
+    return {row.rule: row["at"] for row in rows if row.kind == "count"}
+
+
+def good_runs(rows: list[Row]) -> dict[str, int]:
+    return {row.job_name: row["at"] for row in rows if row.kind == "runs"}
+
+
+def load(
+    target: str, source: str, at: int, how: str = "overwrite table", partition: str = ""
+) -> dict[str, Any]:
+    text = f"insert {how} {target} {partition} select c from {source} -- {at}"
+    return document(text, copy(target, source), timestamp=at)
+
+
+def flow(job: str, source: str, target: str) -> tuple[str, str, str]:
+    return (job, NS + source, NS + target)
+
+
+@pytest.fixture(scope="module")
+def real(spark: SparkSession, data: Path) -> list[Row]:
+    """What the captured log tells."""
+    return read(spark, data / "hive" / "hive-lineage.log")
+
+
+@pytest.fixture(scope="module")
+def history(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    """What a log of many jobs tells, each with a history of its own; the newest lines first."""
+    old_insert = "insert into table dest select cint from src"
+    made = [
+        # Three runs of one statement, each with another date in its text.
+        *(load("dw.same", "ods.b", NOON + day * DAY) for day in (-1, 0, 1)),
+        # Overwritten, added to, overwritten by another statement, added to.
+        load("dw.gone", "ods.old", NOON),
+        load("dw.gone", "ods.added", NOON + 1, "into"),
+        load("dw.gone", "ods.new", NOON + DAY),
+        load("dw.gone", "ods.more", NOON + DAY + 1, "into"),
+        # Two statements that fill partitions.
+        load("dw.parts", "ods.x", NOON, partition="partition (source='x')"),
+        load("dw.parts", "ods.y", NOON + 1, partition="partition (source='y')"),
+        load("dw.parts", "ods.x", NOON + DAY, partition="partition (source='x')"),
+        load("dw.self", "dw.self", NOON),
+        document("insert into dw.constant values (1)", [("PROJECTION", "1", [], ["dw.constant.c"])], NOON),
+        document("select c from ods.b", [("PROJECTION", "", ["ods.b.c"], ["c"])], NOON),
+        document(old_insert, [("PROJECTION", "", ["default.src.cint"], ["cint"])], NOON),
+    ]
+    return read(spark, log(tmp_path_factory.mktemp("history"), *reversed(made)))
+
+
+def test_a_real_log_tells_its_six_queries(real: list[Row]) -> None:
+    assert flows_of(real) == {
+        flow("dw.user_orders", "ods.users", "dw.user_orders"),
+        flow("dw.user_orders", "ods.orders", "dw.user_orders"),
+        flow("dw.city_rank", "ods.users", "dw.city_rank"),
+        flow("dw.city_rank", "ods.orders", "dw.city_rank"),
+        flow("dw.daily", "ods.orders", "dw.daily"),
+        flow("dw.daily+dw.user_orders", "ods.orders", "dw.daily"),
+        flow("dw.daily+dw.user_orders", "ods.orders", "dw.user_orders"),
+        flow("dw.v_big", "dw.user_orders", "dw.v_big"),
+    }
+    assert counts(real) == {"Hive queries": 6}
+    assert problems_of(real) == set()
+    assert jobs_of(real)["dw.daily+dw.user_orders"] == {
+        "framework": "hive mr",
+        "last_run_id": "job_local1915243406_0008",
+        "last_run_at": "1795256679586",
+        "duration_ms": "1586",
+        "status": "succeeded",
+    }
+
+
+def test_names_instead_of_ids_say_the_same(spark: SparkSession, real: list[Row], data: Path) -> None:
+    assert comparable(read(spark, data / "hive" / "hive-lineage-names.log")) == comparable(real)
+
+
+def test_lines_that_are_there_several_times_double_nothing(
+    spark: SparkSession, real: list[Row], data: Path, tmp_path: Path
+) -> None:
+    """Two hooks log each query, an old log is packed, and a file is named twice."""
+    for name in ("hive-lineage.log", "hive-lineage-names.log"):
+        shutil.copy(data / "hive" / name, tmp_path)
+    with gzip.open(tmp_path / "hive.log.2026-11-20.gz", "wb") as packed:
+        packed.write((data / "hive" / "hive-lineage.log").read_bytes())
+
+    assert comparable(read(spark, [str(tmp_path), str(tmp_path / "hive-lineage.log")])) == comparable(real)
+
+
+def test_logs_in_s3_are_read(spark: SparkSession, real: list[Row], data: Path, s3: S3) -> None:
+    s3.put("logs", "hive/hs2/hive.log", data / "hive" / "hive-lineage.log")
+
+    assert comparable(read(spark, ["s3://logs/hive/", "s3://logs/hive/hs2/hive.log"])) == comparable(real)
+
+
+def test_the_newest_run_of_a_statement_counts(history: list[Row]) -> None:
+    """Whatever dates its text holds, and in whatever order the lines come."""
+    assert flows_of(history, "dw.same") == {flow("dw.same", "ods.b", "dw.same")}
+    assert jobs_of(history)["dw.same"]["last_run_at"] == str((NOON + DAY) * 1000 + 1000)
+    assert good_runs(history)["dw.same"] == 3
+
+
+def test_what_was_in_a_table_before_it_was_overwritten_is_gone(history: list[Row]) -> None:
+    assert flows_of(history, "dw.gone") == {
+        flow("dw.gone", "ods.new", "dw.gone"),
+        flow("dw.gone", "ods.more", "dw.gone"),
+    }
+
+
+def test_statements_that_fill_partitions_of_one_table_all_count(history: list[Row]) -> None:
+    assert flows_of(history, "dw.parts") == {
+        flow("dw.parts", "ods.x", "dw.parts"),
+        flow("dw.parts", "ods.y", "dw.parts"),
+    }
+
+
+def test_a_statement_may_write_what_it_reads(history: list[Row]) -> None:
+    assert flows_of(history, "dw.self") == {flow("dw.self", "dw.self", "dw.self")}
+
+
+def test_what_is_made_of_constants_has_no_source(history: list[Row]) -> None:
+    assert flows_of(history, "dw.constant") == set()
+    assert ("dw.constant", f"{NS}dw.constant") in writes_of(history)
+
+
+def test_a_query_that_only_reads_is_counted_and_is_no_job(history: list[Row]) -> None:
+    assert counts(history) == {"Hive queries": 14}
+    named = {"dw.same", "dw.gone", "dw.parts", "dw.self", "dw.constant", "default.dest"}
+    assert set(jobs_of(history)) == named
+
+
+def test_an_old_insert_keeps_its_tables_and_says_that_its_columns_are_lost(history: list[Row]) -> None:
+    job = "default.dest"
+
+    assert flows_of(history, job) == {flow(job, "default.src", "default.dest")}
+    assert [row.properties for row in history if row.kind == "feeds" and row.job_name == job] == [
+        {"write_mode": "append", "columns": "lost"}
+    ]
+    assert {problem[:2] for problem in problems_of(history)} == {("no-columns", "Hive table default.dest")}
+
+
+def test_runs_and_lookback_are_those_of_other_sources(spark: SparkSession, tmp_path: Path) -> None:
+    folder = log(
+        tmp_path,
+        load("dw.a", "ods.long_ago", NOON - 40 * DAY, "into"),
+        load("dw.a", "ods.before", NOON - DAY),
+        load("dw.a", "ods.now", NOON),
+        load("dw.b", "ods.long_ago", NOON - 40 * DAY),
+    )
+
+    def sources(**more: Any) -> set[str]:
+        return {source.removeprefix(NS) for _, source, _ in flows_of(read(spark, folder, **more))}
+
+    assert sources() == {"ods.now"}
+    assert sources(runs="all", lookback=60) == {"ods.long_ago", "ods.before", "ods.now"}
+    assert sources(runs="since 2026-11-21T12:00:00Z") == {"ods.now"}
+
+
+def test_a_job_is_called_by_what_is_asked_for() -> None:
+    one = query(load("dw.b", "ods.x", NOON) | {"user": "etl/host.example@EXAMPLE.COM"})
+    other = query(load("DW.B", "ods.y", NOON) | {"user": "ann@EXAMPLE.COM"})
+
+    assert [job_name(each, "target") for each in (one, other)] == ["dw.b", "dw.b"]
+    assert [job_name(each, "user") for each in (one, other)] == ["etl", "ann"]
+    by_statement = [job_name(each, "statement") for each in (one, other)]
+    assert by_statement == [f"dw.b #{one.shape()}", f"dw.b #{other.shape()}"]
+    assert one.shape() != other.shape()
+
+
+def test_only_wanted_jobs_count_under_their_names(spark: SparkSession, tmp_path: Path) -> None:
+    """Here by user: the newest write of each of their tables."""
+    made = [
+        load("dw.a", "ods.x", NOON) | {"user": "etl@EXAMPLE.COM"},
+        load("dw.b", "ods.y", NOON) | {"user": "etl"},
+        load("dw.c", "ods.y", NOON) | {"user": "ann"},
+    ]
+
+    rows = read(spark, log(tmp_path, *made), job="user", jobs=["e*"])
+
+    assert flows_of(rows) == {flow("etl", "ods.x", "dw.a"), flow("etl", "ods.y", "dw.b")}
+    assert set(jobs_of(rows)) == {"etl"}
+
+
+def test_damaged_lines_are_counted_and_named_and_cost_no_other(
+    spark: SparkSession, data: Path, tmp_path: Path
+) -> None:
+    text = (data / "hive" / "hive-lineage.log").read_text(encoding="utf-8")
+    broken = document("insert into dw.a select 1", copy("dw.a", "ods.b")) | {"edges": 7}
+    file = tmp_path / "hive.log"
+    file.write_text(f"{line(broken)}\n{line(broken)[:200]}\n{text}", encoding="utf-8")
+    packed = tmp_path / "hive.log.1.gz"
+    packed.write_bytes(gzip.compress(text.encode())[:1000])
+
+    rows = read(spark, tmp_path)
+
+    assert {problem[:3] for problem in problems_of(rows)} == {
+        ("rejected", f"{file}, line 1", "edges"),
+        ("rejected", f"{file}, line 2", ""),
+        ("rejected", str(packed), ""),
+    }
+    assert counts(rows) == {"Hive queries": 6}
+
+
+def test_a_query_without_a_time_counts_and_that_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    undated = [
+        {**load("dw.a", "ods.b", NOON), "timestamp": None},
+        {**load("dw.c", "ods.d", NOON), "timestamp": None},
+    ]
+    file = tmp_path / "lineage.log"
+    file.write_text("\n".join([line(each, "") for each in undated] + [line(load("dw.e", "ods.f", NOON))]))
+
+    rows = read(spark, file)
+
+    assert flows_of(rows) == {
+        flow("dw.a", "ods.b", "dw.a"),
+        flow("dw.c", "ods.d", "dw.c"),
+        flow("dw.e", "ods.f", "dw.e"),
+    }
+    assert problems_of(rows) == {
+        (
+            "notice",
+            "Hive",
+            "timestamp",
+            "2 queries are without a time: each is taken for as new as the newest of the others",
+        )
+    }
+
+
+def test_a_large_log_is_read_in_slices(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut anywhere, also inside of lineage lines; among other lines and in both forms."""
+    noise = "2026-11-21T10:24:31,006  WARN [main] ql.Driver: {nothing} of interest\n\tat a.b.C(D.java:1)\n"
+    made = [load(f"dw.t{number}", f"ods.s{number % 7}", NOON + number) for number in range(300)]
+    text = "".join(
+        noise + line(with_names(each) if index % 2 else each) + "\n" for index, each in enumerate(made)
+    )
+    file = tmp_path / "hive.log"
+    file.write_text(text, encoding="utf-8")
+    whole = read(spark, file)
+
+    monkeypatch.setattr(lines, "SLICE_BYTES", 7001)
+    sliced = read(spark, file)
+
+    assert len(lines.find([str(file)])) > 20
+    assert comparable(sliced) == comparable(whole)
+    assert flows_of(sliced) == {
+        flow(f"dw.t{number}", f"ods.s{number % 7}", f"dw.t{number}") for number in range(300)
+    }
+
+
+def test_a_log_that_is_not_there_is_known_before_spark_starts(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissing, match=r"nowhere\.log"):
+        check_sources(parsed(str(tmp_path / "nowhere.log")))
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "message"),
+    [
+        ({}, "hive", "give log or kafka"),
+        ({"log": "x", "warehouse": "hive://host:9083"}, "hive.warehouse", "expected"),
+        ({"log": "x", "warehouse": "/user/hive/warehouse"}, "hive.warehouse", "expected a URI"),
+        ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "a namespace is no JDBC URL"),
+        ({"log": "x", "job": "hash"}, "hive.job", "expected target or statement or user"),
+        ({"log": "x", "lookback": "0d"}, "hive.lookback", "expected more than 0"),
+        ({"log": "x", "runs": "since never"}, "hive.runs", "expected latest, all or since TIME"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], key: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as error:
+        config.parse({"dag_name": "daily", "environment": "dev", "hive": settings})
+
+    assert error.value.key == key

@@ -1,0 +1,19 @@
+"""A line into elements. Pure."""
+
+from collections.abc import Iterator
+
+from lineage_merge.model import Element, Feeds, Job, JobKey, Problem, Reference, Writes
+
+
+def translate(line: str, place: str) -> Iterator[Element]:
+    """``copier: a -> b``: the job copier feeds b from a."""
+    name, colon, ways = line.partition(": ")
+    source, arrow, target = ways.partition(" -> ")
+    if not (colon and arrow):
+        yield Problem("rejected", place, "", "expected job: source -> target")
+        return
+    job = JobKey("letters", name)
+    ends = [Reference("letters://post", each.strip()) for each in (source, target)]
+    yield Job(job)
+    yield Feeds(job, *ends)
+    yield Writes(job, ends[1])

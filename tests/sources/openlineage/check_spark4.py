@@ -1,0 +1,174 @@
+"""Run a job on Spark 4 with openlineage-spark, in an environment of its own, and read its events.
+
+    python -m tests.sources.openlineage.check_spark4
+
+Started in an environment with the extra `test`. PySpark 4 (500 MB) is installed apart: under
+``LINEAGE_MERGE_SPARK4_CACHE``, where the next run finds it, else in a temporary folder. The jar of
+openlineage-spark comes with the others into lineage_merge's cache. Says in the last line how it went.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Row
+
+from lineage_merge import config
+from lineage_merge.config import SparkOptions
+from lineage_merge.embedded.jars import Bundle, bundle_jars
+from lineage_merge.embedded.java import find_java
+from lineage_merge.merge import names
+from lineage_merge.sources.openlineage.read import read_openlineage
+from lineage_merge.spark import session
+from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
+
+HERE = Path(__file__).resolve().parent
+CACHE = "LINEAGE_MERGE_SPARK4_CACHE"
+PYSPARK = "4.0.1"
+LISTENER = "1.53.0"
+APPLICATION = "Spark Four Load"  # openlineage-spark calls it spark_four_load, Spline as it is
+_JAR = Bundle(
+    f"openlineage-spark {LISTENER}",
+    f"openlineage-spark-{LISTENER}",
+    20,
+    f'    <dependency org="io.openlineage" name="openlineage-spark_2.13" rev="{LISTENER}"'
+    ' conf="default" transitive="false"/>',
+)
+# What Spark's own launcher opens (`JavaModuleOptions`), less the vector module: the wheel's Java has none.
+_OPENED = (
+    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent"
+    " java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar"
+)
+
+
+def main() -> int:
+    """0 if the events say what the job did."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="lineage-merge-spark4-") as work:
+        folder = Path(work, "data")
+        folder.mkdir()
+        try:
+            python = installed(Path(os.environ.get(CACHE) or work))
+            ready = time.monotonic()
+            run_job(python, folder)
+        except subprocess.CalledProcessError as error:
+            sys.stdout.write(f"{error.stdout or ''}\nFAILED: {' '.join(map(str, error.cmd))}\n")
+            return 1
+        problems = wrong(read(folder / "events"), str(folder))
+    for problem in problems:
+        sys.stdout.write(f"{problem}\n")
+    seconds = f"installing {ready - started:.0f} s, all {time.monotonic() - started:.0f} s"
+    outcome = f"FAILED, {len(problems)} faults:" if problems else "OK:"
+    sys.stdout.write(f"{outcome} Spark {PYSPARK} with openlineage-spark {LISTENER} ({seconds})\n")
+    return 1 if problems else 0
+
+
+def installed(cache: Path) -> Path:
+    """The Python of an environment with PySpark 4; a complete one of the cache is used again."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    environment = cache / f"spark-{PYSPARK}-py{version}"
+    python = environment / "bin" / "python"
+    if not (environment / "complete").exists():
+        venv.create(environment, with_pip=True, clear=True)
+        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"])
+        uv = [str(environment / "bin" / "uv"), "pip", "install", "--quiet", "--python", str(python)]
+        _run([*uv, f"pyspark=={PYSPARK}"])
+        (environment / "complete").touch()
+    return python
+
+
+def run_job(python: Path, folder: Path) -> None:
+    """Run the job; its events go to ``folder/events``."""
+    java = find_java()
+    jars = bundle_jars(_JAR, java, lambda line: None)
+    home = _run([str(python), "-c", "import pyspark; print(pyspark.__path__[0])"]).strip()
+    (folder / "events").mkdir()
+    options = {
+        "spark.master": "local[1]",
+        "spark.app.name": APPLICATION,
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.transport.type": "file",
+        "spark.openlineage.transport.location": f"{folder}/events/events.jsonl",
+        "spark.openlineage.namespace": "tests",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.ui.enabled": "false",
+    }
+    submit = [
+        str(java),
+        "-XX:TieredStopAtLevel=1",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED.split()),
+        *("-cp", f"{home}/jars/*", "org.apache.spark.deploy.SparkSubmit"),
+        *("--jars", ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))),
+        *(part for name, value in options.items() for part in ("--conf", f"{name}={value}")),
+        *(str(HERE / "spark4_job.py"), str(folder)),
+    ]
+    _run(submit, SPARK_HOME=home, PYSPARK_PYTHON=str(python), PYTHONPATH="")
+
+
+def read(events: Path) -> list[Row]:
+    """The events as records."""
+    settings = config.parse(
+        {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(events)}}
+    )
+    with session(SparkOptions()) as spark:
+        return rows_of(read_openlineage(spark, settings, names.from_config(settings)))
+
+
+def wrong(rows: list[Row], folder: str) -> list[str]:
+    """What the events do not say as it was, a line each."""
+    raw, totals, copied = (f"file|{folder}/{name}" for name in ("raw", "totals", "warehouse/copied"))
+    job = jobs_of(rows).get(APPLICATION, {})
+    expected: dict[str, tuple[Any, Any]] = {
+        "feeds": (flows_of(rows), {(APPLICATION, raw, totals), (APPLICATION, raw, copied)}),
+        "writes": (writes_of(rows), {(APPLICATION, target) for target in (raw, totals, copied)}),
+        "feeds_column": (
+            _columns(rows, "feeds_column"),
+            {
+                (f"{raw}|city", f"{totals}|city", "IDENTITY"),
+                (f"{raw}|price", f"{totals}|total", "AGGREGATION"),
+                (f"{raw}|id", f"{copied}|next", "TRANSFORMATION"),
+            },
+        ),
+        "influences": (
+            _columns(rows, "influences"),
+            {(f"{raw}|id", totals, "FILTER"), (f"{raw}|city", totals, "GROUP_BY")},
+        ),
+        "job": (
+            (job.get("framework"), job.get("status"), job.get("rows_written")),
+            (f"spark {PYSPARK}", "succeeded", "3"),
+        ),
+        "problems": (problems_of(rows), set()),
+    }
+    return [
+        f"{what}: {found}, expected {truth}" for what, (found, truth) in expected.items() if found != truth
+    ]
+
+
+def _columns(rows: list[Row], kind: str) -> set[tuple[str, str, str]]:
+    return {
+        (
+            f"{row['source'].removeprefix('dev|')}|{row['source_column']}",
+            row["target"].removeprefix("dev|") + (f"|{row['target_column']}" if row["target_column"] else ""),
+            ",".join(row["sets"]["transformation"]),
+        )
+        for row in rows
+        if row.kind == kind
+    }
+
+
+def _run(command: list[str], **variables: str) -> str:
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    )
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

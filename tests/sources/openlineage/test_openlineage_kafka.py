@@ -1,0 +1,37 @@
+"""Events in a Kafka topic, through its landing folder."""
+
+import json
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lineage_merge import config
+from lineage_merge.embedded import spark_kafka
+from lineage_merge.merge import names
+from lineage_merge.sources.openlineage.read import read_openlineage
+from tests.kafka_broker import Message, Topics, broker
+from tests.record_reading import flows_of, problems_of, rows_of
+from tests.sources.openlineage.made_events import event
+
+
+def test_events_of_a_topic_add_up_over_several_merges(spark: SparkSession, tmp_path: Path) -> None:
+    for jar in spark_kafka.jars(lambda _: None):
+        spark.sql(f"ADD JAR '{jar}'")
+    start = event("START", "06:00", run="r1", inputs=["s3://lake|a"])
+    end = event("COMPLETE", "06:01", run="r1", outputs=["s3://lake|b"])
+    (tmp_path / "kafka").mkdir()
+    with broker(tmp_path / "kafka") as kafka:
+        topic = {"servers": kafka.servers, "topic": "lineage", "landing": str(tmp_path / "landing")}
+        settings = config.parse({"dag_name": "d", "environment": "dev", "openlineage": {"kafka": topic}})
+        topics = Topics(spark, kafka.servers)
+        topics.make("lineage")
+
+        def merged() -> tuple[set[tuple[str, str, str]], set[str]]:
+            rows = rows_of(read_openlineage(spark, settings, names.from_config(settings)))
+            return flows_of(rows), {message for _, _, _, message in problems_of(rows)}
+
+        assert merged() == (set(), {"no event was found in what the settings name"})
+        topics.send("lineage", [Message(json.dumps(start, indent=2)), Message("{ not an event")])
+        assert merged() == (set(), {"not JSON"})
+        topics.send("lineage", [Message(json.dumps(end)), Message(json.dumps(end))])
+        assert merged() == ({("job", "s3://lake|a", "s3://lake|b")}, {"not JSON"})

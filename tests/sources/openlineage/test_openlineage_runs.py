@@ -1,0 +1,329 @@
+"""Which runs count, and what else events say: one folder of histories through Spark."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from lineage_merge import config
+from lineage_merge.merge import names
+from lineage_merge.sources.openlineage.read import read_openlineage
+from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of, writes_of
+from tests.s3_fixtures import S3
+from tests.sources.openlineage.made_events import Event, dataset, event, job_type, of_spark, write_lines
+
+OVERWRITE = {"lifecycleStateChange": {"lifecycleStateChange": "OVERWRITE"}}
+SQL = job_type("SPARK", "SQL_JOB")
+APPLICATION = job_type("SPARK", "APPLICATION")
+
+
+def ran(
+    job: str, run: str, at: str, reads: str, writes: str, end: str = "COMPLETE", **more: Any
+) -> list[Event]:
+    """A run of a minute: START names the inputs, the end the outputs."""
+    start = event("START", at, job, run, inputs=[f"s3://in|{reads}"], **more)
+    done = at[:-2] + f"{int(at[-2:]) + 1:02}"
+    return [start, event(end, done, job, run, outputs=[dataset(f"s3://out|{writes}", rows=3)], **more)]
+
+
+def wrote(app: str, run: str, of: str, at: str, reads: str, writes: str, *, append: bool) -> list[Event]:
+    """An action of the Spark application's run `of`."""
+    output = dataset(f"s3://out|{writes}", {} if append else OVERWRITE, rows=10)
+    facts = {"run_facets": of_spark(app, of), "job_facets": SQL}
+    done = at[:-2] + f"{int(at[-2:]) + 1:02}"
+    return [
+        event(
+            "START", at, f"{app}.execute_insert", run, inputs=[f"s3://in|{reads}"], outputs=[output], **facts
+        ),
+        event("COMPLETE", done, f"{app}.execute_insert", run, outputs=[output], **facts),
+    ]
+
+
+HISTORIES: list[Event] = [
+    # The newest good run of a target counts; another target keeps its own newest.
+    *ran("plain", "p1", "02T06:00", "old", "x"),
+    *ran("plain", "p2", "03T06:00", "new", "x"),
+    *ran("plain", "p3", "04T06:00", "failed", "x", "FAIL"),
+    *ran("plain", "p4", "01T06:00", "other", "y"),
+    event("START", "05T06:00", "plain", "p5", inputs=["s3://in|unfinished"], outputs=["s3://out|x"]),
+    # Nothing that ended well: no lineage, no job.
+    *ran("never", "n1", "02T06:00", "a", "never", "ABORT"),
+    # A run of an application: an overwrite and two appends of one target, then one of another.
+    *wrote("appends", "a0", "app-1", "02T05:00", "lost", "t", append=False),
+    *wrote("appends", "a1", "app-2", "02T06:00", "gone", "t", append=True),
+    *wrote("appends", "a2", "app-2", "02T06:10", "first", "t", append=False),
+    *wrote("appends", "a3", "app-2", "02T06:20", "second", "t", append=True),
+    *wrote("appends", "a4", "app-2", "02T06:30", "third", "u", append=True),
+    # A count, and the application itself, which failed after its writes.
+    event(
+        "COMPLETE",
+        "02T06:40",
+        "appends.collect",
+        "a5",
+        inputs=["s3://in|counted"],
+        run_facets=of_spark("appends", "app-2"),
+        job_facets=SQL,
+    ),
+    event(
+        "FAIL",
+        "02T06:50",
+        "appends",
+        "run-of-app-2",
+        run_facets={"spark_applicationDetails": {"appName": "appends", "applicationId": "app-2"}},
+        job_facets=APPLICATION,
+    ),
+    # A stream never ends.
+    event(
+        "START",
+        "01T06:00",
+        "stream",
+        "s1",
+        inputs=["kafka://broker:9092|clicks"],
+        job_facets=job_type("FLINK", "JOB", "STREAMING"),
+    ),
+    event(
+        "RUNNING",
+        "05T06:00",
+        "stream",
+        "s1",
+        outputs=["s3://out|stream"],
+        job_facets=job_type("FLINK", "JOB", "STREAMING"),
+    ),
+    # Out of the lookback.
+    *ran("old", "o1", "01T00:00", "a", "old"),
+    # Left out by its namespace, and by its name.
+    *ran("foreign", "f1", "05T06:00", "a", "foreign", namespace="others"),
+    *ran("unwanted", "u1", "05T06:00", "a", "unwanted"),
+    # Good runs that wrote something, and one that wrote nothing.
+    *ran("airflow.task", "t1", "03T06:00", "a", "task", job_facets=job_type("AIRFLOW", "TASK")),
+    event("COMPLETE", "04T06:00", "airflow.task", "t2", job_facets=job_type("AIRFLOW", "TASK")),
+]
+STATIC: list[Event] = [
+    {
+        "eventTime": "2026-10-01T00:00:00Z",
+        "producer": "x",
+        "schemaURL": "x",
+        "job": {"namespace": "tests", "name": "static"},
+        "inputs": [dataset("s3://in|was")],
+        "outputs": [dataset("s3://out|static")],
+    },
+    {
+        "eventTime": "2026-10-02T00:00:00Z",
+        "producer": "x",
+        "schemaURL": "x",
+        "job": {"namespace": "tests", "name": "static"},
+        "inputs": [dataset("s3://in|is")],
+        "outputs": [dataset("s3://out|static")],
+    },
+    {
+        "eventTime": "2026-10-02T00:00:00Z",
+        "producer": "x",
+        "schemaURL": "x",
+        "dataset": dataset(
+            "s3://in|is", {"documentation": {"description": "newer"}, "schema": {"fields": [{"name": "a"}]}}
+        ),
+    },
+    {
+        "eventTime": "2026-10-01T00:00:00Z",
+        "producer": "x",
+        "schemaURL": "x",
+        "dataset": dataset("s3://in|is", {"documentation": {"description": "older"}}),
+    },
+    {
+        "eventTime": "2026-10-01T00:00:00Z",
+        "producer": "x",
+        "schemaURL": "x",
+        "dataset": dataset(
+            "s3://out|view",
+            {
+                "columnLineage": {
+                    "fields": {"a": {"inputFields": [{"namespace": "s3://in", "name": "is", "field": "a"}]}}
+                }
+            },
+        ),
+    },
+]
+
+
+def read(spark: SparkSession, *events: str, **settings: Any) -> list[Row]:
+    parsed = config.parse(
+        {"dag_name": "daily", "environment": "dev", "openlineage": {"events": list(events), **settings}}
+    )
+    return rows_of(read_openlineage(spark, parsed, names.from_config(parsed)))
+
+
+SETTINGS = {"lookback": "100h", "namespaces": ["test*"], "jobs": ["[!u]*"]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("events")
+    write_lines(made / "a.jsonl", HISTORIES)
+    write_lines(made / "b.jsonl", STATIC)
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, folder: Path) -> list[Row]:
+    return read(spark, str(folder), **SETTINGS)
+
+
+def test_the_newest_good_run_of_each_job_and_target_counts(rows: list[Row]) -> None:
+    assert flows_of(rows) == {
+        ("plain", "s3://in|new", "s3://out|x"),
+        ("plain", "s3://in|other", "s3://out|y"),
+        ("appends", "s3://in|first", "s3://out|t"),
+        ("appends", "s3://in|second", "s3://out|t"),
+        ("appends", "s3://in|third", "s3://out|u"),
+        ("stream", "kafka://broker:9092|clicks", "s3://out|stream"),
+        ("airflow.task", "s3://in|a", "s3://out|task"),
+        ("static", "s3://in|is", "s3://out|static"),
+    }
+    assert writes_of(rows) == {(job, target) for job, _, target in flows_of(rows)}
+
+
+def test_writes_have_their_place_in_the_run_of_their_job(rows: list[Row]) -> None:
+    order = {
+        (row.job_name, row["source"].rpartition("|")[2], row.properties.get("sequence"))
+        for row in rows
+        if row.kind == "feeds"
+    }
+    assert order == {
+        ("plain", "new", "1"),
+        ("plain", "other", "1"),
+        ("appends", "first", "2"),
+        ("appends", "second", "3"),
+        ("appends", "third", "4"),
+        ("stream", "clicks", "1"),
+        ("airflow.task", "a", "1"),
+        ("static", "is", None),
+    }
+
+
+def test_a_job_shows_what_its_newest_run_did(rows: list[Row]) -> None:
+    minute = 60_000
+    first = 1793491200000  # 2026-11-01
+    day = 24 * 60 * minute
+    found = {
+        (
+            job,
+            facts.get("last_run_id"),
+            facts.get("status"),
+            facts.get("duration_ms"),
+            facts.get("rows_written"),
+        )
+        for job, facts in jobs_of(rows).items()
+    }
+    assert found == {
+        ("plain", "p3", "failed", str(minute), "3"),
+        ("appends", "app-2", "failed", str(4 * minute), "40"),
+        ("stream", "s1", "succeeded", str(4 * day), None),
+        ("airflow.task", "t2", "succeeded", None, None),
+        ("static", None, None, None, None),
+    }
+    assert jobs_of(rows)["plain"]["last_run_at"] == str(first + 3 * day + 6 * 60 * minute + minute)
+
+
+def test_good_runs_are_counted_for_retiring(rows: list[Row]) -> None:
+    assert {(row.job_type, row.job_name, row.at) for row in rows if row.kind == "runs"} == {
+        ("openlineage", "plain", 3),
+        ("spark", "appends", 1),
+        ("flink", "stream", 1),
+        ("airflow", "airflow.task", 2),
+    }
+
+
+def test_a_dataset_event_tells_of_a_dataset_and_its_lineage_has_no_job(rows: list[Row], folder: Path) -> None:
+    told = {
+        row.properties["description"]
+        for row in rows
+        if row.kind == "dataset" and "description" in row.properties
+    }
+    assert told == {"newer"}
+    columns = {(row.target, row.target_column) for row in rows if row.kind == "column"}
+    assert columns == {("dev|s3://in|is", "a")}
+    what = "no job is named, so nothing says who moves its columns"
+    assert problems_of(rows) == {
+        ("skipped", f"{folder}/b.jsonl, line 5", "dataset.facets.columnLineage", what)
+    }
+
+
+def test_what_was_read_is_counted(rows: list[Row]) -> None:
+    counts = {row.rule: row.at for row in rows if row.kind == "count"}
+    assert counts == {"OpenLineage events": len(HISTORIES) + len(STATIC), "OpenLineage runs": 19}
+
+
+def test_shuffled_and_doubled_events_in_several_files_say_the_same(
+    spark: SparkSession, rows: list[Row], tmp_path: Path
+) -> None:
+    events = [*HISTORIES, *STATIC] * 2
+    random.Random(7).shuffle(events)
+    write_lines(tmp_path / "x" / "1.jsonl", events[:30])
+    tmp_path.joinpath("2.json").write_text(json.dumps(events[30:50]))
+    tmp_path.joinpath("3.log").write_text(
+        "".join(f"INFO ConsoleTransport: {json.dumps(e)}\n" for e in events[50:])
+    )
+
+    again = read(spark, str(tmp_path), **SETTINGS)
+
+    def without_places(found: list[Row]) -> Any:
+        return comparable(row for row in found if row.kind != "problem")
+
+    assert without_places(again) == without_places(rows)
+
+
+def test_all_runs_and_those_since_a_time_count_when_asked_for(spark: SparkSession, folder: Path) -> None:
+    of_plain = {"jobs": ["plain"]}
+    every = read(spark, str(folder), runs="all", **of_plain)
+    assert {source for _, source, _ in flows_of(every)} == {"s3://in|old", "s3://in|new", "s3://in|other"}
+    since = read(spark, str(folder), runs="since 2026-11-03", **of_plain)
+    assert {source for _, source, _ in flows_of(since)} == {"s3://in|new"}
+
+
+def test_events_are_read_from_s3(spark: SparkSession, s3: S3, folder: Path, rows: list[Row]) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        s3.put("events", f"openlineage/{name}", folder / name)
+
+    found = read(spark, "s3://events/openlineage", **SETTINGS)
+
+    assert flows_of(found) == flows_of(rows)
+
+
+def test_files_without_events_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    tmp_path.joinpath("driver.log").write_text("INFO nothing here\n")
+
+    found = read(spark, str(tmp_path))
+
+    assert problems_of(found) == {
+        ("notice", "OpenLineage", "events", "no event was found in what the settings name")
+    }
+
+
+def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    facts = {"run_facets": of_spark("two", "app-1"), "job_facets": SQL}
+    hop = dataset("s3://out|hop", OVERWRITE)
+    write_lines(
+        tmp_path / "events.jsonl",
+        [
+            event("COMPLETE", "06:00", "two.a", "r1", inputs=["s3://in|a"], outputs=[hop], **facts),
+            event("COMPLETE", "06:01", "two.b", "r2", inputs=[hop], outputs=["s3://out|b"], **facts),
+        ],
+    )
+    parsed = config.parse(
+        {
+            "dag_name": "daily",
+            "environment": "dev",
+            "openlineage": {"events": str(tmp_path)},
+            "merge": {"fold_run_local": True},
+        }
+    )
+
+    found = rows_of(read_openlineage(spark, parsed, names.from_config(parsed)))
+
+    marked = {row["source"] for row in found if row.kind == "feeds" and "run_local" in row["sets"]}
+    assert marked == {"dev|s3://out|hop"}

@@ -1,0 +1,102 @@
+"""The settings of the source, and what `doctor` and the first look of a run say of them."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_merge import config
+from lineage_merge.doctor import aws, openlineage
+from lineage_merge.doctor.finding import Finding
+from lineage_merge.errors import ConfigError, SourceMissing
+from lineage_merge.preflight import check_sources
+from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.sources.settings import Runs
+from tests.s3_fixtures import S3
+from tests.sources.openlineage.made_events import event
+
+
+def parsed(**settings: Any) -> config.Config:
+    return config.parse({"dag_name": "daily", "environment": "dev", "openlineage": settings})
+
+
+def findings(*locations: object) -> list[Finding]:
+    return list(openlineage.examine(parsed(events=[str(each) for each in locations])))
+
+
+def test_all_settings_arrive() -> None:
+    found = parsed(
+        events="events.jsonl", jobs=["a*"], namespaces=["prod"], runs="all", lookback="12h", retire_after=0
+    )
+
+    assert found.of(OpenLineage) == OpenLineage(
+        events=("events.jsonl",),
+        jobs=("a*",),
+        namespaces=("prod",),
+        runs=Runs("all"),
+        lookback=timedelta(hours=12),
+        retire_after=0,
+    )
+    assert parsed(events=["a", "b"]).of(OpenLineage) == OpenLineage(events=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "problem"),
+    [
+        ({}, "openlineage", "give events or kafka"),
+        ({"events": []}, "openlineage.events", "is empty"),
+        (
+            {"events": "a", "runs": "since yesterday"},
+            "openlineage.runs",
+            "expected latest, all or since TIME",
+        ),
+        ({"events": "a", "lookback": "0d"}, "openlineage.lookback", "expected more than 0"),
+        ({"events": "a", "applications": ["x"]}, "openlineage.applications", "is not a known key"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, Any], key: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parsed(**settings)
+
+    assert error.value.key == key
+    assert problem in error.value.message
+
+
+def test_paths_in_a_file_start_at_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "merge.yml"
+    file.write_text("dag_name: d\nenvironment: dev\nopenlineage: {events: [events, s3://bucket/events]}\n")
+
+    found = config.load(file, environ={})
+
+    assert found.of(OpenLineage) == OpenLineage(events=(str(tmp_path / "events"), "s3://bucket/events"))
+
+
+def test_doctor_finds_events_and_says_what_is_wrong_with_others(tmp_path: Path, data: Path, s3: S3) -> None:
+    good = s3.put("events", "tpch.jsonl.gz", data / "openlineage/events/tpch.jsonl.gz")
+    (tmp_path / "quiet.log").write_text("INFO nothing\n")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text(json.dumps({**event("START", "06:00"), "run": {}}) + "\n")
+
+    found = findings(good, tmp_path / "quiet.log", broken, tmp_path / "nowhere")
+
+    assert [(each.check, each.state, each.exit_code) for each in found] == [
+        ("OpenLineage", "ok", 0),
+        ("OpenLineage", "warning", 0),
+        ("OpenLineage", "warning", 0),
+        ("OpenLineage", "failed", 3),
+    ]
+    assert found[0].told == f"{good}: 1 files, with lineage"
+    assert found[2].told == f"{broken}: 1 files, but {broken}, line 1: run.runId: is missing"
+    assert found[3].mend == "correct openlineage.events, or put it there first"
+
+
+def test_events_in_s3_need_credentials() -> None:
+    assert aws.needs_aws(parsed(events=["s3://bucket/events"]))
+    assert not aws.needs_aws(parsed(events=["/events"]))
+
+
+def test_a_run_without_the_files_ends_before_spark_starts(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissing, match="no such folder"):
+        check_sources(parsed(events=str(tmp_path / "nowhere")))

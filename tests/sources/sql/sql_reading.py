@@ -1,0 +1,107 @@
+"""What files of SQL tell, as plain sets that tests compare whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import Dialect
+
+from lineage_merge.config import Config, Merge
+from lineage_merge.merge.names import Names, from_config
+from lineage_merge.model import (
+    Alias,
+    Column,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Influences,
+    Problem,
+    Reference,
+    Writes,
+)
+from lineage_merge.sources.sql.project import read_project
+from lineage_merge.sources.sql.root import reader_of
+from lineage_merge.sources.sql.settings import SqlFiles
+from lineage_merge.sources.sql.syntax import parse
+from lineage_merge.sources.sql.translate import translate
+
+REDSHIFT = "redshift://wh.us-east-1:5439"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Edges by names; `columns` as ``t#a > u#b IDENTITY``, `influences` as ``t#a > u FILTER``."""
+
+    elements: tuple[Element, ...]
+
+    @property
+    def feeds(self) -> set[tuple[str, str]]:
+        return {(_name(e.source), _name(e.target)) for e in self.elements if isinstance(e, Feeds)}
+
+    @property
+    def columns(self) -> set[str]:
+        return {
+            f"{_name(e.source)}#{e.source_column} > {_name(e.target)}#{e.target_column}"
+            f" {','.join(e.transformations)}"
+            for e in self.elements
+            if isinstance(e, FeedsColumn)
+        }
+
+    @property
+    def influences(self) -> set[str]:
+        return {
+            f"{_name(e.source)}#{e.source_column} > {_name(e.target)} {','.join(e.transformations)}"
+            for e in self.elements
+            if isinstance(e, Influences)
+        }
+
+    @property
+    def writes(self) -> set[tuple[str, str]]:
+        return {(e.job.name, _name(e.target)) for e in self.elements if isinstance(e, Writes)}
+
+    @property
+    def problems(self) -> set[tuple[str, str, str]]:
+        return {
+            (e.kind, f"{e.document}:{e.field}", e.message) for e in self.elements if isinstance(e, Problem)
+        }
+
+    @property
+    def aliases(self) -> set[tuple[str, str]]:
+        return {(_name(e.ref), _name(e.of)) for e in self.elements if isinstance(e, Alias)}
+
+    @property
+    def described(self) -> dict[str, list[tuple[str, str]]]:
+        """The columns with a position, in order, each with its type."""
+        found: dict[str, list[tuple[int, str, str]]] = {}
+        for e in self.elements:
+            if isinstance(e, Column) and "position" in e.properties:
+                at, kind = int(e.properties["position"]), str(e.properties.get("data_type", ""))
+                found.setdefault(_name(e.ref), []).append((at, e.name, kind))
+        return {name: [(c, k) for _, c, k in sorted(columns)] for name, columns in found.items()}
+
+
+def names(defaults: Mapping[str, str] | None = None) -> Names:
+    return from_config(Config("d", "dev", merge=Merge(defaults=defaults or {})))
+
+
+def told(
+    files: Mapping[str, str] | str,
+    dialect: str = "hive",
+    *,
+    schema: str = "",
+    variables: Mapping[str, str] | None = None,
+    default: str = "",
+) -> Told:
+    """What files do; one file is ``f.sql``."""
+    texts = {"f.sql": files} if isinstance(files, str) else files
+    namespace = REDSHIFT if dialect == "redshift" else "spark_catalog"
+    folder = SqlFiles("etl", dialect, namespace, "etl", variables=variables or {})
+    sql = Dialect.get_or_raise(dialect)
+    scripts = [parse(name, text, sql, folder.variables) for name, text in texts.items()]
+    known = names({namespace: default} if default else {})
+    described = [parse("ddl.sql", schema, sql, {})] if schema else []
+    found = read_project(scripts, reader_of(folder, known), schema=described)
+    return Told(tuple(translate(found, "etl", dialect, "etl")))
+
+
+def _name(reference: Reference) -> str:
+    return reference.name

@@ -1,0 +1,127 @@
+"""Folders of SQL in the configuration: merged with what others tell, and retired with their files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from pyspark.sql import SparkSession
+
+from lineage_merge import config, pipeline
+from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.merge import in_memory, names
+from lineage_merge.preflight import check_sources
+from lineage_merge.records import records
+from lineage_merge.sources.sql.root import elements
+from lineage_merge.sources.sql.settings import SqlFiles
+
+
+def settings(folder: Path, **more: Any) -> dict[str, Any]:
+    return {
+        "dag_name": "d",
+        "environment": "dev",
+        "sql": [{"path": str(folder), "dialect": "hive"}],
+        **more,
+    }
+
+
+def written(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / f"{name}.sql").write_text(text)
+    return folder
+
+
+def test_a_table_that_hives_log_tells_too_is_one_dataset(
+    spark: SparkSession, data: Path, tmp_path: Path
+) -> None:
+    etl = written(tmp_path / "etl", report="create table mart.r as select u.total from dw.user_orders u")
+    hive = {"log": str(data / "hive" / "hive-lineage.log"), "warehouse": "hdfs://nn:8020/wh"}
+
+    built = pipeline.build(spark, config.parse(settings(etl, hive=hive)))
+
+    feeds = {(row["from"], row.to, row.job_name) for row in built.edges.where("label = 'feeds'").collect()}
+    table = "dev|hdfs://nn:8020|/wh/dw.db/user_orders"
+    assert (table, "dev|spark_catalog|mart.r", "etl/report.sql") in feeds
+    assert any(target == table and job == "dw.user_orders" for _, target, job in feeds)
+    assert built.coverage.sql
+    assert built.report.read["SQL files"] == 1
+
+
+def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path: Path) -> None:
+    etl = written(
+        tmp_path / "etl",
+        ddl="create external table a.t (x int, y string) location 's3a://lake/t/'",
+        load="insert overwrite table a.t select id, upper(n) from raw.s where ok;"
+        " create view v as select * from a.t",
+        bad="selec",
+    )
+    parsed = config.parse(settings(etl))
+    built = pipeline.build(spark, parsed)
+    known = names.from_config(parsed)
+    (folder,) = parsed.sources["sql"]
+
+    merged = in_memory.merge(records(elements(folder, known), known), "dev", "d")
+
+    def plain(rows: Any) -> list[dict[str, Any]]:
+        held = ({k: v for k, v in row.asDict().items() if v is not None} for row in rows.collect())
+        return sorted(held, key=lambda each: each["id"])
+
+    assert (merged.nodes, merged.edges) == (plain(built.nodes), plain(built.edges))
+    assert "dev|s3://lake|t" in {each["id"] for each in merged.nodes}
+    assert not built.coverage.sql  # a statement that is not read may write what is missing
+
+
+def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(
+    spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
+) -> None:
+    etl = written(
+        tmp_path / "etl",
+        keep="create table a.x as select id, n from raw.s; create table a.y as select id from raw.s",
+        gone="create table a.z as select id from raw.s",
+    )
+    written_graph = {"gremlin": {"endpoint": gremlin_url}}
+    pipeline.run(spark, config.parse(settings(etl, **written_graph)))
+    (etl / "gone.sql").unlink()
+    written(etl, keep="create table a.x as select id, n from raw.s")
+
+    pipeline.run(spark, config.parse(settings(etl, **written_graph, load={"allow_retire": True})))
+
+    vertices = {each for each in gremlin.V().id_().to_list() if not each.endswith("merge_run")}
+    assert vertices == {
+        "dev|d|sql|etl/keep.sql",
+        "dev|spark_catalog|a.x",
+        "dev|spark_catalog|a.x|id",
+        "dev|spark_catalog|a.x|n",
+        "dev|spark_catalog|raw.s",
+        "dev|spark_catalog|raw.s|id",
+        "dev|spark_catalog|raw.s|n",
+    }
+
+
+def test_settings_that_cannot_be_are_named(tmp_path: Path) -> None:
+    etl = written(tmp_path / "etl", a="select 1")
+    twice = {"sql": [{"path": str(etl), "dialect": "hive"}, {"path": str(etl), "dialect": "spark"}]}
+    without = {"sql": [{"path": str(etl), "dialect": "redshift"}]}
+    for given, key in ((twice, "sql[1].project"), (without, "sql[0].namespace")):
+        with pytest.raises(ConfigError) as error:
+            config.parse({"dag_name": "d", "environment": "dev", **given})
+        assert error.value.key == key
+    with pytest.raises(ConfigError, match=r"sql\[0\].dialect: klingon is not known"):
+        check_sources(
+            config.parse(
+                {**settings(etl), "sql": [{"path": str(etl), "dialect": "klingon", "namespace": "x"}]}
+            )
+        )
+    with pytest.raises(SourceError, match="nowhere: no such folder"):
+        check_sources(config.parse(settings(tmp_path / "nowhere")))
+
+
+def test_a_project_is_called_by_its_folder(tmp_path: Path) -> None:
+    etl = written(tmp_path / "etl", a="select 1")
+
+    (found,) = config.parse(settings(etl)).sources["sql"]
+
+    assert found == SqlFiles(str(etl), "hive", "spark_catalog", "etl")
+    assert json.dumps(found.variables) == "{}"
