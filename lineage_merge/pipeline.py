@@ -26,7 +26,7 @@ from lineage_merge.load.retire import NOTHING, Coverage
 from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.mentioned import of_mentioned
-from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
+from lineage_merge.merge.outcome import MOST_PROBLEMS, REPORT, Report
 from lineage_merge.merge.report import report
 from lineage_merge.merge.targets import targets
 from lineage_merge.progress import Say, silent
@@ -38,7 +38,6 @@ from lineage_merge.storage import read_text, write_text
 from lineage_merge.telemetry import in_step, running, step
 from lineage_merge.telemetry.counts import loaded_counts, report_counts
 
-REPORT = "report.json"
 EMPTY = Report({}, {}, {}, (), ())
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lineage_merge import storage
 from lineage_merge.config import Config
 from lineage_merge.errors import IntermediateError, SourceMissing
+from lineage_merge.merge.outcome import REPORT
 from lineage_merge.progress import Say
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 Step = Literal["build", "load"]
 STEPS: tuple[Step, ...] = ("build", "load")
 
-REPORT = "report.json"
 LOADED = "loaded.json"
 
 

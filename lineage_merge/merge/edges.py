@@ -3,16 +3,10 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, Property
+from lineage_merge.merge.edge_texts import LONGEST_EXPRESSION, SEVERAL, TRANSFORMATIONS
 from lineage_merge.merge.facts import edge_facts
 from lineage_merge.merge.grouping import all_of, best_of, edge_id
-
-# Texts of which an edge may have several, of several writes or branches.
-_SEVERAL = ("via", "operations", "expression")
-_LONGEST_EXPRESSION = 1000
-# The order in which the ways of a column are listed: those that make its value first.
-_LISTED = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
 
 
 def edges(resolved: DataFrame, environment: str, dag_name: str) -> DataFrame:
@@ -32,12 +26,12 @@ def edges(resolved: DataFrame, environment: str, dag_name: str) -> DataFrame:
 def _value(item: Property) -> Column:
     if item.name == "transformation":
         found = F.flatten(F.collect_list(F.col("sets")[item.name]))
-        known = F.array(*map(F.lit, _LISTED))
+        known = F.array(*map(F.lit, TRANSFORMATIONS))
         text = F.array_join(F.filter(known, lambda each: F.array_contains(found, each)), ",")
         return F.when(F.length(text) > 0, text).alias(item.name)
-    if item.name in _SEVERAL:
+    if item.name in SEVERAL:
         text = F.array_join(all_of(item.name), " | ")
-        return (F.substring(text, 1, _LONGEST_EXPRESSION) if item.name == "expression" else text).alias(
+        return (F.substring(text, 1, LONGEST_EXPRESSION) if item.name == "expression" else text).alias(
             item.name
         )
     if item.name == "sequence":

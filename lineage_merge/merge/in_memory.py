@@ -9,15 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
 from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+from lineage_merge.merge.edge_texts import LONGEST_EXPRESSION, SEVERAL, TRANSFORMATIONS
 from lineage_merge.model import Authority, JobKey, column_id, edge_id, job_id, operation_id
 from lineage_merge.records import RECORD_DDL, Record
 
 _FIELDS = tuple(each.split()[0] for each in RECORD_DDL.split(", "))
-_SEVERAL = frozenset({"via", "operations", "expression"})
-_LONGEST_EXPRESSION = 1000
-_LISTED = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
 _WITH_COLUMNS = frozenset({"feeds_column", "influences"})
 _EDGES = frozenset({"feeds", "writes", "feeds_column", "influences", "follows"})
 
@@ -184,10 +181,10 @@ def _of_edge(item: Property, said: _Said) -> str | int | None:
     sets = [each for _, each in said]
     if item.name == "transformation":
         found = {value for each in sets for value in each.get(item.name) or ()}
-        return ",".join(each for each in _LISTED if each in found) or None
-    if item.name in _SEVERAL:
+        return ",".join(each for each in TRANSFORMATIONS if each in found) or None
+    if item.name in SEVERAL:
         text = " | ".join(_all_of(item.name, sets) or ())
-        return (text[:_LONGEST_EXPRESSION] if item.name == "expression" else text) or None
+        return (text[:LONGEST_EXPRESSION] if item.name == "expression" else text) or None
     properties = [properties for properties, _ in said]
     if item.name == "sequence":
         return min((int(each[item.name]) for each in properties if item.name in each), default=None)

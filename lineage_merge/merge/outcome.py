@@ -8,6 +8,8 @@ from lineage_merge.model import Problem
 
 # The driver keeps a list for people, not a second copy of the data.
 MOST_PROBLEMS = 1000
+# Its file, beside the node and edge files.
+REPORT = "report.json"
 
 
 class Joined(NamedTuple):

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from lineage_merge.errors import SourceMissing
 from lineage_merge.model import Problem
+from lineage_merge.sources import lines
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, rejected
-from lineage_merge.storage import Slice, StoredFile, is_s3, list_files, read_lines, read_text
-
-SLICE_BYTES = 32 << 20
+from lineage_merge.storage import Slice, StoredFile, is_s3, list_files, read_text
 
 # operation.json, operation.jsonl.gz, and what arangodump writes: operation_<hash>.data.json.gz
 _FILE = re.compile(
@@ -82,11 +81,7 @@ def _root(folder: str) -> PurePosixPath:
 
 
 def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
-    if whole or file.location.endswith(".gz"):
-        yield Slice(file.location, 0, file.size)
-        return
-    for start in range(0, max(file.size, 1), SLICE_BYTES):
-        yield Slice(file.location, start, min(start + SLICE_BYTES, file.size))
+    return iter([Slice(file.location, 0, file.size)]) if whole else lines.cut(file)
 
 
 def texts(part: Part) -> Iterator[Text | Problem]:
@@ -98,18 +93,15 @@ def texts(part: Part) -> Iterator[Text | Problem]:
 
 
 def _numbered(part: Part) -> Iterator[Text | Problem]:
-    location, start = part.slice.location, part.slice.start
-    for number, (offset, line) in enumerate(read_lines(part.slice), 1):
-        # A line's number is known only where the file was read from its beginning.
-        place = f"{location}, byte {offset}" if start else f"{location}, line {number}"
+    for place, line in lines.numbered(part.slice):
         try:
             yield Text(place, line.decode("utf-8"))
         except UnicodeDecodeError as error:
             yield rejected(place, "", f"not UTF-8 text (byte {error.start} of the line)", part.database)
 
 
-def _json_lines(lines: Iterable[Text | Problem], database: str) -> Iterator[Text | Problem]:
-    for found in lines:
+def _json_lines(numbered: Iterable[Text | Problem], database: str) -> Iterator[Text | Problem]:
+    for found in numbered:
         if isinstance(found, Problem):
             yield found
             continue
@@ -129,8 +121,8 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
     text = read_text(location)
     if not text.lstrip().startswith("["):
         # Not splitlines: a text inside a document may hold other line ends than JSON's.
-        lines = (Text(f"{location}, line {n}", line) for n, line in enumerate(text.split("\n"), 1))
-        yield from _json_lines(lines, part.database)
+        numbered = (Text(f"{location}, line {n}", line) for n, line in enumerate(text.split("\n"), 1))
+        yield from _json_lines(numbered, part.database)
         return
     try:
         documents = json.loads(text)

@@ -20,6 +20,7 @@ from lineage_merge.config import Config
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Problem
 from lineage_merge.records import RECORD_DDL, Record
+from lineage_merge.sources import lines
 from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.runs.events import EventRow, events_frame
@@ -249,5 +250,5 @@ def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
 def _parts(spark: SparkSession, parts: list[export.Part]) -> RDD[export.Part]:
     """Files as tasks of about the same size: many small ones share one."""
     size = sum(part.slice.end - part.slice.start for part in parts)
-    slices = max(spark.sparkContext.defaultParallelism, ceil(size / export.SLICE_BYTES))
+    slices = max(spark.sparkContext.defaultParallelism, ceil(size / lines.SLICE_BYTES))
     return parallelize(spark, parts, slices)

@@ -11,7 +11,7 @@ from lineage_merge import config, pipeline
 from lineage_merge.config import Config
 from lineage_merge.errors import SourceError
 from lineage_merge.merge import names
-from lineage_merge.sources.spline import export
+from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline.read import read_spline
 from tests import expected
 from tests.record_reading import comparable, flows_of, problems_of, rows_of
@@ -41,7 +41,7 @@ def test_order_repetition_slices_and_formats_change_nothing(
     for number, (collection, documents) in enumerate(spline.contents.items()):
         doubled = chaos.sample([*documents, *documents], 2 * len(documents))
         write_collections({collection: doubled}, folder, formats[number % len(formats)])
-    monkeypatch.setattr(export, "SLICE_BYTES", 20_000)
+    monkeypatch.setattr(sliced, "SLICE_BYTES", 20_000)
 
     assert comparable(read(spark, folder)) == comparable(plain)
     assert len(flows_of(plain)) > 50

@@ -9,6 +9,7 @@ import pytest
 
 from lineage_merge.errors import SourceError, SourceMissing
 from lineage_merge.model import Problem
+from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline import export
 from tests.s3_fixtures import S3
 from tests.spline_documents import FORMATS, SplineDatabase, array_of_lines, pretty_array, write_collections
@@ -90,7 +91,7 @@ def test_slices_of_any_size_hold_every_document_once(
 ) -> None:
     spline = two_plans()
     spline.write(tmp_path, "byte order mark and blank lines")
-    monkeypatch.setattr(export, "SLICE_BYTES", size)
+    monkeypatch.setattr(sliced, "SLICE_BYTES", size)
 
     parts = export.find(str(tmp_path))
 
@@ -99,7 +100,7 @@ def test_slices_of_any_size_hold_every_document_once(
 
 
 def test_packed_files_and_arrays_are_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "SLICE_BYTES", 10)
+    monkeypatch.setattr(sliced, "SLICE_BYTES", 10)
     spline = two_plans()
     for file_format in ("jsonl.gz", "json", "arangodump"):
         folder = spline.write(tmp_path / file_format, file_format)
@@ -183,7 +184,7 @@ def test_a_broken_line_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
 def test_a_line_of_a_later_slice_is_named_by_its_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "SLICE_BYTES", 50)
+    monkeypatch.setattr(sliced, "SLICE_BYTES", 50)
     text = json.dumps(HEADERS[0]) + "\n" + json.dumps(HEADERS[1]) + "\nbroken\n"
     plans_file(tmp_path, "executionPlan.jsonl", text)
 
