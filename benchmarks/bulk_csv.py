@@ -17,6 +17,8 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from benchmarks import results
+from benchmarks.results import Figure
 from lineage_merge.config import SparkOptions
 from lineage_merge.graph import neptune_files
 from lineage_merge.graph.schema import edge_ddl, node_ddl
@@ -97,6 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--vertices", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
+    results.add_option(parser)
     options = parser.parse_args()
     with session(SparkOptions()) as spark:
         nodes, edges = lineage(spark, options.vertices)
@@ -109,6 +112,13 @@ def main() -> None:
     print(f"lineage_merge  {elements / of_ours:12,.0f} elements/s")
     print(f"Spark's CSV    {elements / of_spark:12,.0f} elements/s")
     print(f"ratio          {of_spark / of_ours:12.2f}")
+    case = f"{elements:,} elements"
+    found = [
+        Figure(case, "lineage_merge", elements / of_ours, "elements/s"),
+        Figure(case, "Spark's CSV", elements / of_spark, "elements/s"),
+        Figure(case, "lineage_merge / Spark's CSV", of_spark / of_ours, "times", at_least=0.5),
+    ]
+    results.append(options.results, "bulk_csv", found)
 
 
 if __name__ == "__main__":

@@ -2,34 +2,27 @@
 
     python benchmarks/rerun.py --vertices 2000 20000 --rounds 3
 
-The same made-up lineage as in `benchmarks/load.py` (twice as many edges as vertices, 200 jobs) goes
-into the graph three times: into an empty graph, once more unchanged, and with one edge that reads
-something else. The last two are compared with the graph first; the time includes that.
+The lineage of `made_lineage.project` (twice as many edges as vertices, 200 jobs) goes into the graph
+three times: into an empty graph, once more unchanged, and with one in a hundred tables and edges
+changed. The last two are compared with the graph first; the time includes that.
 """
 
-import argparse
 import statistics
 import sys
 import time
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from load import EDGE_COLUMNS, NODE_COLUMNS, Bench, make_lineage
-from pyspark.sql import DataFrame, SparkSession
-
-from lineage_merge.config import SparkOptions
-from lineage_merge.embedded import EmbeddedServer
-from lineage_merge.graph.schema import edge_ddl, node_ddl
-from lineage_merge.load.connection import Endpoint
+from benchmarks import results
+from benchmarks.graph_under_test import Bench, opened, parser
+from benchmarks.made_lineage import DAG, changed, frames, project
+from benchmarks.results import Figure
 from lineage_merge.load.loader import Loaded
-from lineage_merge.load.retire import Coverage
 from lineage_merge.load.update import Merge, update
-from lineage_merge.model import JobKey, edge_id, job_id
-from lineage_merge.spark import session
+from lineage_merge.merge.coverage import Coverage
 
-Row = dict[str, Any]
-DAG = "benchmark"
+FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"
+# Not a hundred, of which the number of jobs is a multiple: some would lose every edge they had.
+EVERY = 101
 
 
 @dataclass(frozen=True)
@@ -40,53 +33,20 @@ class Round:
     loaded: Loaded
 
 
-def lineage(vertices: int) -> tuple[list[Row], list[Row]]:
-    """Nodes and edges of one dbt project, with their jobs and true ids."""
-    made = make_lineage(vertices)
-    nodes, edges = made.nodes, []
-    jobs: dict[str, Row] = {}
-    for edge in made.edges:
-        job = JobKey("dbt", f"model.p.{edge['job_name']}")
-        identifier = job_id("dev", DAG, job)
-        keys = {"environment": "dev", "dag_name": DAG}
-        jobs[identifier] = {"id": identifier, "label": "job", "name": job.name, "job_type": "dbt", **keys}
-        jobs[identifier] |= {"project": "p", "last_run_at": 1}
-        edge = {**edge, "job_type": "dbt", "job_name": job.name}
-        edges.append(edge | {"id": edge_id("dev", DAG, job, edge["from"], "feeds", edge["to"])})
-    return [*nodes, *jobs.values()], list({edge["id"]: edge for edge in edges}.values())
-
-
-def one_edge_changed(edges: list[Row], nodes: list[Row]) -> list[Row]:
-    """The first edge comes from another table."""
-    first, other = edges[0], nodes[len(nodes) // 2]["id"]
-    job = JobKey("dbt", first["job_name"])
-    identifier = edge_id("dev", DAG, job, other, "feeds", first["to"])
-    return [{**first, "from": other, "id": identifier}, *edges[1:]]
-
-
-def frame(spark: SparkSession, rows: list[Row], columns: tuple[str, ...], ddl: str) -> DataFrame:
-    made = spark.createDataFrame([tuple(row.get(column) for column in columns) for row in rows], ddl).cache()
-    made.count()  # making the input is not what is measured
-    return made
-
-
 def measure(bench: Bench, vertices: int) -> dict[str, Round]:
-    nodes, edges = lineage(vertices)
-    spark = bench.spark
-    first = Merge(
-        frame(spark, nodes, NODE_COLUMNS, node_ddl()),
-        frame(spark, edges, EDGE_COLUMNS, edge_ddl()),
-        coverage=Coverage(runs=True, dbt=True),
-    )
-    changed_edges = frame(spark, one_edge_changed(edges, nodes), EDGE_COLUMNS, edge_ddl())
-    changed = replace(first, edges=changed_edges)
+    """One round of the three loads."""
+    made = project(vertices)
+    coverage = Coverage(runs=True, projects={"dbt": True})
+    first = Merge(*frames(bench.spark, made.nodes, made.edges), coverage=coverage)
+    anew = changed(made, EVERY)
+    other = Merge(*frames(bench.spark, anew.nodes, anew.edges), coverage=coverage)
     rounds = {}
     bench.empty()
-    for name, merge in (("first load", first), ("unchanged", first), ("one edge changed", changed)):
+    for name, merge in ((FIRST, first), (UNCHANGED, first), (CHANGED, other)):
         started = time.perf_counter()
         loaded = update(merge, bench.endpoint, "dev", DAG)
         rounds[name] = Round(time.perf_counter() - started, loaded)
-    spark.catalog.clearCache()
+    bench.spark.catalog.clearCache()
     return rounds
 
 
@@ -96,29 +56,38 @@ def print_table(vertices: int, taken: list[dict[str, Round]]) -> None:
         f"{'load':18} {'seconds':>8} {'lowest':>8} {'highest':>8} {'of first':>9} {'written':>9}"
         f" {'retired':>8}"
     )
-    first = statistics.median(each["first load"].seconds for each in taken)
-    for name in taken[0]:
+    for name, share in of_first(taken).items():
         seconds = [each[name].seconds for each in taken]
         loaded = taken[0][name].loaded
-        middle = statistics.median(seconds)
         written, retired = loaded.nodes + loaded.edges, loaded.retired_nodes + loaded.retired_edges
         print(
-            f"{name:18} {middle:8.2f} {min(seconds):8.2f} {max(seconds):8.2f} {middle / first:8.0%}"
-            f" {written:>10,} {retired:>8,}"
+            f"{name:18} {statistics.median(seconds):8.2f} {min(seconds):8.2f} {max(seconds):8.2f}"
+            f" {share:8.0%} {written:>10,} {retired:>8,}"
         )
 
 
+def of_first(taken: list[dict[str, Round]]) -> dict[str, float]:
+    """Times of each kind of load as parts of a first one's."""
+    middle = {name: statistics.median(each[name].seconds for each in taken) for name in taken[0]}
+    return {name: seconds / middle[FIRST] for name, seconds in middle.items()}
+
+
+def figures(vertices: int, taken: list[dict[str, Round]]) -> list[Figure]:
+    case = f"{vertices:,} vertices"
+    seconds = statistics.median(each[FIRST].seconds for each in taken)
+    shares = of_first(taken)
+    return [
+        Figure(case, FIRST, seconds, "s"),
+        *(Figure(case, f"{name} / {FIRST}", shares[name], "times") for name in (UNCHANGED, CHANGED)),
+    ]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="First load, unchanged second load, one-edge change")
-    parser.add_argument("--vertices", type=int, nargs="+", default=[2_000, 20_000])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--endpoint", help="ws://host:port/gremlin; EMPTIES that graph. Default: an embedded server"
-    )
-    arguments = parser.parse_args()
-    server = nullcontext() if arguments.endpoint else EmbeddedServer(None)
-    with session(SparkOptions()) as spark, server as embedded:
-        bench = Bench(spark, Endpoint(arguments.endpoint or embedded.url))
+    options = parser(__doc__ or "")
+    results.add_option(options)
+    arguments = options.parse_args()
+    kept: list[Figure] = []
+    with opened(arguments) as bench:
         measure(bench, 500)  # warms everything up
         for vertices in arguments.vertices:
             taken = []
@@ -126,8 +95,9 @@ def main() -> None:
                 print(f"  {vertices} vertices, round {number}", file=sys.stderr)
                 taken.append(measure(bench, vertices))
             print_table(vertices, taken)
-        bench.empty()
+            kept += figures(vertices, taken)
     print("\nEach load also writes its merge_run vertex, which is not counted.")
+    results.append(arguments.results, "rerun", kept)
 
 
 if __name__ == "__main__":

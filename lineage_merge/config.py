@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from lineage_merge import storage, yaml_text
+from lineage_merge import storage
 from lineage_merge.errors import ConfigError, SourceError
 from lineage_merge.json_schema import Checker, path_text
 from lineage_merge.model import DatasetName
@@ -365,6 +365,8 @@ def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
 
 
 def _read_file(file: Path | str) -> dict[str, Any]:
+    from lineage_merge import yaml_text  # not above: flags and variables seldom need it, help never
+
     settings = yaml_text.parse(_text(file), "", str(file))
     if not isinstance(settings, dict):
         raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
@@ -392,9 +394,11 @@ def _text(file: Path | str) -> str:
             raise ConfigError("", f"cannot read {error.message}") from None
     try:
         return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError("", f"cannot read {file}: {reason}") from None
+    except (OSError, ValueError) as error:
+        # A name may have what no file's name can: a zero, or half of a character.
+        odd = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not the name of a file"
+        reason = error.strerror if isinstance(error, OSError) else odd
+        raise ConfigError("", f"cannot read {storage.shown(str(file))}: {reason}") from None
 
 
 def _beside(file: Path | str, location: str) -> str:
@@ -441,5 +445,7 @@ def _value(key: Key, text: str) -> Any:
             # Not as YAML, to which the glob * is an alias.
             return [item.strip() for item in text.split(",") if item.strip()]
         case "array" | "object" | ["array", *_]:
+            from lineage_merge import yaml_text
+
             return yaml_text.parse(text, key.dotted, "the flag or variable")
     return text

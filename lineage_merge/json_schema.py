@@ -1,12 +1,15 @@
 """Checking a document against a JSON Schema, with an answer that a person can act on."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.naming import redact
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
 
 # A keyword of our own beside `pattern`: what a person would call the form, "a URL".
 FORM = "x-form"
@@ -28,10 +31,27 @@ class SchemaError(NamedTuple):
 
 
 class Checker:
-    """Checks documents against one schema. Make one a schema and keep it: making it is slow."""
+    """Checks documents against one schema. Make one a schema and keep it: making it is slow.
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._validator = Draft202012Validator(schema)
+    `often`: for schemas that very many documents are checked against. It is made code of, which finds fifty
+    times as quickly that a document fits. The schema may use no keyword that came after draft 7, beside
+    `$defs`, none next to a `$ref`, and not the type `number`: it takes NaN for one.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], *, often: bool = False) -> None:
+        self._schema = schema
+        self._fits = _compiled(schema) if often else None
+
+    @cached_property
+    def _validator(self) -> "Draft202012Validator":
+        # Not above: to import it takes long, and a command's help checks nothing.
+        from jsonschema import Draft202012Validator
+        from jsonschema.validators import extend
+
+        types = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
+        made = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+        found: Draft202012Validator = made(self._schema)
+        return found
 
     def error(self, document: object) -> SchemaError | None:
         """The most telling error of `document`, or None where it fits.
@@ -40,13 +60,36 @@ class Checker:
         The problem repeats no more than the first characters of the value, without passwords;
         nothing of it where the schema says ``writeOnly``.
         """
-        if self._validator.is_valid(document):
+        if (self._fits and self._fits(document)) or self._validator.is_valid(document):
             return None
+        from jsonschema.exceptions import best_match
+
         error = best_match(self._validator.iter_errors(document))
         return SchemaError("", "does not fit") if error is None else _explain(error)
 
 
-def _explain(error: ValidationError) -> SchemaError:
+def _compiled(schema: Mapping[str, Any]) -> Callable[[object], bool]:
+    """Whether a document fits, as code. What it refuses is looked at again: its errors tell too little."""
+    import fastjsonschema
+
+    validate = fastjsonschema.compile(dict(schema), use_default=False)
+
+    def fits(document: object) -> bool:
+        try:
+            validate(document)
+        except fastjsonschema.JsonSchemaValueException:
+            return False
+        return True
+
+    return fits
+
+
+def _is_number(_checker: object, value: object) -> bool:
+    """Python reads NaN and Infinity in JSON, which has no such numbers, and makes infinity of 1e999."""
+    return isfinite(value) if isinstance(value, float) else isinstance(value, int) and type(value) is not bool
+
+
+def _explain(error: "ValidationError") -> SchemaError:
     path = list(error.absolute_path)
     if "propertyNames" in error.absolute_schema_path:
         return SchemaError(path_text([*path, error.instance]), "does not belong here")
@@ -63,7 +106,7 @@ def _explain(error: ValidationError) -> SchemaError:
     return SchemaError(path_text(path), _problem(error, expected, schema))
 
 
-def _problem(error: ValidationError, expected: Any, schema: Any) -> str:
+def _problem(error: "ValidationError", expected: Any, schema: Any) -> str:
     # Not jsonschema's own messages: they repeat whole values, secrets included.
     keyword = str(error.validator)
     found = _shown(error.instance, schema)

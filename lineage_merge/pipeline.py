@@ -6,12 +6,11 @@ The command line, the Airflow DAG and a Glue job call these functions and add no
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_merge.config import EMBEDDED, Config
@@ -19,14 +18,15 @@ from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.embedded.store import default_graph_file
 from lineage_merge.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.graph import files
+from lineage_merge.kept import keep, keeping, let_go
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.loader import Loaded
-from lineage_merge.load.retire import NOTHING, Coverage
 from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
 from lineage_merge.merge import join, names
+from lineage_merge.merge.coverage import NOTHING, Coverage, covered
 from lineage_merge.merge.mentioned import of_mentioned
-from lineage_merge.merge.outcome import MOST_PROBLEMS, REPORT, Report
+from lineage_merge.merge.outcome import REPORT, Report
 from lineage_merge.merge.report import report
 from lineage_merge.merge.targets import targets
 from lineage_merge.progress import Say, silent
@@ -46,6 +46,7 @@ class Built:
     """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about.
 
     `aliases`, `targets` and `coverage` say what the graph may lose: `lineage_merge.load.update.Merge`.
+    `kept` are frames that Spark keeps until `let_go`, which belongs after whatever is done with this one.
     """
 
     nodes: DataFrame
@@ -54,6 +55,11 @@ class Built:
     aliases: DataFrame | None = None
     targets: DataFrame | None = None
     coverage: Coverage = NOTHING
+    kept: tuple[DataFrame, ...] = ()
+
+    def let_go(self) -> None:
+        """Free what Spark keeps of it. It can still be read; then all is done once more."""
+        let_go(self.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
     Broken documents are left out and stand in the report; with `config.strict` the first one
     raises `DocumentError`. Raises `SourceError` where a source cannot be read at all.
     """
-    with running(config), step("build") as building, own_errors():
+    with running(config), step("build") as building, own_errors(), keeping() as kept:
         known = names.from_config(config)
         found: list[DataFrame] = []
         catalogs: list[DataFrame] = []
@@ -79,24 +85,22 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
                 say(f"reading {source.name}")
                 read = function(source.read)(spark, config, known)
                 (catalogs if source.is_catalog else found).append(read)
-        records = reduce(DataFrame.unionByName, found).persist(StorageLevel.MEMORY_AND_DISK)
+        records = keep(reduce(DataFrame.unionByName, found))
         if catalogs:
-            listed = reduce(DataFrame.unionByName, catalogs).persist(StorageLevel.MEMORY_AND_DISK)
-            records = records.unionByName(of_mentioned(listed, records))
-            records.persist(StorageLevel.MEMORY_AND_DISK)
+            listed = keep(reduce(DataFrame.unionByName, catalogs))
+            records = keep(records.unionByName(of_mentioned(listed, records)))
         if config.strict:
             _stop_at_rejected(records)
         with step("join"):
             say("joining")
             merged = join.merge(records, config.environment, config.dag_name, config.merge)
-            nodes = merged.nodes.persist(StorageLevel.MEMORY_AND_DISK)
-            edges = merged.edges.persist(StorageLevel.MEMORY_AND_DISK)
+            nodes, edges = keep(merged.nodes), keep(merged.edges)
             merged = join.Merged(nodes, edges, merged.aliases)
             # The first of Spark's jobs: what was only planned so far is done here.
             told = report(records, merged)
             by_target = targets(records, merged.aliases)
         building.count(**report_counts(told))
-        return Built(nodes, edges, told, merged.aliases, by_target, _coverage(config, told))
+        return Built(nodes, edges, told, merged.aliases, by_target, covered(config, told), tuple(kept))
 
 
 def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool = False) -> Outcome:
@@ -104,7 +108,10 @@ def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool
     with running(config), endpoint(config, say) as target:
         check(target)
         built = build(spark, config, say)
-        return Outcome(built.report, load_graph(built, config, target, say, dry_run=dry_run))
+        try:
+            return Outcome(built.report, load_graph(built, config, target, say, dry_run=dry_run))
+        finally:
+            built.let_go()
 
 
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
@@ -117,7 +124,7 @@ def write_folder(built: Built, folder: str, file_format: files.Format = "parquet
         for name, rows in (("aliases", built.aliases), ("targets", built.targets)):
             if rows is not None:
                 files.write_facts(folder, name, rows)
-    told = {**built.report.as_json(), "coverage": asdict(built.coverage)}
+    told = {**built.report.as_json(), "coverage": built.coverage.as_json()}
     write_text(f"{folder.rstrip('/')}/{REPORT}", json.dumps(told, indent=2) + "\n")
 
 
@@ -127,15 +134,19 @@ def load_folder(
     """Node and edge files to graph. Files that do not say what was read retire nothing."""
     with endpoint(config, say) as target:
         check(target)
-        with own_errors():
-            nodes, edges = (rows.persist(StorageLevel.MEMORY_AND_DISK) for rows in files.read(spark, folder))
+        with own_errors(), keeping() as kept:
+            nodes, edges = (keep(rows) for rows in files.read(spark, folder))
             aliases = files.read_facts(spark, folder, "aliases", ALIAS_DDL)
             by_target = files.read_facts(spark, folder, "targets", TARGET_DDL)
         told = _told(folder)
-        covered = Coverage(**told["coverage"]) if "coverage" in told else NOTHING
         read = Report.from_json(told) if told else EMPTY
-        built = Built(nodes, edges, read, aliases, by_target, covered)
-        return load_graph(built, config, target, say, dry_run=dry_run)
+        built = Built(
+            nodes, edges, read, aliases, by_target, Coverage.from_json(told.get("coverage", {})), tuple(kept)
+        )
+        try:
+            return load_graph(built, config, target, say, dry_run=dry_run)
+        finally:
+            built.let_go()
 
 
 def load_graph(
@@ -178,30 +189,6 @@ def _whose(built: Built, config: Config) -> tuple[str, str]:
     if len(found) > 1:
         raise IntermediateError("the files hold several environments or DAGs: load each by itself")
     return (found[0].environment, found[0].dag_name) if found else (config.environment, config.dag_name)
-
-
-def _coverage(config: Config, told: Report) -> Coverage:
-    """What may be retired: of a source with broken documents nothing, for they may tell of it."""
-    rejected = [problem.document for problem in told.of_kind("rejected")]
-    ours = tuple(file for project in config.dbt for file in (project.manifest, project.catalog) if file)
-    of_dbt = [document for document in rejected if ours and document.startswith(ours)]
-    folders = tuple(f"{each.path.rstrip('/')}/" for each in config.sources.get("sql", ()))
-    of_sql = [document for document in rejected if folders and document.startswith(folders)]
-    listed = len(told.problems) < MOST_PROBLEMS
-    after: list[int] = []
-    types: set[str] = set()
-    for source, settings in registry.configured(config):
-        if source.retire_after:
-            after.append(source.retire_after(settings))
-            types.update(source.job_types)
-    return Coverage(
-        runs=bool(after) and listed and len(rejected) == len(of_dbt) + len(of_sql),
-        dbt=bool(config.dbt) and listed and not of_dbt,
-        sql=bool(folders) and listed and not of_sql,
-        # One that is never to retire is kept by the others too.
-        retire_after=max(after) if after and all(after) else 0,
-        job_types=tuple(sorted(types)),
-    )
 
 
 def _told(folder: str) -> dict[str, Any]:

@@ -4,10 +4,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
+from subprocess import TimeoutExpired
+from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -18,6 +20,12 @@ from lineage_merge.embedded.java import java_home
 from lineage_merge.errors import DocumentError, LineageMergeError
 from lineage_merge.progress import silent
 
+_ENDING_SECONDS = 5
+# The quick compiler alone would have 48 MB for what it compiles: a first build fills 35 of them, and a long
+# session would throw code away and compile it again. The default collector works beside the program all the
+# time, which on a few cores is a tenth of what the JVM does.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
+
 # For one machine and small input: the time goes into a cold JVM, so compile quickly, plan
 # once, and interpret instead of generating code.
 _LOCAL = {
@@ -25,12 +33,15 @@ _LOCAL = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.reuse": "true",
+    # Spark 4's default, for which it wants pandas, and says so where there is none.
+    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
     "spark.python.daemon.module": "lineage_merge.embedded.python_workers",
 }
 
@@ -54,7 +65,7 @@ def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Itera
             os.environ["JAVA_HOME"] = str(java_home())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         log4j = files("lineage_merge").joinpath("embedded", "spark-log4j2.properties")
-        java_options = f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={log4j}"
+        java_options = f"{_JAVA} -Dlog4j2.configurationFile={log4j}"
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
         for key, value in _LOCAL.items():
             builder = builder.config(key, value)
@@ -68,11 +79,65 @@ def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Itera
     try:
         spark = builder.getOrCreate()
     except Exception as error:
-        raise LineageMergeError(f"Spark does not start: {str(error).splitlines()[0]}") from error
-    try:
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise LineageMergeError(f"Spark does not start: {told}") from error
+    with _stopped_at_the_end(spark):
+        _remember_names(spark)
         yield spark
+
+
+@contextmanager
+def _stopped_at_the_end(spark: SparkSession) -> Iterator[None]:
+    """Where the JVM has ended meanwhile, that is told, and not what failed for want of it."""
+    try:
+        yield
+    except Exception as error:
+        if not _jvm_has_ended(spark, error):
+            raise
+        raise LineageMergeError("Spark's JVM ended: it was killed, or had no memory left") from error
     finally:
-        spark.stop()
+        with suppress(Py4JError, OSError):
+            spark.stop()
+
+
+def _jvm_has_ended(spark: SparkSession, error: Exception) -> bool:
+    gateway: Any = spark.sparkContext._gateway
+    process = getattr(gateway, "proc", None)  # none where Spark started Python, and not the other way
+    if process is None:
+        return False
+    if isinstance(error, Py4JNetworkError | OSError):
+        # Its sockets are closed a moment before it is gone.
+        with suppress(TimeoutExpired):
+            process.wait(_ENDING_SECONDS)
+    return process.poll() is not None
+
+
+# What PySpark uses in nearly every call, as it spells it.
+_NAMES = (
+    "functions",
+    "PythonUtils",
+    "PythonRDD",
+    "SerDeUtil",
+    "SimplePythonFunction",
+    "SparkSession",
+    "org.apache.spark.sql.types.StructType",
+    "org.apache.spark.storage.StorageLevel",
+)
+
+
+def _remember_names(spark: SparkSession) -> None:
+    """Ask the JVM once what these names stand for.
+
+    PySpark asks at each use, and the JVM then looks for them in each package that is imported, in all of its
+    300 jars: over small input a tenth of its time. What Py4J's objects have as attributes is not asked for.
+    """
+    for name in _NAMES:
+        place: Any = spark.sparkContext._jvm
+        with suppress(Py4JError):  # another version of PySpark may know other names
+            for part in name.split("."):
+                found = getattr(place, part)
+                setattr(place, part, found)
+                place = found
 
 
 # How a worker's own error ends the Python traceback inside Spark's message.
@@ -89,6 +154,8 @@ def own_errors() -> Iterator[None]:
         found = _OWN_ERROR.search(text)
         if found:
             raise _own(found["type"], found["message"].strip()) from None
+        if "Python worker exited unexpectedly" in text:  # what caused it is only that its pipe ended
+            raise LineageMergeError("Spark failed: a Python worker was killed, or crashed") from error
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         causes = [line for line in lines if line.startswith("Caused by:") or re.match(r"\w+Error: ", line)]
         raise LineageMergeError(f"Spark failed: {(causes or lines)[-1][:300]}") from error

@@ -43,12 +43,15 @@ def build(spark: "SparkSession", config: Config, folder: str, say: Say) -> dict[
 
     built = pipeline.build(spark, config, say)
     say(f"writing {folder}")
-    if _through_here(spark, folder):
-        with TemporaryDirectory(prefix="lineage-merge-") as work:
-            pipeline.write_folder(built, work)
-            storage.replace_folder(folder, Path(work))
-    else:
-        pipeline.write_folder(built, folder)
+    try:
+        if _through_here(spark, folder):
+            with TemporaryDirectory(prefix="lineage-merge-") as work:
+                pipeline.write_folder(built, work)
+                storage.replace_folder(folder, Path(work))
+        else:
+            pipeline.write_folder(built, folder)
+    finally:
+        built.let_go()
     return built.report.as_json()
 
 

@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.errors import DocumentError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.naming import redact
 
 _S3 = ("s3", "s3a", "s3n")
+# What unpacking raises for a file that is cut short, damaged, or not packed at all.
+_NOT_WHOLE = (gzip.BadGzipFile, EOFError, zlib.error)
 # S3 deletes no more objects a request.
 _MOST_DELETED = 1000
 _DENIED = frozenset(
@@ -64,7 +66,7 @@ def list_files(folder: str) -> list[StoredFile]:
     with _reaching(folder):
         found = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
     if not found:
-        raise SourceMissing(f"{_shown(folder)}: no files there")
+        raise SourceMissing(f"{shown(folder)}: no files there")
     return found
 
 
@@ -76,15 +78,15 @@ def find_files(location: str) -> list[StoredFile]:
 
 
 def read_bytes(location: str) -> bytes:
-    """A whole file, unpacked where its name ends in ``.gz``."""
+    """A whole file, unpacked where its name ends in ``.gz``. Raises `DocumentError` where it is cut short."""
     with _reaching(location), _open(location) as stream:
         data = stream.read()
     if not location.endswith(".gz"):
         return data
     try:
         return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error):
-        raise SourceError(f"{_shown(location)}: not a whole gzip file") from None
+    except _NOT_WHOLE:
+        raise DocumentError(shown(location), "", "not a whole gzip file") from None
 
 
 def read_text(location: str) -> str:
@@ -92,7 +94,7 @@ def read_text(location: str) -> str:
     try:
         return read_bytes(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SourceError(f"{_shown(location)}: not UTF-8 text (byte {error.start})") from None
+        raise DocumentError(shown(location), "", f"not UTF-8 text (byte {error.start})") from None
 
 
 def write_text(location: str, text: str) -> None:
@@ -177,12 +179,12 @@ def fetch_folder(location: str, folder: Path) -> None:
 
 
 def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
-    """The lines of a slice with the byte at which each begins; packed files are never cut."""
+    """The lines of a slice with the byte at which each begins; packed files are never cut.
+
+    Raises `DocumentError` behind the last whole line of a packed file that is cut short or damaged.
+    """
     if part.location.endswith(".gz"):
-        offset = 0
-        for line in io.BytesIO(read_bytes(part.location)):
-            yield offset, line
-            offset += len(line)
+        yield from _packed_lines(part.location)
         return
     with _reaching(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
         offset = part.start
@@ -198,19 +200,33 @@ def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
+def _packed_lines(location: str) -> Iterator[tuple[int, bytes]]:
+    offset = 0
+    with _reaching(location), _open(location) as packed, gzip.GzipFile(fileobj=packed) as stream:
+        while True:
+            try:
+                line = stream.readline()
+            except _NOT_WHOLE:
+                raise DocumentError(shown(location), "", "not a whole gzip file") from None
+            if not line:
+                return
+            yield offset, line
+            offset += len(line)
+
+
 def _scheme(location: str) -> str:
     scheme, separator, _ = location.partition("://")
     return scheme.lower() if separator else ""
 
 
-def _shown(location: str) -> str:
-    """A location for messages."""
+def shown(location: str) -> str:
+    """A location for messages: an address loses its password."""
     return redact(location) if "://" in location else location
 
 
 def _local(location: str) -> Path:
     if _scheme(location) not in ("", "file"):
-        raise SourceError(f"{_shown(location)}: neither a local path nor s3://bucket/key")
+        raise SourceError(f"{shown(location)}: neither a local path nor s3://bucket/key")
     path = location.partition("://")[2] if _scheme(location) else location
     try:
         return Path(path).expanduser()
@@ -312,7 +328,7 @@ class _Readable(io.RawIOBase):
 @contextmanager
 def _reaching(location: str, doing: str = "read") -> Iterator[None]:
     """Turn what goes wrong on the way to a file into the project's own errors."""
-    place = _shown(location)
+    place = shown(location)
     try:
         yield
     except FileNotFoundError as error:
@@ -326,6 +342,8 @@ def _reaching(location: str, doing: str = "read") -> Iterator[None]:
     except OSError as error:
         raise SourceError(f"{place}: {error.strerror or type(error).__name__}") from None
     except Exception as error:  # botocore is imported only where S3 is read
+        if isinstance(error, ValueError) and not is_s3(location):
+            raise SourceMissing(f"{place}: not the name of a file") from None  # with a zero in it
         if not is_s3(location) or isinstance(error, SourceError):
             raise
         raise _s3_error(place, error) from None

@@ -40,10 +40,17 @@ def clean_environment(**variables: str) -> dict[str, str]:
 def in_process(*arguments: str | Path, **variables: str) -> Outcome:
     """Run a command here. A Spark session that runs is used, so ask for the fixture `spark`."""
     environment = dict.fromkeys(_configuring()) | variables
-    result = CliRunner().invoke(main, [str(each) for each in arguments], env=environment)
+    result = _runner().invoke(main, [str(each) for each in arguments], env=environment)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Outcome(result.exit_code, result.stdout, result.stderr)
+
+
+def _runner() -> CliRunner:
+    try:
+        return CliRunner(mix_stderr=False)  # type: ignore[call-arg] # click 8.1 mixes them otherwise
+    except TypeError:
+        return CliRunner()
 
 
 def command(*arguments: str | Path) -> list[str]:

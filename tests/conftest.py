@@ -35,6 +35,29 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(_MOST_PROCESSES, os.cpu_count() or 1)
 
 
+# Files with tests that take long, longest first, and the folders of those.
+_LONG = (
+    "tests/load/test_update_faults.py",
+    "tests/chaos/",
+    "tests/properties/",
+    "tests/fuzz/",
+    "tests/load/test_bulk.py",
+    "tests/load/test_neptune_faults.py",
+    "tests/test_job.py",
+    "tests/test_same_graph.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests come first: one that starts last leaves the other processes without work."""
+
+    def place(item: pytest.Item) -> int:
+        return next((at for at, start in enumerate(_LONG) if item.nodeid.startswith(start)), len(_LONG))
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local Spark session, just as the command line starts one."""

@@ -14,13 +14,13 @@ from lineage_merge.graph.schema import (
     edge_ddl,
     node_ddl,
 )
-from lineage_merge.load.retire import Coverage
 from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge
+from lineage_merge.merge.coverage import Coverage
 from lineage_merge.model import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
 EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
-ALL = Coverage(runs=True, dbt=True, retire_after=3)
+ALL = Coverage(runs=True, projects={"dbt": True}, retire_after=3)
 
 Row = dict[str, Any]
 
@@ -128,6 +128,22 @@ class Made:
     def _known(self, name: str) -> None:
         if dataset(name) not in self.nodes:
             self.node(name)
+
+
+def merge_of_rows(
+    spark: SparkSession,
+    nodes: Sequence[Row],
+    edges: Sequence[Row],
+    targets: Sequence[tuple[str, str, str | None, int]] = (),
+    coverage: Coverage = ALL,
+) -> Merge:
+    """A merge of rows that are there already, such as those of `merge.in_memory`."""
+    return Merge(
+        nodes=_frame(spark, nodes, NODE_COLUMNS, node_ddl()),
+        edges=_frame(spark, edges, EDGE_COLUMNS, edge_ddl()),
+        targets=spark.createDataFrame(list(targets), TARGET_DDL),
+        coverage=coverage,
+    )
 
 
 def _frame(spark: SparkSession, rows: Any, columns: tuple[str, ...], ddl: str) -> DataFrame:

@@ -1,7 +1,9 @@
-"""The graph that `lineage-merge demo` makes, in a server of its own, for tests that only ask."""
+"""The graph that `lineage-merge demo` makes, in files and in a server of its own, for tests that only ask."""
 
+import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -21,10 +23,31 @@ def sample_server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def tickit_url(spark: SparkSession) -> Iterator[str]:
+def tickit_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """TICKIT as `build` writes it, Parquet: built once however many processes test, and changed by nobody."""
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent
+    folder = shared / "tickit-built"
+    with (shared / "tickit-built.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            request.getfixturevalue("spark")
+            growing = shared / "tickit-growing"  # of a build that failed nobody may read
+            outcome = in_process("build", "--config", config_file(), "--out", growing, "--quiet")
+            assert outcome.code == 0, outcome
+            growing.rename(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tickit_url(spark: SparkSession, tickit_folder: Path) -> Iterator[str]:
     """The URL of a server that holds TICKIT; nobody writes to it."""
-    with sample_server() as url:
-        yield url
+    with EmbeddedServer(None) as server:
+        config = ("--config", config_file(), "--gremlin-endpoint", server.url)
+        outcome = in_process("load", tickit_folder, *config, "--quiet")
+        assert outcome.code == 0, outcome
+        yield server.url
 
 
 def plain(value: object) -> object:

@@ -315,7 +315,7 @@ def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: st
         ("spark.partitions", "2.5", "expected integer, found string '2.5'"),
         ("spark.partitions", "0", "expected at least 1, found integer 0"),
         ("gremlin.timeout_seconds", "soon", "expected number, found string 'soon'"),
-        ("gremlin.timeout_seconds", "inf", "expected at most 86400, found number inf"),
+        ("gremlin.timeout_seconds", "inf", "expected number, found number inf"),
         ("spline.lookback", "0", "expected more than 0 and at most 36500 days, found 0"),
         ("spline.lookback", "2 weeks", "expected days or hours, such as 30d or 12h, found string '2 weeks'"),
         ("spline.runs", "newest", "expected latest, all or since TIME, found string 'newest'"),

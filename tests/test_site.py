@@ -1,5 +1,6 @@
 """The documentation as a site: no warning, no lost link, nothing from elsewhere."""
 
+import json
 import os
 import subprocess
 import sys
@@ -131,3 +132,16 @@ def test_the_model_and_the_configuration_are_written_out(pages: Mapping[str, See
 def test_a_file_of_the_repository_is_shown_where_a_page_links_to_it(pages: Mapping[str, Seen]) -> None:
     assert "files/deploy/iam.html" in pages["neptune.html"].links
     assert "neptune-db:ReadDataViaQuery" in pages["files/deploy/iam.html"].text
+
+
+def test_benchmarks_are_shown_or_the_page_says_how_to_run_them(site: Path, pages: Mapping[str, Seen]) -> None:
+    kept = REPOSITORY / "benchmarks" / "results.jsonl"
+    names = {json.loads(line)["benchmark"] for line in kept.open()} if kept.exists() else set()
+    text = pages["benchmarks.html"].text
+
+    # A chart is one piece of the page, not its text.
+    html = (site / "benchmarks.html").read_text()
+    assert html.count('role="img" aria-label=') >= len(names)
+    assert "&lt;svg" not in html
+    assert [name for name in names if f"{name}, in " not in text] == []
+    assert ("No figures yet" in text) == (not names)

@@ -1,4 +1,4 @@
-"""The configuration's keys as flags, made from its schema."""
+"""Flags: the configuration's keys, made from its schema, and those that several commands have."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,3 +83,12 @@ def _metavar(key: config.Key) -> str:
         return "NAME,..."
     kind = key.schema.get("type", "string")
     return "TEXT" if isinstance(kind, list) else _METAVARS.get(kind, "TEXT")
+
+
+as_json_or_text = click.option(
+    "--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts"
+)
+without_progress = click.option("--quiet", "-q", is_flag=True, help="show no progress")
+dry_run_only = click.option(
+    "--dry-run", is_flag=True, help="print what would change in the graph, write nothing"
+)

@@ -25,8 +25,8 @@ def examine(config: Config) -> Iterator[Finding]:
 def _look(part: Slice) -> tuple[bool, Problem | None]:
     """Whether there is a good message; without one, what is wrong with the first."""
     problem: Problem | None = None
-    for found in islice(messages(lines.numbered(part)), 100):
-        wrong = checks.problem(found)
+    for found in islice(lines.until_damage(messages(lines.numbered(part))), 100):
+        wrong = found if isinstance(found, Problem) else checks.problem(found)
         if wrong is None:
             return True, None
         problem = problem or wrong

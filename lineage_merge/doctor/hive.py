@@ -26,7 +26,7 @@ def examine(config: Config) -> Iterator[Finding]:
 def _look(part: Slice) -> tuple[bool, Problem | None]:
     """Whether there is a good line; without one, what is wrong with the first."""
     problem: Problem | None = None
-    for found in islice(documents(lines.numbered(part)), 100):
+    for found in islice(lines.until_damage(documents(lines.numbered(part))), 100):
         query = read_query(found) if isinstance(found, Found) else found
         if not isinstance(query, Problem):
             return True, None

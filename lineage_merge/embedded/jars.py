@@ -122,27 +122,17 @@ def _one_at_a_time(bundle: Bundle, lock: Path, say: Say) -> Iterator[None]:
 
 
 def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
-    ivy = _ivy_jar()
     target = cache / bundle.folder
     # Ivy's own cache stays when a fetch fails, so that the next one goes on where it ended.
     ivy_cache = cache / "ivy"
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work_name:
         work = Path(work_name)
-        (work / "ivy.xml").write_text(_IVY_MODULE.format(**bundle._asdict()))
         lib = work / "lib"
-        arguments = [
-            "-settings",
-            str(_settings(work)),
-            "-cache",
-            str(ivy_cache),
-            "-ivy",
-            str(work / "ivy.xml"),
-        ]
-        arguments += ["-confs", "default"]
+        arguments = ivy_arguments(bundle, work, ivy_cache)
         arguments += ["-retrieve", f"{lib}/[artifact]-[revision](-[classifier]).[ext]"]
         say(f"fetching {bundle.name} and what it needs ({bundle.megabytes} MB, once) into {cache}")
         options = proxy_options(urllib.request.getproxies())
-        code, output = _run_ivy([str(java), *options, "-jar", str(ivy), *arguments], say)
+        code, output = _run_ivy([str(java), *options, *arguments], say)
         if code != 0 and _UNTRUSTED in output and (certificates := trust.trusted_by_python()):
             say("Java does not know the repository's certificate: trying those that Python trusts")
             store = work / "trust.jks"
@@ -151,7 +141,7 @@ def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
                 f"-Djavax.net.ssl.trustStore={store}",
                 f"-Djavax.net.ssl.trustStorePassword={trust.PASSWORD}",
             ]
-            code, output = _run_ivy([str(java), *options, "-jar", str(ivy), *arguments], say)
+            code, output = _run_ivy([str(java), *options, *arguments], say)
         if code != 0:
             raise EmbeddedError(f"{bundle.name} could not be fetched: {ivy_failure(output)}")
         sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
@@ -161,6 +151,13 @@ def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
     shutil.rmtree(ivy_cache, ignore_errors=True)
     say(f"fetched {len(sizes)} jars")
     return target
+
+
+def ivy_arguments(bundle: Bundle, work: Path, ivy_cache: Path) -> list[str]:
+    """What Java is told to resolve a bundle with Ivy, whose files go to `work`. Raises `EmbeddedError`."""
+    (work / "ivy.xml").write_text(_IVY_MODULE.format(**bundle._asdict()))
+    arguments = ["-jar", str(_ivy_jar()), "-settings", str(_settings(work)), "-cache", str(ivy_cache)]
+    return [*arguments, "-ivy", str(work / "ivy.xml"), "-confs", "default"]
 
 
 def _settings(work: Path) -> Path:

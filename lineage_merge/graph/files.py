@@ -146,10 +146,45 @@ def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
         reader = spark.read.schema(f"{kind.ddl}, {_BROKEN} string")
         rows = reader.option("columnNameOfCorruptRecord", _BROKEN).json(path)
         # All columns: Spark parses no field that nobody asks for, and so finds no fault in it.
-        broken = rows.where(F.col(_BROKEN).isNotNull()).take(1)
+        broken = rows.where(F.col(_BROKEN).isNotNull()).take(1) or _no_texts(spark, path, kind)
     if broken:
         raise IntermediateError(f"{path}: a line that fits no {kind.name}; `validate` says which and why")
     return rows.drop(_BROKEN)
+
+
+# What Spark makes texts of where a text belongs: arrays, objects, numbers, yes and no.
+_ODD_TEXT = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
+
+
+def _no_texts(spark: SparkSession, path: str, kind: Kind) -> list[str]:
+    """A line of JSON that has something else where a text, or an array of texts, belongs."""
+    element = F.from_json("value", kind.ddl).alias("element")
+    fields = spark.createDataFrame([], kind.ddl).schema.fields
+    texts = [each.name for each in fields if each.dataType.simpleString() == "string"]
+    sets = [each.name for each in fields if each.dataType.simpleString() == "array<string>"]
+    is_odd = F.lit(False)
+    for name in texts:
+        is_odd = is_odd | F.coalesce(F.col(f"element.{name}").rlike(f"(?s){_ODD_TEXT}"), F.lit(False))
+    for name in sets:
+        has_odd = F.exists(f"element.{name}", lambda each: each.rlike(f"(?s){_ODD_TEXT}"))
+        is_odd = is_odd | F.coalesce(has_odd, F.lit(False))
+    # A text may look like that too: only what is odd is looked at closely.
+    odd = spark.read.text(path).select("value", element).where(is_odd).select("value")
+    found: list[str] = odd.rdd.mapPartitions(partial(_without_texts, texts, sets)).take(1)
+    return found
+
+
+def _without_texts(texts: list[str], sets: list[str], rows: Iterable[Any]) -> Iterator[str]:
+    for row in rows:
+        try:
+            element = json.loads(row.value)
+        except (ValueError, RecursionError):
+            yield row.value
+            continue
+        values = [element.get(name) for name in texts]
+        values += [each for name in sets for each in element.get(name) or ()]
+        if not all(value is None or isinstance(value, str) for value in values):
+            yield row.value
 
 
 def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
@@ -157,7 +192,9 @@ def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
     path = _path(folder, kind)
     if _format(folder, kind) == "parquet":
         # Without a schema of ours: what the files hold is what is checked.
-        return spark.read.parquet(path).toJSON()
+        # Not `toJSON`, which is to return a frame one day.
+        text = F.to_json(F.struct("*")).alias("value")
+        return spark.read.parquet(path).select(text).rdd.map(lambda row: row.value)
     return spark.read.text(path).rdd.map(lambda row: row.value).filter(lambda text: bool(text.strip()))
 
 

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import T
 from pyspark import RDD
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import config
@@ -41,9 +41,11 @@ from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
 from lineage_merge.load import neptune_loader
 from lineage_merge.load.configured import region_of
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.neptune_loader import Loader, Source
+from lineage_merge.load.neptune_api import Loader
+from lineage_merge.load.neptune_loader import Source
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.signing import region_of_chain
+from lineage_merge.load.texts import Values, told
 from lineage_merge.progress import Say
 from lineage_merge.storage import delete_folder, list_files
 
@@ -123,70 +125,50 @@ def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> 
 class Parts:
     """What differs, by the way it takes: `first` and `last` over Gremlin, the others as rows of CSV."""
 
-    first: "RDD[Row]"
+    first: "RDD[Values]"
     vertices: "RDD[tuple[Any, ...]]"
     edges: "RDD[tuple[Any, ...]]"
-    last: "RDD[Row]"
+    last: "RDD[Values]"
 
 
 def parts(nodes: DataFrame, edges: DataFrame, moves: DataFrame) -> Parts:
     """Part compared nodes and edges that are to be written; `moves` as in `load.moves`."""
     winners = moves.select(F.col("means").alias("id"), F.lit(True).alias("_winner")).distinct()
-    compared: Any = nodes.join(winners, "id", "left").select("_winner", *_COMPARED_VERTEX).rdd
-    told: Any = edges.select(*_COMPARED_EDGE).rdd
+    # Of one that is to have another label, another merge may have thought otherwise meanwhile.
+    by_request = "_winner is not null or change = 'label' or label = 'job'"
+    # The loader adds the label of a row to those that a vertex has.
+    kept = F.when(F.col("change") == "changed", F.col("old_label")).otherwise(F.col("label"))
+    compared = nodes.join(winners, "id", "left").withColumn("_first", F.expr(by_request))
+    columns = [kept.alias("label") if name == "label" else name for name in NODE_KEYS]
+    rows = told(compared.select("_first", *columns, "told", "text"))
+    of_edges = told(edges.select(*EDGE_KEYS, "told", "text"))
     return Parts(
-        first=compared.filter(_goes_first).map(_vertex_row),
-        vertices=compared.filter(_goes_later).map(_vertex),
-        edges=told.map(_edge).filter(is_certain),
-        last=told.filter(_goes_last).map(_edge_row),
+        first=rows.filter(_goes_first),
+        vertices=rows.filter(_goes_later).map(_vertex),
+        edges=of_edges.map(_edge).filter(is_certain),
+        last=of_edges.filter(_goes_last),
     )
 
 
-# What rows are here: the first is `_winner`, then these.
-_COMPARED_VERTEX = ("change", "old_label", "told", *VERTEX_FIELDS)
-_COMPARED_EDGE = ("told", *EDGE_FIELDS)
+def _goes_first(row: Values) -> bool:
+    return row["_first"] or not is_certain(_vertex(row))
 
 
-def _goes_first(row: tuple[Any, ...]) -> bool:
-    winner, change, _, _, _, label = row[:6]
-    # Of one that is to have another label, another merge may have thought otherwise meanwhile.
-    return bool(winner) or change == "label" or label == "job" or not is_certain(_vertex(row))
-
-
-def _goes_later(row: tuple[Any, ...]) -> bool:
+def _goes_later(row: Values) -> bool:
     return not _goes_first(row)
 
 
-def _goes_last(row: tuple[Any, ...]) -> bool:
+def _goes_last(row: Values) -> bool:
     return not is_certain(_edge(row))
 
 
-def _vertex_row(row: tuple[Any, ...]) -> Row:
-    return Row(**dict(zip(VERTEX_FIELDS, _vertex(row), strict=True)))
+def _vertex(row: Values) -> tuple[Any, ...]:
+    """As `neptune_csv` takes it."""
+    return tuple(map(row.get, VERTEX_FIELDS))
 
 
-def _edge_row(row: tuple[Any, ...]) -> Row:
-    return Row(**dict(zip(EDGE_FIELDS, _edge(row), strict=True)))
-
-
-def _vertex(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The keys and what is told, as `neptune_csv` takes it, with the label that the graph has."""
-    _, change, old_label, told, identifier, label, *values = row
-    keys, properties = values[: len(NODE_KEYS) - 2], values[len(NODE_KEYS) - 2 :]
-    names = VERTEX_FIELDS[len(NODE_KEYS) :]
-    kept = old_label if change == "changed" else label
-    return (identifier, kept, *keys, *_told(names, properties, told))
-
-
-def _edge(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    told, *values = row
-    keys, properties = values[: len(EDGE_KEYS)], values[len(EDGE_KEYS) :]
-    return (*keys, *_told(EDGE_FIELDS[len(EDGE_KEYS) :], properties, told))
-
-
-def _told(names: tuple[str, ...], values: list[Any], told: list[str]) -> list[Any]:
-    wanted = set(told)
-    return [value if name in wanted else None for name, value in zip(names, values, strict=True)]
+def _edge(row: Values) -> tuple[Any, ...]:
+    return tuple(map(row.get, EDGE_FIELDS))
 
 
 def load(

@@ -7,26 +7,20 @@ A dataset may be known to several DAGs that tell its properties differently. Who
 (a job that writes it, a catalog that knows where it lies) has the word. Where nobody who tells
 builds it, the greatest value stays, so that two DAGs never rewrite each other's values.
 
-Rows are compared in Python: as Spark expressions, thirty properties make plans that take longer
-to plan than to run.
+What is new, and what the graph holds just so, Spark finds by comparing texts (`load.texts`), which
+is most elements of most merges. The others are compared in Python: as Spark expressions, thirty
+properties make plans that take longer to plan than to run.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph.schema import (
-    EDGE_KEYS,
-    EDGE_PROPERTIES,
-    NODE_KEYS,
-    NODE_PROPERTIES,
-    edge_ddl,
-    node_ddl,
-)
+from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.load import texts
 from lineage_merge.load.existing import Existing, dataset_of
 
 # `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
@@ -37,8 +31,6 @@ UNWRITTEN = ("same", "newer", "absent")
 
 Word = Literal["mine", "theirs", "nobody's"]
 
-_NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
-_EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
 _SINGLES = tuple(item.name for item in NODE_PROPERTIES if not item.many)
 _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
 _LONGS = frozenset(item.name for item in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if item.type == "long")
@@ -48,94 +40,128 @@ _NO_REASON = frozenset({"sequence"})
 _CLEARED = ("expression", "via")
 _NO_DATASETS = frozenset({"column", "job", "operation"})
 
-COMPARED_NODE_DDL = f"{node_ddl()}, change string, old_label string, told array<string>"
-COMPARED_EDGE_DDL = f"{edge_ddl()}, change string, told array<string>, cleared array<string>"
+# What later steps ask of compared rows, beside the keys; the rest of what they tell is in `text`.
+_OF_NODES = ("name", "job_type", "job_name", "project", "last_run_at")
+_OF_EDGES = ("job_type", "job_name")
+_NODE_DIFFERENCE = "change string, told array<string>"
+_EDGE_DIFFERENCE = "change string, told array<string>, cleared array<string>"
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the graph holds of a vertex: `dags` are its tags, values are texts."""
+    """What the graph holds of a vertex: values are texts.
+
+    `tagged` by the DAG; `shared` with another.
+    """
 
     label: str
-    dags: frozenset[str]
+    tagged: bool
+    shared: bool
     properties: Mapping[str, list[str]] = field(default_factory=dict)
     built_elsewhere: bool = False
 
 
-def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing, dag_name: str) -> DataFrame:
-    """The merge's nodes as `COMPARED_NODE_DDL`; `old_label` is the label that the graph has."""
-    built = edges.where("label = 'writes'").select(F.col("to").alias("_dataset"), F.lit(True).alias("_built"))
-    held = F.struct("label", "dags", "properties", "built_elsewhere").alias("_held")
-    joined = (
-        nodes.select(*_NODE_COLUMNS, dataset_of("id").alias("_dataset"))
-        .join(built.distinct(), "_dataset", "left")
-        .join(existing.vertices.select("id", held), "id", "left")
+def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> DataFrame:
+    """The merge's nodes: their keys, name, job_type, job_name, project and last_run_at, and
+
+    * `change`, and `old_label`, which is the label that the graph has;
+    * `told`: the names of what to write of `text`, which is all that is told (null: all).
+    """
+    built = edges.where("label = 'writes'").select(F.col("to").alias("_of"), F.lit(True).alias("_built"))
+    told = nodes.select(
+        *NODE_KEYS, *_OF_NODES, dataset_of("id").alias("_of"), texts.node_text().alias("text")
     )
-    rows = joined.rdd.mapPartitions(partial(_node_rows, dag_name))
-    return nodes.sparkSession.createDataFrame(rows, COMPARED_NODE_DDL, verifySchema=False)
+    facts = ("held", "tagged", "shared", "built_elsewhere")
+    there = existing.vertices.select("id", F.col("label").alias("old_label"), *facts)
+    joined = told.join(built.distinct(), "_of", "left").join(there, "id", "left")
+    is_there = F.col("old_label").isNotNull()
+    same = (F.col("held") == F.col("text")) & (F.col("old_label") == F.col("label")) & F.col("tagged")
+    both = F.struct("label", "text", "_built", "old_label", *facts)
+    found = F.udf(_node_difference, _NODE_DIFFERENCE)(F.when(is_there & ~same, both))
+    change = F.when(~is_there, "new").when(same, "same").otherwise(F.col("_found.change"))
+    return joined.withColumn("_found", found).select(
+        *NODE_KEYS, *_OF_NODES, change.alias("change"), "old_label", "_found.told", _unless(same)
+    )
 
 
 def compared_edges(edges: DataFrame, existing: Existing) -> DataFrame:
-    """The merge's edges, and the graph's that are `absent` in it, as `COMPARED_EDGE_DDL`.
+    """The merge's edges, and the graph's that are `absent` in it: keys, job_type and job_name, and
 
-    `cleared` are properties to take away.
+    `change`, `told` and `text` as of nodes, and `cleared`: the names of properties to take away.
     """
-    told = edges.select("id", F.struct(*_EDGE_COLUMNS).alias("_told"))
-    held = existing.edges.select("id", F.struct("label", "from", "to", "properties").alias("_held"))
-    rows = told.join(held, "id", "full").rdd.mapPartitions(_edge_rows)
-    return edges.sparkSession.createDataFrame(rows, COMPARED_EDGE_DDL, verifySchema=False)
+    told = edges.select(*EDGE_KEYS, *_OF_EDGES, texts.edge_text().alias("text"))
+    ends = ("label", "from", "to")
+    there = existing.edges.select("id", *(F.col(name).alias(f"_{name}") for name in ends), "held", "interim")
+    joined = told.join(there, "id", "full")
+    is_told, is_there = F.col("text").isNotNull(), F.col("held").isNotNull()
+    # One that has not got its own id yet is written whole: under that there may be nothing to change.
+    interim = F.col("interim")
+    same = ~interim & (F.col("held") == F.col("text"))
+    found = F.udf(_edge_difference, _EDGE_DIFFERENCE)(
+        F.when(is_told & is_there & ~interim & ~same, F.struct("text", "held"))
+    )
+    change = (
+        F.when(~is_told, "absent")
+        .when(~is_there, "new")
+        .when(interim, "changed")
+        .when(same, "same")
+        .otherwise(F.col("_found.change"))
+    )
+    known: dict[str, Column] = {name: F.coalesce(name, f"_{name}") for name in ends}
+    known |= {name: F.when(is_told, F.col(name)).otherwise(texts.one(name)) for name in _OF_EDGES}
+    return joined.withColumn("_found", found).select(
+        *(known.get(name, F.col(name)).alias(name) for name in (*EDGE_KEYS, *_OF_EDGES)),
+        change.alias("change"),
+        "_found.told",
+        "_found.cleared",
+        _unless(same),
+    )
 
 
-def told_only(row: Row) -> Row:
-    """A compared row with its keys and what is to be written."""
-    keys = NODE_KEYS if "old_label" in row else EDGE_KEYS
-    kept = {*keys, *row.told}
-    return Row(**{name: value if name in kept else None for name, value in row.asDict().items()})
+def _unless(same: Column) -> Column:
+    """The text, where it may be written."""
+    return F.when(F.coalesce(~same, F.lit(True)), F.col("text")).alias("text")
 
 
-def node_change(
-    node: Mapping[str, Any], held: Held | None, builds: bool, dag_name: str
-) -> tuple[Change, list[str]]:
-    """How a node of the merge differs; `builds`: the merge has a job that writes it."""
-    known = [name for name in (*_SINGLES, *_SETS) if node[name] is not None]
-    if held is None:
-        return "new", known
-    if node["label"] == "job" and _number(held, "last_run_at") > (node["last_run_at"] or 0):
+def node_change(node: Mapping[str, Any], held: Held, builds: bool) -> tuple[Change, list[str]]:
+    """How a node of the merge, of which `node` is what is known, differs; `builds`: the merge has a job
+    that writes it.
+    """
+    known = [name for name in (*_SINGLES, *_SETS) if name in node]
+    if node["label"] == "job" and _number(held, "last_run_at") > node.get("last_run_at", 0):
         return "newer", []
-    word = _word(node, held, builds, dag_name)
+    word = _word(node, held, builds)
     told = [name for name in known if _differs(name, node[name], held, word)]
-    if node["label"] == "job" and told and node["last_run_at"] is not None and "last_run_at" not in told:
+    if node["label"] == "job" and told and "last_run_at" in node and "last_run_at" not in told:
         told.append("last_run_at")  # with it the graph itself refuses to go back in time
     if node["label"] != held.label and (
         word == "mine" or (word == "nobody's" and node["label"] > held.label)
     ):
         return "label", told
-    tagged = dag_name in held.dags and "environment" in held.properties
+    tagged = held.tagged and "environment" in held.properties
     return ("same" if tagged and not told else "changed"), told
 
 
 def edge_change(
-    edge: Mapping[str, Any], held: Mapping[str, list[str]] | None
+    edge: Mapping[str, Any], held: Mapping[str, list[str]]
 ) -> tuple[Change, list[str], list[str]]:
-    """How an edge of the merge differs: the change, what to write, and what to take away."""
-    known = [item.name for item in EDGE_PROPERTIES if edge[item.name] is not None]
-    if held is None:
-        return "new", known, []
+    """How what is known of an edge of the merge differs: the change, what to write, and what to take away."""
+    known = [item.name for item in EDGE_PROPERTIES if item.name in edge]
     told = [name for name in known if held.get(name) != [str(edge[name])]]
-    cleared = [name for name in _CLEARED if edge[name] is None and name in held]
+    cleared = [name for name in _CLEARED if name not in edge and name in held]
     same = not cleared and _NO_REASON.issuperset(told)
     return ("same" if same else "changed"), told, cleared
 
 
-def _word(node: Mapping[str, Any], held: Held, builds: bool, dag_name: str) -> Word:
+def _word(node: Mapping[str, Any], held: Held, builds: bool) -> Word:
     """Whose word counts."""
-    if not held.dags - {dag_name} or node["label"] in ("job", "operation"):
+    if not held.shared or node["label"] in ("job", "operation"):
         return "mine"
     if node["label"] == "column":
         mine, theirs = builds, held.built_elsewhere
     else:
         # That a path is a file is only what the path looks like; a catalog knows more.
-        mine = (builds and node["label"] != "file") or node["location"] is not None
+        mine = (builds and node["label"] != "file") or "location" in node
         theirs = (held.built_elsewhere and held.label != "file") or "location" in held.properties
     if mine:
         return "mine"
@@ -157,35 +183,21 @@ def _number(held: Held, name: str) -> int:
     return int(there[0]) if there else 0
 
 
-def _node_rows(dag_name: str, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    for row in rows:
-        node = {name: row[name] for name in _NODE_COLUMNS}
-        there = row["_held"]
-        held = None
-        if there is not None:
-            held = Held(there.label, frozenset(there.dags), there.properties, bool(there.built_elsewhere))
-        change, told = node_change(node, held, bool(row["_built"]), dag_name)
-        yield (*node.values(), change, held.label if held else None, told)
+def _node_difference(row: Row | None) -> tuple[Change, list[str]] | None:
+    if row is None:
+        return None
+    node = {**texts.read(row.text), "label": row.label}
+    held = Held(row.old_label, row.tagged, row.shared, _texts(row.held), row.built_elsewhere)
+    return node_change(node, held, bool(row["_built"]))
 
 
-def _edge_rows(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    for row in rows:
-        held = row["_held"]
-        if row["_told"] is None:
-            yield _absent(row.id, held)
-            continue
-        edge = row["_told"].asDict()
-        change, told, cleared = edge_change(edge, held.properties if held is not None else None)
-        yield (*edge.values(), change, told, cleared)
+def _edge_difference(row: Row | None) -> tuple[Change, list[str], list[str]] | None:
+    return None if row is None else edge_change(texts.read(row.text), _texts(row.held))
 
 
-def _absent(identifier: str, held: Row) -> tuple[Any, ...]:
-    values: dict[str, Any] = {name: texts[0] for name, texts in held.properties.items()}
-    values |= {"id": identifier, "label": held.label, "from": held["from"], "to": held["to"]}
-    typed = (typed_value(name, values.get(name)) for name in _EDGE_COLUMNS)
-    return (*typed, "absent", [], [])
-
-
-def typed_value(name: str, value: Any) -> Any:
-    """A value of the graph, read as text, as the property's type."""
-    return int(value) if name in _LONGS and value is not None else value
+def _texts(held: str) -> dict[str, list[str]]:
+    """Values as text, whatever their type and cardinality: what is compared is whether they differ."""
+    return {
+        name: list(map(str, value)) if isinstance(value, list) else [str(value)]
+        for name, value in texts.read(held).items()
+    }

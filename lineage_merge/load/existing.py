@@ -18,11 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.sending import Asker, asking, by_request
+from lineage_merge.load.texts import edge_held, vertex_held
 
-# Values as text, whatever their type and cardinality: what is compared is whether they differ.
 _DDL = (
-    "kind string, id string, label string, `from` string, `to` string, dags array<string>,"
-    " properties map<string,array<string>>, built_elsewhere boolean, interim boolean"
+    "kind string, id string, label string, `from` string, `to` string, held string, tagged boolean,"
+    " shared boolean, built_elsewhere boolean, interim boolean"
 )
 _ALIAS_DDL = "id string, label string, alias string"
 
@@ -34,9 +34,10 @@ INTERIM = "~"
 class Existing:
     """What the graph holds.
 
-    `vertices`: id, label, dags (the tags), properties (each a list of texts), and
-    `built_elsewhere`: whether a job of another DAG writes it, or the dataset whose column it is.
-    `edges`: id, label, from, to, properties; `interim` where the id has still to be set right.
+    `vertices`: id, label, `held` (their values, as `load.texts` writes them), whether they are
+    `tagged` by the DAG and `shared` with another, and `built_elsewhere`: whether a job of another
+    DAG writes it, or the dataset whose column it is. `edges`: id, label, from, to, held; `interim`
+    where the id has still to be set right.
     `rows` is what both are parts of, kept in memory.
     """
 
@@ -55,14 +56,22 @@ def read(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) ->
     Raises GraphUnreachable and GraphRejected, from Spark's workers.
     """
     spark = ids.sparkSession
-    tasks = spark.sparkContext.defaultParallelism
-    tagged = _one_task(spark, lambda: _tagged(endpoint, environment, dag_name))
-    wanted = ids.select("id").unionByName(spark.createDataFrame(tagged, "id string")).distinct()
-    rows = wanted.repartition(tasks).rdd.mapPartitions(lambda part: _fetch(endpoint, dag_name, part))
+    vertices = wanted(ids, endpoint, environment, dag_name)
+    rows = vertices.rdd.mapPartitions(lambda part: _fetch(endpoint, dag_name, part))
     found = spark.createDataFrame(rows, _DDL, verifySchema=False).persist(StorageLevel.MEMORY_AND_DISK)
-    vertices = found.where("kind = 'vertex'").select("id", "label", "dags", "properties", "built_elsewhere")
-    edges = found.where("kind = 'edge'").select("id", "label", "from", "to", "properties", "interim")
+    vertices = found.where("kind = 'vertex'").select(
+        "id", "label", "held", "tagged", "shared", "built_elsewhere"
+    )
+    edges = found.where("kind = 'edge'").select("id", "label", "from", "to", "held", "interim")
     return Existing(vertices, edges, found)
+
+
+def wanted(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> DataFrame:
+    """The ids of a DataFrame (its column `id`) and of all vertices of the DAG, parted for Spark's workers."""
+    spark = ids.sparkSession
+    tagged = _one_task(spark, lambda: _tagged(endpoint, environment, dag_name))
+    both = ids.select("id").unionByName(spark.createDataFrame(tagged, "id string")).distinct()
+    return both.repartition(spark.sparkContext.defaultParallelism)
 
 
 def other_names(spark: SparkSession, endpoint: Endpoint, environment: str) -> DataFrame:
@@ -133,27 +142,37 @@ def _fetch(endpoint: Endpoint, dag_name: str, rows: Iterable[Any]) -> Iterator[t
     with asking(endpoint) as ask:
         for ids in by_request(row.id for row in rows):
             yield from _vertices(ask, ids, dag_name)
-            for edge in ask(partial(edges_from, ids=ids, dag_name=dag_name)):
-                yield _edge_row(edge)
+            yield from _edges(ask(partial(edges_from, ids=ids, dag_name=dag_name)))
 
 
 def _vertices(ask: Asker, ids: list[str], dag_name: str) -> Iterator[tuple[Any, ...]]:
     found = ask(lambda g: vertices_by_id(g, ids))
-    shared = [each["id"] for each in found if set(each["properties"].get("dag_name", ())) - {dag_name}]
+    dags = {each["id"]: set(each["properties"].get("dag_name", ())) for each in found}
+    shared = [identifier for identifier, names in dags.items() if names - {dag_name}]
     built = set(ask(lambda g: built_by_others(g, shared, dag_name))) if shared else set()
+    others = set(shared)
     for each in found:
-        held = each["properties"]
-        dags = sorted(held.get("dag_name", ()))
-        properties = {key: sorted(map(str, values)) for key, values in held.items() if key != "dag_name"}
-        is_built = each["id"] in built
-        yield ("vertex", each["id"], each["label"], None, None, dags, properties, is_built, None)
+        identifier = each["id"]
+        held = vertex_held(each["properties"])
+        facts = (dag_name in dags[identifier], identifier in others, identifier in built)
+        yield ("vertex", identifier, each["label"], None, None, held, *facts, None)
+
+
+def _edges(found: list[dict[str, Any]]) -> Iterable[tuple[Any, ...]]:
+    """One row an edge: of one that stands there under both of its ids, that which has still to go."""
+    rows: dict[str, tuple[Any, ...]] = {}
+    for edge in found:
+        row = _edge_row(edge)
+        if row[-1] or row[1] not in rows:
+            rows[row[1]] = row
+    return rows.values()
 
 
 def _edge_row(edge: dict[str, Any]) -> tuple[Any, ...]:
-    properties = {key: [str(value)] for key, value in edge["properties"].items()}
     is_interim = edge["id"].endswith(INTERIM)
     identifier = edge["id"].removesuffix(INTERIM)
-    return ("edge", identifier, edge["label"], edge["from"], edge["to"], None, properties, None, is_interim)
+    held = edge_held(edge["properties"])
+    return ("edge", identifier, edge["label"], edge["from"], edge["to"], held, None, None, None, is_interim)
 
 
 def dataset_of(identifier: str, is_column: Column | None = None) -> Column:

@@ -13,10 +13,11 @@ from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import send
+from lineage_merge.load.texts import Values
 
 if TYPE_CHECKING:
     from pyspark import RDD, Accumulator
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame
 
 Progress = Callable[[str, int, int], None]
 
@@ -87,20 +88,25 @@ def load(
     """
     check(endpoint)
     started = time.monotonic()
-    node_count, node_requests = write("nodes", nodes.rdd, endpoint, partitions, on_progress)
-    edge_count, edge_requests = write("edges", edges.rdd, endpoint, partitions, on_progress)
+    node_count, node_requests = write("nodes", _values(nodes), endpoint, partitions, on_progress)
+    edge_count, edge_requests = write("edges", _values(edges), endpoint, partitions, on_progress)
     return Loaded(node_count, edge_count, node_requests + edge_requests, time.monotonic() - started)
+
+
+def _values(rows: "DataFrame") -> "RDD[Values]":
+    return rows.rdd.map(lambda row: row.asDict())
 
 
 def write(
     what: str,
-    rows: "RDD[Row]",
+    rows: "RDD[Values]",
     endpoint: Endpoint,
     partitions: int | None = None,
     on_progress: Progress | None = None,
 ) -> tuple[int, int]:
     """Upsert the rows of one kind (``"nodes"``, ``"edges"``); how many, and in how many requests.
 
+    A row is what is to be written of an element, with its keys.
     Edges need their ends in the graph. The rest as in `load`.
     """
     context = rows.context
@@ -115,7 +121,7 @@ def write(
     return sum(outcome.records for outcome in outcomes), sum(outcome.requests for outcome in outcomes)
 
 
-def _spread(rows: "RDD[Row]", partitions: int) -> "RDD[Row]":
+def _spread(rows: "RDD[Values]", partitions: int) -> "RDD[Values]":
     """The rows in that many partitions; each id stands once, so any split has disjoint ids.
 
     Fewer partitions are made by reading several in turn. Only if there are too few are the
@@ -156,7 +162,7 @@ def _reporting(
 
 
 def _write_partition(
-    what: str, endpoint: Endpoint, done: "Accumulator[int]", rows: Iterable["Row"]
+    what: str, endpoint: Endpoint, done: "Accumulator[int]", rows: Iterable[Values]
 ) -> Iterator[_Outcome]:
     counted = _Counted(rows)
     upserts = _node_upserts(counted) if what == "nodes" else _edge_upserts(counted)
@@ -172,21 +178,21 @@ def _write_partition(
 class _Counted:
     """Counts the rows that pass: a row may be several upserts."""
 
-    def __init__(self, rows: Iterable["Row"]) -> None:
+    def __init__(self, rows: Iterable[Values]) -> None:
         self._rows = rows
         self.count = 0
 
-    def __iter__(self) -> Iterator["Row"]:
+    def __iter__(self) -> Iterator[Values]:
         for row in self._rows:
             self.count += 1
             yield row
 
 
-def _node_upserts(rows: Iterable["Row"]) -> Iterator[Upsert]:
+def _node_upserts(rows: Iterable[Values]) -> Iterator[Upsert]:
     for row in rows:
-        yield from requests.vertex_upserts(row.asDict())
+        yield from requests.vertex_upserts(row)
 
 
-def _edge_upserts(rows: Iterable["Row"]) -> Iterator[Upsert]:
+def _edge_upserts(rows: Iterable[Values]) -> Iterator[Upsert]:
     for row in rows:
-        yield requests.edge_upsert(row.asDict())
+        yield requests.edge_upsert(row)

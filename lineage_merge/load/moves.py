@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.load import requests
+from lineage_merge.load import requests, texts
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import Existing, dataset_of, end_is_column
 from lineage_merge.load.requests import Upsert
@@ -99,7 +99,7 @@ def _of(edge: Edge, new_ids: dict[str, str]) -> Edge:
 def moved_edges(edges: DataFrame, pairs: DataFrame, environment: str, dag_name: str) -> DataFrame:
     """Existing edges as they will be; `pairs` are `other` and `means`."""
     moved = renamed_ends(edges, pairs)
-    job = [F.col("properties")[name][0].alias(name) for name in ("job_type", "job_name")]
+    job = [texts.one(name).alias(name) for name in ("job_type", "job_name")]
     own = [F.lit(environment).alias("environment"), F.lit(dag_name).alias("dag_name")]
     keys = moved.select("*", *job, *own).withColumn(
         "id", F.when(F.col("_moved"), edge_id_in_spark()).otherwise(F.col("id"))
@@ -107,7 +107,7 @@ def moved_edges(edges: DataFrame, pairs: DataFrame, environment: str, dag_name: 
     return (
         keys.where(~F.col("_moved") | (F.col("from") != F.col("to")))
         .select(*edges.columns)
-        .dropDuplicates(["id"])
+        .dropDuplicates(["id", "interim"])
     )
 
 

@@ -12,6 +12,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import P, T
 
 from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.replace import dropping_edges
 from lineage_merge.load.sending import IDS_A_REQUEST, Asker, asking, by_request
 
 _IDLE_ROUNDS = 50
@@ -64,11 +65,6 @@ def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTravers
     return vertices_of(g, pipeline).where(__.or_(jobs, operations))
 
 
-def dropping_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """Take edges out."""
-    return g.E(*ids).drop()
-
-
 def needless(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """Of these vertices those that no edge of the DAG touches, but for columns that hang on them."""
     touching = __.both_e().has("dag_name", dag_name).not_(__.has_label("has_column"))
@@ -89,10 +85,11 @@ def dropping_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) ->
 
 
 def removing_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
-    """Take the DAG's tag from vertices that none of its edges touches; how many."""
+    """Take the DAG's tag from vertices that none of its edges touches, but others need; how many."""
     touched = __.both_e().has("dag_name", dag_name)
+    needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
     tag = __.properties("dag_name").has_value(dag_name).drop()
-    return g.V(*ids).has("dag_name", dag_name).not_(touched).side_effect(tag).count()
+    return g.V(*ids).has("dag_name", dag_name).not_(touched).where(needed).side_effect(tag).count()
 
 
 def _remove_dag(ask: Asker, pipeline: Pipeline) -> Removed:
@@ -144,8 +141,9 @@ def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
 
 
 def _untag(ask: Asker, ids: list[str], dag_name: str) -> tuple[int, int]:
-    gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
+    # In this order a vertex keeps its last tag until it goes: see `retire.take_out`.
     bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
+    gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
     return gone, bare
 
 

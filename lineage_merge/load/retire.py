@@ -21,32 +21,13 @@ from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import Existing, dataset_of, end_is_column
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.tally import OF_COLUMNS, Tally
+from lineage_merge.load.texts import one
+from lineage_merge.merge.coverage import Coverage
 
 # Of this many edges or more, a merge may retire this part without being told to.
 _MOST_PART = 0.3
 _FEWEST_EDGES = 20
 _SHOWN = 10
-# The types of jobs that are told whole for their project.
-_OF_PROJECTS = frozenset({"dbt", "sql"})
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What a merge looked at, and so may retire.
-
-    `runs`: whether it read the sources that tell runs, and all of them, `job_types` those of which
-    they tell for certain; `dbt`: the same of manifests, `sql`: of folders of SQL. `retire_after`: good
-    runs of a job that did not write a target; 0 means never.
-    """
-
-    runs: bool = False
-    dbt: bool = False
-    sql: bool = False
-    retire_after: int = 3
-    job_types: tuple[str, ...] = ()
-
-
-NOTHING = Coverage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +69,8 @@ def find(
     projects, everything = _covered(nodes, existing, coverage)
     # A worker that cannot read columns (no SQL parser, say) must not take away all there are.
     tells = counts.column_tellers
-    scope = Scope(frozenset(projects), coverage.runs, coverage.retire_after, everything, tells)
+    by_project = frozenset(coverage.projects)
+    scope = Scope(frozenset(projects), by_project, coverage.runs, coverage.retire_after, everything, tells)
     of_jobs = _of_jobs(nodes, edges, targets, existing, scope).persist()
     of_datasets = _of_datasets(of_jobs, edges, stray, scope).persist()
     gone = (
@@ -144,7 +126,7 @@ def _refusal(count: int, held: int, jobs: list[str], examples: tuple[str, ...]) 
 
 
 def take_out(gone: Gone, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
-    """Take the edges out, then the tags, then vertices that nobody needs.
+    """Take the edges out, then the tags of vertices that others need, then those that nobody needs.
 
     Only while `token` is on the `run` vertex (`load.summary`): a merge of the same DAG that has
     begun since compares with the graph by itself.
@@ -156,8 +138,12 @@ def take_out(gone: Gone, endpoint: Endpoint, run: str, token: str, dag_name: str
 
     def vertices(rows: Iterable[Any]) -> Iterable[int]:
         ids = [row.id for row in rows]
-        yield _in_batches(endpoint, ids, lambda g, ids: dropping_vertices(g, run, token, ids, dag_name))
-        yield _in_batches(endpoint, ids, lambda g, ids: removing_tags(g, run, token, ids, dag_name))
+        # A vertex keeps the last of its tags until it goes: who is killed, or leaves it in the same moment
+        # as another DAG, leaves none behind that nobody would find again. The second time is for those
+        # that another DAG came to need in between.
+        for ask in (removing_tags, dropping_vertices, removing_tags):
+            leaving = partial(ask, run=run, token=token, dag_name=dag_name)
+            yield _in_batches(endpoint, ids, leaving)
 
     # One task each: every request touches the run's vertex, so several would only conflict.
     if gone.edge_count:
@@ -196,21 +182,22 @@ def dropping_vertices(
 def removing_tags(
     g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
 ) -> GraphTraversal:
-    """Take the DAG's tag from those vertices that none of its edges touches, as the graph is now."""
+    """Take the DAG's tag from vertices that others need and none of its edges touches, as it is now."""
     touched = __.both_e().has("dag_name", dag_name)
-    return _ours(g, run, token).V(*ids).not_(touched).properties("dag_name").has_value(dag_name).drop()
+    needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
+    left = _ours(g, run, token).V(*ids).not_(touched).where(needed)
+    return left.properties("dag_name").has_value(dag_name).drop()
 
 
-def stray(nodes: DataFrame, existing: Existing, dag_name: str) -> DataFrame:
+def stray(nodes: DataFrame, existing: Existing) -> DataFrame:
     """The vertices with the DAG's tag of which the merge says nothing: id, and `project` of a job.
 
     It comes with the job's type, since dbt and SQL files may call theirs alike.
     """
-    tagged = existing.vertices.where(F.array_contains("dags", dag_name) & (F.col("label") != "merge_run"))
+    tagged = existing.vertices.where(F.col("tagged") & (F.col("label") != "merge_run"))
     stray = tagged.join(nodes.select("id"), "id", "leftanti")
-    held = F.col("properties")
-    project = F.concat_ws(" ", held["job_type"][0], held["project"][0])
-    return stray.select("id", "label", F.when(held["project"][0].isNotNull(), project).alias("project"))
+    project = F.concat_ws(" ", one("job_type"), one("project"))
+    return stray.select("id", "label", F.when(one("project").isNotNull(), project).alias("project"))
 
 
 def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[list[str], bool]:
@@ -218,25 +205,24 @@ def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[
 
     And whether every job that the graph has of the DAG is of a source that the merge looked at.
     """
-    held = F.col("properties")
     told = nodes.where("label = 'job'").select(
         F.lit(True).alias("told"), "job_type", "project", F.col("last_run_at").alias("at")
     )
     there = existing.vertices.where("label = 'job'").select(
         F.lit(False).alias("told"),
-        held["job_type"][0].alias("job_type"),
-        held["project"][0].alias("project"),
-        held["last_run_at"][0].cast("bigint").alias("at"),
+        one("job_type").alias("job_type"),
+        one("project").alias("project"),
+        one("last_run_at").cast("bigint").alias("at"),
     )
     by = told.union(there).groupBy("told", "job_type", "project").agg(F.max("at").alias("at")).collect()
-    whole = {kind for kind, read in (("dbt", coverage.dbt), ("sql", coverage.sql)) if read}
+    whole = {kind for kind, read in coverage.projects.items() if read}
     at = {_project(row): row.at for row in by if row.told and row.job_type in whole and row.project}
     by_kind = [row for row in by if not row.told]
     newer = {_project(row) for row in by_kind if (row.at or 0) > (at.get(_project(row)) or 0)}
     projects = sorted(set(at) - newer)
     types = {*coverage.job_types, *(row.job_type for row in by if row.told)} if coverage.runs else set()
     everything = all(
-        _project(row) in projects if row.job_type in _OF_PROJECTS else row.job_type in types
+        _project(row) in projects if row.job_type in coverage.projects else row.job_type in types
         for row in by_kind
     )
     return projects, everything
@@ -253,11 +239,12 @@ def _project(row: Row) -> str:
 class Scope:
     """What a merge may retire: of `projects` (``dbt tickit``) that it has whole, of jobs whose runs it read.
 
-    `everything`: it looked at all that the graph has of the DAG. `tells_columns`: the types of jobs
-    of which it knows columns at all.
+    `by_project`: the types of jobs that are told project by project. `everything`: it looked at all that
+    the graph has of the DAG. `tells_columns`: the types of jobs of which it knows columns at all.
     """
 
     projects: frozenset[str]
+    by_project: frozenset[str]
     runs: bool
     retire_after: int
     everything: bool
@@ -279,7 +266,7 @@ class JobFacts:
         """Whether an edge of it that the merge does not tell is gone; `target` is where it ends."""
         if label in OF_COLUMNS and self.job_type not in scope.tells_columns:
             return False
-        if self.job_type in _OF_PROJECTS:
+        if self.job_type in scope.by_project:
             return f"{self.job_type} {self._project()}" in scope.projects
         if not scope.runs or not self.ran:
             return False
@@ -319,7 +306,6 @@ def _of_jobs(
     affected = F.broadcast(absent.select(*_JOB).distinct())
     nothing = F.lit(None).cast("string")
     number = F.lit(None).cast("bigint")
-    held = F.col("properties")
     told = [
         edges.where("job_name is not null").select("change", *_EDGE, number.alias("number")),
         targets.select(
@@ -345,10 +331,10 @@ def _of_jobs(
             F.lit("held").alias("change"),
             "id",
             "label",
-            held["project"][0].alias("from"),
+            one("project").alias("from"),
             nothing.alias("to"),
-            held["job_type"][0].alias("job_type"),
-            held["name"][0].alias("job_name"),
+            one("job_type").alias("job_type"),
+            one("name").alias("job_name"),
             number.alias("number"),
         ),
     ]

@@ -1,19 +1,25 @@
-"""gremlinpython's GraphBinary, with a short way for what requests are made of.
+"""gremlinpython's GraphBinary, with a short way for what requests and answers are made of.
 
 Writing a request is a third of the loader's work, and nearly all of it is text and a few
-constants (`T.id`, `Merge.on_create`, ...). The bytes are the same.
+constants (`T.id`, `Merge.on_create`, ...). Reading an answer is most of a question's, and nearly all
+of that is text, lists and maps. The bytes, and what is read of them, are the same.
 """
 
 from enum import Enum
+from io import SEEK_CUR, BytesIO
 from struct import Struct
 from typing import Any
 
 from gremlin_python.driver.serializer import GraphBinarySerializersV1
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
-from gremlin_python.structure.io.graphbinaryV1 import GraphBinaryWriter
+from gremlin_python.structure.io.graphbinaryV1 import GraphBinaryReader, GraphBinaryWriter
+from gremlin_python.structure.io.util import HashableDict
 
 _length = Struct(">i").pack
+_read_length = Struct(">i").unpack
 _STRING_NOT_NULL = b"\x03\x00"
+_LIST_NOT_NULL = b"\x09\x00"
+_MAP_NOT_NULL = b"\x0a\x00"
 
 
 class _Text:
@@ -44,7 +50,33 @@ class _Constants:
         return to_extend
 
 
+class _Reader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no types
+    """Reads texts, lists and maps by itself, and leaves the rest to gremlinpython."""
+
+    def to_object(self, buff: BytesIO, data_type: Any = None, nullable: bool = True) -> Any:
+        if data_type is not None:
+            return super().to_object(buff, data_type, nullable)
+        read = buff.read
+        kind = read(2)
+        if kind == _STRING_NOT_NULL:
+            return read(_read_length(read(4))[0]).decode()
+        if kind == _MAP_NOT_NULL:
+            found: dict[Any, Any] = {}
+            for _ in range(_read_length(read(4))[0]):
+                key = self.to_object(buff)
+                # gremlinpython makes lists and maps that are keys hashable.
+                found[key if type(key) is str else HashableDict.of(key)] = self.to_object(buff)
+            return found
+        if kind == _LIST_NOT_NULL:
+            return [self.to_object(buff) for _ in range(_read_length(read(4))[0])]
+        buff.seek(-len(kind), SEEK_CUR)
+        return super().to_object(buff, None, nullable)
+
+    def read_object(self, b: bytearray | BytesIO) -> Any:
+        return self.to_object(BytesIO(b) if isinstance(b, bytearray) else b)
+
+
 def serializer() -> GraphBinarySerializersV1:
     """A message serializer for a driver's `message_serializer`."""
     short = {str: _Text, **{kind: _Constants(kind) for kind in (T, Merge, Cardinality, Direction)}}
-    return GraphBinarySerializersV1(writer=GraphBinaryWriter(short))
+    return GraphBinarySerializersV1(reader=_Reader(), writer=GraphBinaryWriter(short))

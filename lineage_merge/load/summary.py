@@ -64,6 +64,12 @@ def run_id(environment: str, dag_name: str) -> str:
     return f"{encode(environment)}|{encode(dag_name)}|{LABEL}"
 
 
+def is_unfinished(endpoint: Endpoint, environment: str, dag_name: str) -> bool:
+    """Whether a load has begun and not ended: it was killed, or is under way."""
+    with asking(endpoint) as ask:
+        return bool(ask(lambda g: loading(g, run_id(environment, dag_name))))
+
+
 def begin(endpoint: Endpoint, environment: str, dag_name: str) -> str:
     """Say that a load is under way; returns its token."""
     token = uuid.uuid4().hex
@@ -104,6 +110,11 @@ def last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None
         held.get("elements_retired", 0),
         Report.from_json(json.loads(held["report"])) if "report" in held else None,
     )
+
+
+def loading(g: GraphTraversalSource, run: str) -> GraphTraversal:
+    """The token of the load that began last, if it has not ended."""
+    return g.V(run).values("loading")
 
 
 def beginning(g: GraphTraversalSource, environment: str, dag_name: str, token: str) -> GraphTraversal:

@@ -18,17 +18,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
-from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.load import bulk, difference, moves, retire, summary
+from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS
+from lineage_merge.load import bulk, difference, moves, retire, summary, texts, unfinished
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.existing import Existing, dataset_of, other_names, read
 from lineage_merge.load.loader import Loaded, Progress, write
 from lineage_merge.load.replace import replace_labels, settle_interim
-from lineage_merge.load.retire import Coverage, Gone
+from lineage_merge.load.retire import Gone
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.tally import Tally, tally
+from lineage_merge.merge.coverage import NOTHING, Coverage
 from lineage_merge.merge.outcome import Report
 from lineage_merge.progress import Say, silent
 from lineage_merge.spark import own_errors
@@ -56,7 +57,7 @@ class Merge:
     edges: DataFrame
     aliases: DataFrame | None = None
     targets: DataFrame | None = None
-    coverage: Coverage = retire.NOTHING
+    coverage: Coverage = NOTHING
     report: Report | None = None
 
 
@@ -68,7 +69,6 @@ class _Plan:
     nodes: DataFrame
     edges: DataFrame
     moves: DataFrame
-    move_count: int
     gone: Gone
     tally: Tally
     counts: Loaded
@@ -112,6 +112,10 @@ def update(
     for attempt in range(1, _ATTEMPTS + 1):
         if in_bulk and not dry_run:
             bulk.await_earlier(in_bulk, environment, dag_name, say)
+        if not dry_run and summary.is_unfinished(endpoint, environment, dag_name):
+            # Before this one's token takes the place of that which tells.
+            with own_errors():
+                unfinished.settle(merge.nodes, endpoint, environment, dag_name)
         token = "" if dry_run else summary.begin(endpoint, environment, dag_name)
         with step("compare"), own_errors():
             plan = _plan(merge, endpoint, environment, dag_name)
@@ -154,7 +158,8 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
     pairs = _pairs(spark, merge)
     ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
     existing = read(ids, endpoint, environment, dag_name)
-    missing, move_count = _missing_and_losers(nodes, pairs, existing)
+    losers = _losers(pairs, existing).persist(_KEPT)
+    missing, move_count = _missing_and_losers(nodes, losers, existing)
     # A name that the graph knows to be another dataset's.
     names = _named_by_the_graph(nodes, existing, pairs, endpoint, environment) if missing else None
     if names is not None:
@@ -164,25 +169,26 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
             "target", F.coalesce("means", "target")
         )
         existing.release()
+        losers.unpersist()
         ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
         existing = read(ids, endpoint, environment, dag_name)
-        _, move_count = _missing_and_losers(nodes, pairs, existing)
-    losers = _losers(pairs, existing).persist(_KEPT)
+        losers = _losers(pairs, existing).persist(_KEPT)
+        _, move_count = _missing_and_losers(nodes, losers, existing)
     if move_count:
         existing = Existing(
             moves.moved_vertices(existing.vertices, losers),
             moves.moved_edges(existing.edges, losers, environment, dag_name),
             existing.rows,
         )
-    compared_nodes = difference.compared_nodes(nodes, edges, existing, dag_name).persist(_KEPT)
+    compared_nodes = difference.compared_nodes(nodes, edges, existing).persist(_KEPT)
     compared_edges = difference.compared_edges(edges, existing).persist(_KEPT)
     new_nodes, new_edges = compared_nodes, compared_edges
-    stray = retire.stray(new_nodes, existing, dag_name).persist(_KEPT)
+    stray = retire.stray(new_nodes, existing).persist(_KEPT)
     found = tally(new_nodes, new_edges, stray, existing)
     if "newer" in found.nodes:
         new_nodes, new_edges = _without_newer(new_nodes, new_edges)
         stray.unpersist()
-        stray = retire.stray(new_nodes, existing, dag_name).persist(_KEPT)
+        stray = retire.stray(new_nodes, existing).persist(_KEPT)
         found = tally(new_nodes, new_edges, stray, existing)
     gone = retire.find(new_nodes, new_edges, targets, stray, found, existing, merge.coverage)
     counts = Loaded(
@@ -198,7 +204,7 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
         retirements=gone.examples,
     )
     kept = (existing.rows, compared_nodes, compared_edges, losers, stray, *gone.kept)
-    return _Plan(existing, new_nodes, new_edges, losers, move_count, gone, found, counts, kept)
+    return _Plan(existing, new_nodes, new_edges, losers, gone, found, counts, kept)
 
 
 def _pairs(spark: SparkSession, merge: Merge) -> DataFrame:
@@ -218,11 +224,11 @@ def _missing(nodes: DataFrame, existing: Existing) -> DataFrame:
     return datasets.join(existing.vertices.select("id"), "id", "leftanti")
 
 
-def _missing_and_losers(nodes: DataFrame, pairs: DataFrame, existing: Existing) -> tuple[int, int]:
+def _missing_and_losers(nodes: DataFrame, losers: DataFrame, existing: Existing) -> tuple[int, int]:
     """How many datasets the graph lacks, and how many it has under an id that is another's."""
     missing = _missing(nodes, existing).select(F.lit("missing").alias("kind"))
-    losers = _losers(pairs, existing).select(F.lit("loser").alias("kind"))
-    rows = missing.union(losers).groupBy("kind").count().collect()
+    known = losers.select(F.lit("loser").alias("kind"))
+    rows = missing.union(known).groupBy("kind").count().collect()
     counts = {row.kind: row["count"] for row in rows}
     return counts.get("missing", 0), counts.get("loser", 0)
 
@@ -301,9 +307,9 @@ def _carry_out(
     nodes, edges = _changed(plan.nodes), _changed(plan.edges)
     parts = bulk.parts(nodes, edges, plan.moves) if in_bulk else None
     if plan.counts.nodes:
-        told = parts.first if parts else nodes.rdd.map(difference.told_only)
+        told = parts.first if parts else texts.told(nodes.select(*NODE_KEYS, "told", "text"))
         requests += write("nodes", told, endpoint, None, on_progress)[1]
-    if plan.move_count:
+    if plan.counts.moved:
 
         def move(rows: Iterable[Any]) -> Iterator[int]:
             yield moves.move(endpoint, ((row.other, row.means) for row in rows))
@@ -313,7 +319,7 @@ def _carry_out(
         counts = plan.counts.nodes, plan.counts.edges
         bulk.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, say)
     if plan.counts.edges:
-        told = parts.last if parts else edges.rdd.map(difference.told_only)
+        told = parts.last if parts else texts.told(edges.select(*EDGE_KEYS, "told", "text"))
         requests += write("edges", told, endpoint, None, on_progress)[1]
     if plan.tally.cleared:
         _clear(plan.edges, endpoint)
@@ -356,7 +362,7 @@ def _settle(existing: Existing, endpoint: Endpoint, environment: str, dag_name: 
                 row.label,
                 row["from"],
                 row["to"],
-                {key: difference.typed_value(key, values[0]) for key, values in row.properties.items()} | own,
+                texts.read(row.held) | own,
             )
             for row in rows
         ]

@@ -31,9 +31,8 @@ def _value(item: Property) -> Column:
         return F.when(F.length(text) > 0, text).alias(item.name)
     if item.name in SEVERAL:
         text = F.array_join(all_of(item.name), " | ")
-        return (F.substring(text, 1, LONGEST_EXPRESSION) if item.name == "expression" else text).alias(
-            item.name
-        )
+        shown = F.substring(text, 1, LONGEST_EXPRESSION) if item.name == "expression" else text
+        return F.when(F.length(text) > 0, shown).alias(item.name)
     if item.name == "sequence":
         return F.min(F.col("properties")[item.name].cast("bigint")).alias(item.name)
     return best_of(item, F.lit(0))

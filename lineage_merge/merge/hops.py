@@ -72,7 +72,8 @@ def through(rows: Iterable[Moved]) -> Iterator[Moved]:
     into: dict[str, list[Moved]] = defaultdict(list)
     last: dict[str, list[Moved]] = defaultdict(list)
     for row in rows:
-        if row.into is not None and row.source != row.target:
+        # That a temporary dataset feeds itself leads nowhere new; that one of its columns does, may.
+        if row.into is not None and (row.source != row.target or row.kind != "feeds"):
             into[row.kind].append(row)
         elif row.into is None and row.out_of is not None:
             last[row.kind].append(row)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+from lineage_merge.merge import meaning
 from lineage_merge.merge.edge_texts import LONGEST_EXPRESSION, SEVERAL, TRANSFORMATIONS
 from lineage_merge.model import Authority, JobKey, column_id, edge_id, job_id, operation_id
 from lineage_merge.records import RECORD_DDL, Record
@@ -87,18 +88,23 @@ def _aliases(
     for row in rows:
         if row["kind"] == "alias":
             by_source[row["source"]].append(row)
-    followed: dict[str, str] = {}
-    told: list[tuple[str, _Properties, list[str]]] = []
     candidates: dict[str, list[str]] = {}
     for source, found in sorted(by_source.items()):
         # What is only assumed yields to what somebody knows.
         best = max(row["authority"] for row in found)
-        found = [row for row in found if row["authority"] == best]
-        candidates[source] = sorted({row["target"] for row in found})
-        if len(candidates[source]) == 1:
-            followed[source] = candidates[source][0]
-            names = sorted({name for row in found for name in row["sets"].get("aliases", ())})
-            told.append((followed[source], found[0]["properties"] or {}, names))
+        by_source[source] = [row for row in found if row["authority"] == best]
+        candidates[source] = sorted({row["target"] for row in by_source[source]})
+    steps = {source: targets[0] for source, targets in candidates.items() if len(targets) == 1}
+    followed = meaning.ends(steps)
+    told: list[tuple[str, _Properties, list[str]]] = []
+    for source, target in followed.items():
+        found = by_source[source]
+        names = sorted({name for row in found for name in row["sets"].get("aliases", ())})
+        # What was told of a name on the way is not true of what it means.
+        told.append((target, (found[0]["properties"] or {}) if target == steps[source] else {}, names))
+        candidates[source] = [target]
+    for source in steps.keys() - followed.keys():
+        del candidates[source]
     return followed, told, candidates
 
 

@@ -1,11 +1,15 @@
 """Records of all sources into nodes and edges, in Spark: joins and groupings only."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.config import Merge
+from lineage_merge.kept import keep
+from lineage_merge.merge import meaning
 from lineage_merge.merge.edges import edges
 from lineage_merge.merge.facts import resolved
 from lineage_merge.merge.fold import fold
@@ -33,8 +37,27 @@ def merge(records: DataFrame, environment: str, dag_name: str, settings: Merge =
 
     `settings` say which temporary datasets are folded away.
     """
+    aliases = keep(_settled(_aliases(records)))
+    followed = aliases.where("size(candidates) = 1").select(
+        F.col("source").alias("other"), F.col("candidates")[0].alias("means"), "aliases", "properties"
+    )
+    facts = keep(resolved(records, followed))
+    folded = fold(facts, settings)
+    if folded:
+        facts = keep(folded.records)
+        aliases = _without(aliases, folded.hops)
+        followed = followed.join(folded.hops.select(F.col("id").alias("means")), "means", "leftanti")
+    return Merged(
+        nodes=nodes(facts, followed, environment, dag_name),
+        edges=edges(facts, environment, dag_name),
+        aliases=aliases.drop("properties"),
+    )
+
+
+def _aliases(records: DataFrame) -> DataFrame:
+    """What each other identity could mean: `source`, `candidates`, `rule`, `properties`, `aliases`."""
     of_source = Window.partitionBy("source")
-    aliases = (
+    return (
         records.where("kind = 'alias'")
         # What is only assumed yields to what somebody knows.
         .withColumn("_best", F.max("authority").over(of_source))
@@ -47,22 +70,30 @@ def merge(records: DataFrame, environment: str, dag_name: str, settings: Merge =
             F.first("properties").alias("properties"),
             all_of("aliases"),
         )
-        .persist()
     )
-    followed = aliases.where("size(candidates) = 1").select(
-        F.col("source").alias("other"), F.col("candidates")[0].alias("means"), "aliases", "properties"
-    )
-    facts = resolved(records, followed).persist()
-    folded = fold(facts, settings)
-    if folded:
-        facts = folded.records.persist()
-        aliases = _without(aliases, folded.hops)
-        followed = followed.join(folded.hops.select(F.col("id").alias("means")), "means", "leftanti")
-    return Merged(
-        nodes=nodes(facts, followed, environment, dag_name),
-        edges=edges(facts, environment, dag_name),
-        aliases=aliases.drop("properties"),
-    )
+
+
+def _settled(aliases: DataFrame) -> DataFrame:
+    """The same, each that means a single dataset with the one that it means in the end.
+
+    Other identities are few beside what is told of datasets: they fit one task.
+    """
+    rows = aliases.rdd.coalesce(1).mapPartitions(_meaning)
+    return aliases.sparkSession.createDataFrame(rows, aliases.schema, verifySchema=False)
+
+
+def _meaning(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
+    known = [row.asDict() for row in rows]
+    steps = {row["source"]: row["candidates"][0] for row in known if len(row["candidates"]) == 1}
+    found = meaning.ends(steps)
+    for row in known:
+        source = row["source"]
+        if source in found:
+            # What was told of a name on the way is not true of what it means.
+            properties = row["properties"] if found[source] == steps[source] else {}
+            row |= {"candidates": [found[source]], "properties": properties}
+        if source in found or source not in steps:
+            yield tuple(row.values())
 
 
 def _without(aliases: DataFrame, hops: DataFrame) -> DataFrame:

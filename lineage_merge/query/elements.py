@@ -123,6 +123,9 @@ def held_properties(values: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as a graph or a file gives them, as `Vertex` and `Edge` hold them: nothing that is empty."""
     held: dict[str, Any] = {}
     for key, value in values.items():
+        if type(value) is str and key not in _LONGS:  # nearly all are: the short way
+            held[key] = value
+            continue
         many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
         many = [each for each in many if each is not None]
         if not many:

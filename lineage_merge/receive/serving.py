@@ -51,9 +51,6 @@ def receive(settings: Settings, say: Say) -> Tally:
     """
     _prepare(settings.root, say)
     with _listening(settings.host, settings.port) as listener:
-        host, port = listener.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        say(f"listening on http://{shown}:{port}, files in {settings.root}")
         return asyncio.run(_serve(settings, listener, say))
 
 
@@ -116,6 +113,10 @@ async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally
         openlineage.finish()
 
     loop.add_signal_handler(signal.SIGHUP, finish)
+    # Not before: who reads this may send a signal at once.
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    say(f"listening on http://{shown}:{port}, files in {settings.root}")
     async with asyncio.TaskGroup() as group:
         moving = group.create_task(uploads.run()) if uploads else None
         writing = [group.create_task(each.run()) for each in (spline, openlineage)]

@@ -1,9 +1,12 @@
 """Text files of lines, local or in S3, cut into slices that Spark's workers read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from lineage_merge.errors import DocumentError, SourceMissing
+from lineage_merge.model import Problem
+from lineage_merge.naming import redact
 from lineage_merge.storage import Slice, StoredFile, find_files, read_lines
 
 if TYPE_CHECKING:
@@ -13,19 +16,41 @@ if TYPE_CHECKING:
 SLICE_BYTES = 32 << 20
 MOST_SLICES = 1000
 
+Found = TypeVar("Found")
 
-def find(locations: Iterable[str]) -> list[Slice]:
+
+def _any_file(_location: str) -> bool:
+    return True
+
+
+def _of_lines(_location: str) -> bool:
+    return False
+
+
+def find(
+    locations: Iterable[str],
+    is_wanted: Callable[[str], bool] = _any_file,
+    is_whole: Callable[[str], bool] = _of_lines,
+) -> list[Slice]:
     """The files at locations (a file, a folder or a prefix each), each file once, cut into slices.
 
+    `is_wanted` and `is_whole` tell by its location whether a file is read, and read without being cut.
     Raises `SourceMissing` where a location has none.
     """
-    files = {file for location in locations for file in find_files(location)}
-    return [piece for file in sorted(files) for piece in cut(file)]
+    files = {file for location in locations for file in _wanted(location, is_wanted)}
+    return [piece for file in sorted(files) for piece in cut(file, whole=is_whole(file.location))]
 
 
-def cut(file: StoredFile) -> Iterator[Slice]:
+def _wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]:
+    found = [file for file in find_files(location) if is_wanted(file.location)]
+    if not found:
+        raise SourceMissing(f"{redact(location)}: no files there")
+    return found
+
+
+def cut(file: StoredFile, *, whole: bool = False) -> Iterator[Slice]:
     """A file as slices of `SLICE_BYTES`; a packed one cannot be cut."""
-    if file.location.endswith(".gz"):
+    if whole or file.location.endswith(".gz"):
         yield Slice(file.location, 0, file.size)
         return
     for start in range(0, max(file.size, 1), SLICE_BYTES):
@@ -38,6 +63,17 @@ def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
         # A line's number is known only where the file was read from its beginning.
         place = f"{part.location}, byte {offset}" if part.start else f"{part.location}, line {number}"
         yield place, line
+
+
+def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
+    """What is found in a file of lines; where the file itself is damaged, a problem in place of the rest.
+
+    A log that was being packed, or copied, when it was read costs its own end only, and no run.
+    """
+    try:
+        yield from found
+    except DocumentError as error:
+        yield Problem("rejected", error.document, error.field, error.problem)
 
 
 def parallel(spark: "SparkSession", parts: list[Slice]) -> "RDD[Slice]":

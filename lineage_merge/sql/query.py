@@ -6,6 +6,7 @@ from itertools import zip_longest
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.sql.clauses import Clauses
 from lineage_merge.sql.derivation import (
     Derivation,
     Influences,
@@ -15,6 +16,9 @@ from lineage_merge.sql.derivation import (
     itself,
     merged,
 )
+from lineage_merge.sql.items import by_name, by_position, coalesced, star
+from lineage_merge.sql.pivots import Pivots
+from lineage_merge.sql.projections import Projections
 from lineage_merge.sql.scope import Item, Named, Relation, Scope, Source
 from lineage_merge.sql.tables import Everything, Table, fold
 from lineage_merge.sql.text import Text
@@ -22,24 +26,7 @@ from lineage_merge.sql.values import Values
 
 # A recursive CTE is read again until nothing new comes out, and not for ever.
 _ROUNDS = 10
-# Platforms where a column of SELECT may use one that stands left of it.
-_LATERAL_ALIASES = frozenset(
-    {"redshift", "snowflake", "duckdb", "spark", "spark2", "databricks", "clickhouse", "teradata", "dremio"}
-)
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "fabric", "oracle"})
-_NAMED_AFTER_THEIR_FUNCTION = (
-    exp.Abs,
-    exp.Avg,
-    exp.Coalesce,
-    exp.Count,
-    exp.Lower,
-    exp.Max,
-    exp.Min,
-    exp.Round,
-    exp.RowNumber,
-    exp.Sum,
-    exp.Upper,
-)
 
 
 class Queries:
@@ -60,6 +47,9 @@ class Queries:
         self._table_of = table_of
         self._note = note
         self._values = Values(dialect, self._inner, note)
+        self._projections = Projections(self._platform, self._values, note)
+        self._clauses = Clauses(self._values)
+        self._pivots = Pivots(dialect, self._values)
 
     def read(self, query: exp.Expr) -> Relation:
         """The columns of a whole statement."""
@@ -81,7 +71,7 @@ class Queries:
         # `(from a join b)`, duckdb's `pivot a on b`, VALUES
         scope = Scope(ctes, outer)
         self._source(query, scope)
-        return Relation(self._star(scope), scope.influences)
+        return Relation(star(scope), scope.influences)
 
     def _with(
         self, query: exp.Expr, ctes: Mapping[str, Relation], outer: Scope | None
@@ -149,8 +139,8 @@ class Queries:
                     influences.setdefault(origin, set()).add(InfluenceKind.FILTER)
             return Relation(left.items, influences, None, left.rest)
         if query.args.get("by_name"):
-            return Relation(_by_name(left, right), influences)
-        items, complete = _by_position(left.items, right.items)
+            return Relation(by_name(left, right), influences)
+        items, complete = by_position(left.items, right.items)
         if not complete:
             self._note("has a union in which the columns of a side are not known", "")
         return Relation(items, influences, None, left.rest)
@@ -163,7 +153,7 @@ class Queries:
             return relation
         scope = Scope(ctes, outer, aliases_first=True)
         scope.add("", Source(relation))
-        self._order(order, scope, relation.items)
+        self._clauses.order(order, scope, relation.items)
         return Relation(relation.items, scope.influences, None, relation.rest)
 
     # ---- SELECT
@@ -185,152 +175,15 @@ class Queries:
         for window in query.args.get("windows") or ():
             scope.windows[fold(window.this.name)] = window
         scope.projecting = True
-        items = self._projections(query, scope)
+        items = self._projections.read(query, scope)
         scope.projecting = False
-        self._clauses(query, scope, items)
+        self._clauses.read(query, scope, items)
         rest = merged(
             source.relation.rest or {}
             for source in scope.sources.values()
             if not source.relation.items and source.relation.rest is not None
         )
         return Relation(items, scope.influences, None, rest if rest and query.is_star else None)
-
-    def _clauses(self, query: exp.Select, scope: Scope, items: list[Item]) -> None:
-        args = query.args
-        influence = self._values.influence
-        connect = args.get("connect")
-        filters = [args.get("prewhere"), args.get("where"), args.get("having"), args.get("qualify")]
-        if connect is not None:
-            filters += [connect.args.get("start"), connect.args.get("connect")]
-        influence(filters, scope, InfluenceKind.FILTER)
-        distinct = args.get("distinct")
-        if distinct is not None:
-            influence([distinct.args.get("on")], scope, InfluenceKind.GROUP_BY)
-        group = args.get("group")
-        if group is not None:
-            self._group(query, group, scope, items)
-        for key in ("order", "sort", "cluster"):
-            order = args.get(key)
-            if order is not None:
-                scope.aliases_first = True
-                self._order(order, scope, items)
-
-    def _group(self, query: exp.Select, group: exp.Group, scope: Scope, items: list[Item]) -> None:
-        parts: list[exp.Expr | None] = []
-        if group.args.get("all"):
-            parts += [part for part in query.selects if not part.is_star and not part.find(exp.AggFunc)]
-        for part in group.expressions:
-            if not self._ordinal(part, scope, items, InfluenceKind.GROUP_BY):
-                parts.append(part)
-        for key in ("grouping_sets", "cube", "rollup"):
-            found = group.args.get(key)
-            parts += [part for part in found if isinstance(part, exp.Expr)] if isinstance(found, list) else []
-        self._values.influence(parts, scope, InfluenceKind.GROUP_BY)
-
-    def _order(self, order: exp.Expr, scope: Scope, items: list[Item]) -> None:
-        for ordered in order.expressions:
-            part = ordered.this if isinstance(ordered, exp.Ordered) else ordered
-            if isinstance(part, exp.Var) and part.name.upper() == "ALL":
-                for item in items:
-                    if isinstance(item, Named):
-                        scope.influence(deciding(item.derivation, InfluenceKind.SORT))
-            elif not self._ordinal(part, scope, items, InfluenceKind.SORT):
-                self._values.influence([part], scope, InfluenceKind.SORT)
-
-    def _ordinal(self, part: exp.Expr, scope: Scope, items: list[Item], kind: InfluenceKind) -> bool:
-        if not (isinstance(part, exp.Literal) and part.is_int):
-            return False
-        position = int(part.name)
-        if 0 < position <= len(items) and all(isinstance(item, Named) for item in items[:position]):
-            item = items[position - 1]
-            if isinstance(item, Named):
-                scope.influence(deciding(item.derivation, kind))
-        return True
-
-    def _projections(self, query: exp.Select, scope: Scope) -> list[Item]:
-        items: list[Item] = []
-        aliases: dict[str, Derivation] = {}
-        early = self._platform in _LATERAL_ALIASES
-        for part in query.expressions:
-            if isinstance(part, exp.Aliases):
-                derivation = self._values.trace(part.this, scope)
-                items += [Named(name.name, derivation) for name in part.expressions]
-            elif isinstance(part, exp.Star) or (
-                isinstance(part, exp.Column | exp.Dot) and isinstance(_last(part), exp.Star)
-            ):
-                items += self._expanded(part, scope)
-            elif part.find(exp.Columns) or (isinstance(part, exp.Binary) and isinstance(part.this, exp.Star)):
-                self._note("selects columns by a pattern", "")
-                items.append(Everything(None))
-            else:
-                derivation = self._values.trace(part, scope)
-                name = self._name(part)
-                items.append(Named(name, derivation))
-                aliases.setdefault(fold(name), derivation)
-                if early and isinstance(part, exp.Alias):
-                    scope.aliases.setdefault(fold(name), derivation)
-        scope.aliases = aliases
-        exclude = query.args.get("exclude")
-        if exclude:
-            names = exclude if isinstance(exclude, list) else exclude.expressions or [exclude]
-            items = _without(items, {fold(name.name) for name in names})
-        return items
-
-    def _name(self, part: exp.Expr) -> str:
-        part = part.unnest()
-        name: str = part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else ""
-        if isinstance(part, exp.Dot):
-            name = part.expression.name
-        if not name and self._platform in ("postgres", "redshift"):
-            if isinstance(part, exp.Cast) and isinstance(part.this, exp.Column) and part.this.name != "*":
-                name = part.this.name
-            elif isinstance(part, exp.Case):
-                name = "case"
-            elif isinstance(part, _NAMED_AFTER_THEIR_FUNCTION):
-                name = part.sql_name().lower()
-        return name
-
-    # ---- *
-
-    def _star(self, scope: Scope) -> list[Item]:
-        items: list[Item] = []
-        seen = set(scope.shared)
-        if scope.shared:
-            # USING: such a column comes once, and first.
-            names = {
-                fold(item.name): item.name
-                for source in scope.sources.values()
-                for item in source.relation.known()
-            }
-            items += [Named(names.get(key, key), derivation) for key, derivation in scope.shared.items()]
-        for source in scope.sources.values():
-            if not source.hidden:
-                items += _without(source.relation.items, seen) if seen else source.relation.items
-        return items
-
-    def _expanded(self, part: exp.Expr, scope: Scope) -> list[Item]:
-        star = _last(part)
-        if part is star:
-            items = self._star(scope)
-        else:
-            path = tuple(fold(step.name) for step in _parts(part)[:-1])
-            source = next((found for inner in scope.chain() if (found := inner.named(path))), None)
-            if source is None:  # the fields of a struct
-                if isinstance(part, exp.Column) and len(path) == 1:
-                    self._values.column(exp.column(_parts(part)[0]), scope)
-                return [Everything(None)]
-            items = list(source.relation.items)
-        if star.args.get("ilike"):
-            self._note("selects columns by a pattern", "")
-            return [Everything(None)]
-        hidden = {fold(name.name) for name in star.args.get("except_") or ()}
-        items = _without(items, hidden) if hidden else items
-        for alias in star.args.get("replace") or ():
-            items = _replaced(items, alias.alias, alias.alias, self._values.trace(alias, scope))
-        for alias in star.args.get("rename") or ():
-            derivation, _ = self._values.column(alias.this, scope)
-            items = _replaced(items, alias.this.name, alias.alias, derivation)
-        return items
 
     # ---- FROM
 
@@ -350,7 +203,7 @@ class Queries:
             left_side = scope.shared.get(fold(name)) or self._one_of(before, name)
             scope.influence(deciding((*left_side, *right), InfluenceKind.JOIN))
             if side == "FULL":
-                scope.shared[fold(name)] = _coalesced(left_side, right, name)
+                scope.shared[fold(name)] = coalesced(left_side, right, name)
             else:
                 scope.shared[fold(name)] = right if side == "RIGHT" else left_side
         if kind in ("SEMI", "ANTI"):
@@ -392,7 +245,7 @@ class Queries:
             inner = Scope(self._with(node, scope.ctes, scope), scope)
             self._source(node.this, inner)
             self._joins_inside(node, inner)
-            relation = Relation(self._star(inner), inner.influences)
+            relation = Relation(star(inner), inner.influences)
         elif isinstance(node, exp.Query):
             relation = self._relation(node, scope.ctes, scope)
         elif isinstance(node, exp.Values):
@@ -400,11 +253,11 @@ class Queries:
         elif isinstance(node, exp.Pivot):
             inner = Scope(scope.ctes, scope)
             self._source(node.this, inner)
-            relation = self._pivoted(node, Relation(self._star(inner), inner.influences), scope)
+            relation = self._pivots.read(node, Relation(star(inner), inner.influences), scope)
         else:
             relation, names = self._function(node, names, name, scope)
         for pivot in node.args.get("pivots") or ():
-            relation = self._pivoted(pivot, relation, scope)
+            relation = self._pivots.read(pivot, relation, scope)
             given = pivot.args.get("alias")
             if given is not None:
                 name, names = given.name or name, [column.name for column in given.columns] or names
@@ -476,146 +329,6 @@ class Queries:
         if not names and name:
             names = [name]  # PostgreSQL: the only column is called like the table
         return Relation([Named(column, derivation) for column in names], rest=derivation), names
-
-    # ---- PIVOT
-
-    def _pivoted(self, pivot: exp.Pivot, relation: Relation, outer: Scope) -> Relation:
-        scope = Scope(outer.ctes, outer)
-        scope.add("", Source(relation))
-        if pivot.args.get("unpivot"):
-            return self._unpivoted(pivot, relation, scope)
-        functions = pivot.args.get("using") or pivot.expressions
-        steering = [field.this for field in pivot.args.get("fields") or ()]
-        steering += pivot.expressions if pivot.args.get("using") else []
-        decides = {
-            origin: (Transformation.CONDITIONAL,)
-            for part in steering
-            for origin in self._values.origins(part, scope)
-        }
-        values = []
-        for function in functions:
-            text = Text(function, frozenset(), self._dialect)
-            values.append(merged([self._values.trace(function, scope), derived(decides, text)]))
-        used = {fold(column.name) for part in (*functions, *steering) for column in part.find_all(exp.Column)}
-        group = pivot.args.get("group")
-        if group is None:
-            kept = _without(relation.items, used)
-        else:
-            kept = [Named(part.name, self._values.trace(part, scope)) for part in group.expressions]
-        for item in kept:
-            if isinstance(item, Named):
-                scope.influence(deciding(item.derivation, InfluenceKind.GROUP_BY))
-        names = [column.name for column in pivot.args.get("columns") or ()]
-        if not names:  # the columns come out of the data
-            return Relation([*kept, Everything(None)], scope.influences)
-        items = [*kept, *(Named(name, values[at % len(values)]) for at, name in enumerate(names) if values)]
-        return Relation(items, scope.influences)
-
-    def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: Scope) -> Relation:
-        into = pivot.args.get("into")
-        if into is not None:
-            columns, label, values = (
-                pivot.expressions,
-                [into.this.name],
-                [part.name for part in into.expressions],
-            )
-        else:
-            fields = pivot.args.get("fields") or ()
-            columns = [part for field in fields for part in field.expressions]
-            label = [field.this.name for field in fields]
-            values = [name.name for part in pivot.expressions for name in (part.expressions or [part])]
-        rows = [_row(part) for part in columns]
-        used = {fold(column.name) for row in rows for column in row}
-        items: list[Item] = [*_without(relation.items, used), *(Named(name, {}) for name in label)]
-        for at, name in enumerate(values):
-            items.append(
-                Named(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
-            )
-        return Relation(items, scope.influences)
-
-
-def _row(part: exp.Expr) -> list[exp.Expr]:
-    plain = part.this if isinstance(part, exp.PivotAlias | exp.Alias) else part
-    columns = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
-    return [exp.column(column) if isinstance(column, exp.Identifier) else column for column in columns]
-
-
-def _last(part: exp.Expr) -> exp.Expr:
-    last = part
-    if isinstance(part, exp.Column):
-        last = part.this
-    elif isinstance(part, exp.Dot):
-        last = part.expression
-    return last
-
-
-def _parts(part: exp.Expr) -> list[exp.Expr]:
-    return part.parts if isinstance(part, exp.Column | exp.Dot) else [part]
-
-
-def _without(items: list[Item], hidden: set[str]) -> list[Item]:
-    result: list[Item] = []
-    for item in items:
-        if isinstance(item, Everything):
-            result.append(Everything(item.table, item.hidden | hidden))
-        elif fold(item.name) not in hidden:
-            result.append(item)
-    return result
-
-
-def _replaced(items: list[Item], old: str, new: str, derivation: Derivation) -> list[Item]:
-    key = fold(old)
-    if any(isinstance(item, Named) and fold(item.name) == key for item in items):
-        return [
-            Named(new, derivation) if isinstance(item, Named) and fold(item.name) == key else item
-            for item in items
-        ]
-    return [*_without(items, {key}), Named(new, derivation)]
-
-
-def _coalesced(left: Derivation, right: Derivation, name: str) -> Derivation:
-    kinds = dict.fromkeys((*left, *right), (Transformation.TRANSFORMATION,))
-    return derived(kinds, lambda: f"coalesce({name}, {name})")
-
-
-def _by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
-    """The left names with what both sides give; False: some columns of the right are not told."""
-    # What an incremental model reads of itself has the columns of the other side.
-    for one, other in ((left, right), (right, left)):
-        if len(one) == 1 and isinstance(one[0], Everything) and one[0].own:
-            return other, True
-    items: list[Item] = []
-    start = 0
-    for mine, theirs in zip_longest(left, right):
-        if not (isinstance(mine, Named) and isinstance(theirs, Named)):
-            break
-        items.append(Named(mine.name, merged((mine.derivation, theirs.derivation))))
-        start += 1
-    end: list[Item] = []
-    for mine, theirs in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
-        if not (isinstance(mine, Named) and isinstance(theirs, Named)):
-            break
-        end.insert(0, Named(mine.name, merged((mine.derivation, theirs.derivation))))
-    middle, other = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
-    same = len(middle) == len(other) and all(
-        isinstance(mine, Everything)
-        and isinstance(theirs, Everything)
-        and (mine.table, mine.hidden) == (theirs.table, theirs.hidden)
-        for mine, theirs in zip(middle, other, strict=True)
-    )
-    return [*items, *middle, *end], same
-
-
-def _by_name(left: Relation, right: Relation) -> list[Item]:
-    theirs = {fold(item.name): item for item in right.named}
-    items: list[Item] = []
-    for item in left.items:
-        other = theirs.pop(fold(item.name), None) if isinstance(item, Named) else None
-        if isinstance(item, Named) and other is not None:
-            items.append(Named(item.name, merged((item.derivation, other.derivation))))
-        else:
-            items.append(item)
-    return [*items, *theirs.values(), *right.stars]
 
 
 def _signature(relation: Relation) -> object:

@@ -140,6 +140,7 @@ class ArangoStandin:
 
     `databases` maps names to collections to documents; `indexes` says which attributes of a
     collection count as indexed, beside keys and the ends of edges. `cursor_ttl_default` is in seconds.
+    `port` 0 takes a free one.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class ArangoStandin:
         password: str = "secret",
         cursor_ttl_default: float = 30.0,
         indexes: Mapping[str, Sequence[str]] = SPLINE_INDEXES,
+        port: int = 0,
     ) -> None:
         self.username = username
         self.password = password
@@ -161,7 +163,7 @@ class ArangoStandin:
         self._api = Api([], username, password, cursor_ttl_default)
         for name, contents in databases.items():
             self.load(name, contents)
-        self._port = 0
+        self._port = port
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 

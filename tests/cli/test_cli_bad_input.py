@@ -540,8 +540,13 @@ def test_a_load_of_a_folder_without_nodes_or_edges_names_it(
 
 @pytest.mark.parametrize(
     "broken",
-    ['{"id": "dev|s3://lake|event", "label"\n', node("event", tags="raw"), '"dev|s3://lake|event"\n'],
-    ids=["not JSON", "wrong type", "no object"],
+    [
+        '{"id": "dev|s3://lake|event", "label"\n',
+        node("event", tags="raw"),
+        '"dev|s3://lake|event"\n',
+        node("event", description=["a", "b"]),
+    ],
+    ids=["not JSON", "wrong type", "no object", "array for a text"],
 )
 @pytest.mark.usefixtures("spark")
 def test_a_load_of_broken_nodes_writes_none_of_them(

@@ -6,17 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lineage_merge.sample import config_file
 from tests.command_line import Outcome, in_process
 from tests.lineage_made import at
 
 
-@pytest.fixture(scope="module")
-def tickit(spark: object, tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def tickit(tickit_folder: Path) -> str:
     """TICKIT as `build` writes it, Parquet."""
-    folder = str(tmp_path_factory.mktemp("tickit") / "lineage")
-    assert in_process("build", "--config", config_file(), "--out", folder, "-q").code == 0
-    return folder
+    return str(tickit_folder)
 
 
 def ask(folder: str, *arguments: str) -> Outcome:

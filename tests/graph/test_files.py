@@ -243,6 +243,41 @@ def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_
         read(spark, str(by_hand))
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"name": ["a"]},
+        {"name": {"a": 1}},
+        {"description": 5},
+        {"namespace": 1e300},
+        {"description": True},
+        {"tags": ["a", ["b"]]},
+        {"tags": [7]},
+    ],
+    ids=str,
+)
+def test_what_is_no_text_is_not_loaded_as_one(
+    spark: SparkSession, by_hand: Path, odd: dict[str, Any]
+) -> None:
+    with by_hand.joinpath("nodes", "one.jsonl").open("a") as nodes:
+        nodes.write("\n" + json.dumps({**LAKE, "id": "other", **odd}) + "\n")
+
+    with pytest.raises(IntermediateError, match="a line that fits no nodes"):
+        read(spark, str(by_hand))
+
+
+def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) -> None:
+    texts = ["[a](b)", '{"a": 1}', "2008", "-1.5e3", "true", "[\n"]
+    with by_hand.joinpath("nodes", "one.jsonl").open("a") as nodes:
+        for text in texts:
+            nodes.write("\n" + json.dumps({**LAKE, "id": text, "name": text, "tags": [text]}))
+
+    found, _ = read(spark, str(by_hand))
+
+    read_back = {row.id: (row.name, row.tags) for row in found.where("label = 'table'").collect()}
+    assert {text: (text, [text]) for text in texts}.items() <= read_back.items()
+
+
 def test_a_write_that_is_cut_short_leaves_no_old_edges_beside_new_nodes(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -60,13 +60,13 @@ class CuttingProxy:
             while (line := stream.readline()).strip():  # the handshake ends with an empty line
                 server.sendall(line)
             server.sendall(line)
-            while frame := _frame(stream):
-                if frame[0] & 0x0F in _MESSAGES and self._counts_to_the_cut():
+            while sent := frame(stream):
+                if sent[0] & 0x0F in MESSAGES and self._counts_to_the_cut():
                     if self._last_arrives:
-                        server.sendall(frame)
+                        server.sendall(sent)
                     self._end_all()
                     return
-                server.sendall(frame)
+                server.sendall(sent)
         self._end(client, server)
 
     def _downstream(self, server: socket.socket, client: socket.socket) -> None:
@@ -108,10 +108,10 @@ def cutting_proxy(url: str) -> Iterator[CuttingProxy]:
 
 
 # The first frame of a text, and of a binary message.
-_MESSAGES = (0x1, 0x2)
+MESSAGES = (0x1, 0x2)
 
 
-def _frame(stream: BinaryIO) -> bytes:
+def frame(stream: BinaryIO) -> bytes:
     """The next WebSocket frame of a client, which masks what it sends; b"" at the end."""
     head = stream.read(2)
     if len(head) < 2:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from lineage_merge.errors import BulkLoadFailed, ConfigError, RetireRefused
 from lineage_merge.load.bulk import BulkLoad, configured
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.loader import Loaded
-from lineage_merge.load.neptune_loader import Loader, _Api
+from lineage_merge.load.neptune_api import Api, Loader
 from lineage_merge.load.signing import Iam
 from lineage_merge.load.update import update
 from tests.graph_reading import whole
@@ -102,11 +103,11 @@ def test_the_sample_pipeline_is_the_same_either_way(
     spark: SparkSession,
     gremlin: GraphTraversalSource,
     gremlin_url: str,
+    tickit_folder: Path,
     in_bulk: BulkLoad,
     neptune_loader: Standin,
 ) -> None:
     settings = config.load(sample.config_file(), environ={})
-    built = pipeline.build(spark, settings)
     way = Bulk(PLACE, ROLE, endpoint=neptune_loader.url)
     graphs = []
     for mode in ("gremlin", "bulk"):
@@ -114,7 +115,7 @@ def test_the_sample_pipeline_is_the_same_either_way(
         graph = replace(settings.gremlin, endpoint=gremlin_url, mode=mode, bulk=way, region=REGION)
         said: list[str] = []
         chosen = replace(settings, gremlin=graph)
-        loaded = pipeline.load_graph(built, chosen, Endpoint(gremlin_url), said.append)
+        loaded = pipeline.load_folder(spark, chosen, str(tickit_folder), said.append)
         assert loaded.way == mode
         assert any("bulk load of vertices" in line for line in said) is (mode == "bulk")
         graphs.append(whole(gremlin))
@@ -243,7 +244,7 @@ def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_
                 raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(_Api, "cancel", lambda *_: None)
+            patch.setattr(Api, "cancel", lambda *_: None)
             with pytest.raises(Killed):
                 load(after(), in_bulk=in_bulk, say=kill)
         started = len(neptune_loader.jobs)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import bulk, existing, moves, remove, replace, requests, retire, summary
+from lineage_merge.load import bulk, existing, moves, remove, replace, requests, retire, summary, unfinished
 from lineage_merge.load.connection import Endpoint, open_client
 from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
@@ -43,6 +43,8 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: retire.dropping_edges(g, "run", "token", ["e0"]),
         lambda g: retire.dropping_vertices(g, "run", "token", IDS, "d"),
         lambda g: retire.removing_tags(g, "run", "token", IDS, "d"),
+        lambda g: unfinished.interim_edges(g, IDS),
+        lambda g: summary.loading(g, "run"),
         lambda g: summary.beginning(g, "dev", "d", "token"),
         lambda g: summary.dropping_unmerged(g, "run", "token"),
         lambda g: summary.dropping_token(g, "run", "token"),
@@ -50,7 +52,6 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: remove.edges_of(g, JOB).limit(5),
         lambda g: remove.vertices_of(g, DAG),
         lambda g: remove.own_vertices_of(g, JOB),
-        lambda g: remove.dropping_edges(g, ["e0"]),
         lambda g: remove.needless(g, IDS, "d"),
         lambda g: remove.columns_of(g, IDS, "d"),
         lambda g: remove.dropping_vertices(g, IDS, "d"),

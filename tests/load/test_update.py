@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from lineage_merge.errors import RetireRefused
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.loader import Loaded
-from lineage_merge.load.retire import NOTHING, Coverage
 from lineage_merge.load.update import update
+from lineage_merge.merge.coverage import NOTHING, Coverage
 from tests.graph_reading import edges_of, whole
 from tests.made_merges import ALL, Made, dataset
 
@@ -143,7 +143,7 @@ def test_another_dbt_project_and_spark_are_left_alone_by_a_merge_that_did_not_re
     load(pipeline().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("unused source"))
     before = whole(gremlin)
     alone = Made().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("sales", tags=["core"])
-    loaded = load(alone, Coverage(runs=False, dbt=True))
+    loaded = load(alone, Coverage(runs=False, projects={"dbt": True}))
     assert (loaded.retired_nodes, loaded.retired_edges) == (0, 0)
     assert whole(gremlin) == before
 
@@ -181,7 +181,7 @@ def test_a_spark_target_older_than_the_lookback_goes_once_the_job_ran_often_enou
 def test_a_target_that_is_never_retired_stays(load: Load, gremlin: GraphTraversalSource) -> None:
     load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
     newer = Made().job("spark", "j", {"a": ["x"]}, 2).target("j", None, 99)
-    load(newer, Coverage(runs=True, dbt=True, retire_after=0))
+    load(newer, Coverage(runs=True, projects={"dbt": True}, retire_after=0))
     assert dataset("b") in whole(gremlin)[0]
 
 
@@ -361,7 +361,7 @@ def test_a_dag_that_learns_the_path_of_its_own_table_moves_what_did_not_run_too(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(table_only("d").job("spark", "old", {"hive|db.sales": ["x"]}))
-    load(path_and_alias("d"), Coverage(runs=True, dbt=False))
+    load(path_and_alias("d"), Coverage(runs=True, projects={"dbt": False}))
     edges = edges_of(gremlin)
     path = "dev|s3://lake|sales"
     assert {

@@ -1,11 +1,14 @@
-"""Merges that are killed or that load at once, against a server whose writers really conflict."""
+"""Merges that are cut off or that load at once, against a server whose writers really conflict.
 
-import signal
+Those of whole jobs that are killed are in `tests/chaos/`.
+"""
+
 import subprocess
-import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -13,16 +16,19 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import pipeline
 from lineage_merge.errors import LineageMergeError
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.update import update
 from lineage_merge.merge.outcome import Report
+from tests.chaos.gate import Gate, Watch, websocket
 from tests.command_line import clean_environment, command
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.cutting_proxy import cutting_proxy
 from tests.made_merges import ALL, Made, dataset
 
-KILL_POINTS = 7
-_SPARE = 4
+# Of each test, over the requests that write; `python -m tests.chaos` cuts anywhere, as often as wanted.
+KILL_POINTS = 5
+# How many requests there are differs a little: those that meet each other are sent again.
+_SPARE = 3
 
 
 @pytest.fixture(scope="module")
@@ -53,26 +59,52 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
         others = Made("other").job("spark", "j", {"x": ["s3://l|t", "view_or_table"]})
         expected = set(after().edges) | set(others.edges)
         assert set(right[1]) == expected
-        cut = 0
-        # How many there are differs a little: requests that meet each other are sent again.
-        first_point = (total - 2 * (KILL_POINTS + _SPARE)) | 1
-        for point in range(first_point + last_arrives, total + 1, 2):
+        first_write = total // 3
+        step = (total - _SPARE - first_write) / (2 * KILL_POINTS - 1)
+        for number in range(last_arrives, 2 * KILL_POINTS, 2):
+            point = round(first_write + number * step)
             restore(server, start)
             proxy.arm(point, last_arrives=last_arrives)
-            try:
+            with pytest.raises(LineageMergeError):
                 update(second, way, "dev", "d")
-            except LineageMergeError:
-                assert proxy.cut
-                cut += 1
-                update(second, server, "dev", "d")
-            else:
-                assert not proxy.cut
+            assert proxy.cut
+            update(second, server, "dev", "d")
             found = graph(server)
             assert found[0] == right[0], f"cut off at request {point} of {total}"
             assert found[1] == right[1], f"cut off at request {point} of {total}"
-            if not proxy.cut:
-                break
-        assert cut >= KILL_POINTS
+
+
+# Counted from the end: facts are kept (0, 1), before that tags go, vertices go, and tags again.
+@pytest.mark.parametrize("last", [2, 3])
+def test_another_merge_between_any_two_requests_that_take_out_leaves_nothing_behind(
+    spark: SparkSession, server: Endpoint, last: int
+) -> None:
+    """Both drop what both had; the other one does so as a whole while this one holds its breath."""
+
+    def made(dag: str, at: int) -> Made:
+        tables = ["kept", *(["gone", "gone_too"] if at == 1 else [])]
+        return Made(dag).job("dbt", f"model.{dag}.m", {f"of_{dag}": tables}, at, dag).column("kept", "c")
+
+    restore(server, ({}, {}))
+    merges = {dag: made(dag, 2).merge(spark) for dag in ("one", "two")}
+    for dag in merges:
+        update(made(dag, 1).merge(spark), server, "dev", dag)
+    start = graph(server)
+    gate = Gate(urlsplit(server.url).port or 0, websocket)
+    way = Endpoint(f"ws://127.0.0.1:{gate.port}/gremlin")
+    try:
+        update(merges["one"], way, "dev", "one", allow_retire=True)
+        total = gate.requests
+        update(merges["two"], server, "dev", "two", allow_retire=True)
+        right = graph(server)
+        restore(server, start)
+        other = partial(update, merges["two"], server, "dev", "two", allow_retire=True)
+        gate.begin([Watch(total - last, other, arrives=False)])
+        update(merges["one"], way, "dev", "one", allow_retire=True)
+    finally:
+        gate.close()
+    assert "gone" not in str(right)
+    assert graph(server) == right
 
 
 def _folder(spark: SparkSession, made: Made, folder: Path) -> None:
@@ -122,31 +154,3 @@ def test_two_processes_that_load_dags_with_shared_datasets_at_once_lose_nothing(
         held = vertices[dataset(f"t{number}")][1]
         assert (held["dag_name"], held["tags"]) == (["one", "two"], ["one", "two"])
     assert set(edges) == set(pipelines["one"].edges) | set(pipelines["two"].edges)
-
-
-def test_a_process_that_is_killed_while_it_writes_and_run_again_ends_in_the_right_graph(
-    spark: SparkSession, server: Endpoint, tmp_path: Path
-) -> None:
-    restore(server, ({}, {}))
-    made = Made("killed")
-    made.job("dbt", "model.p.m", {f"t{i}": [f"t{i - 1}"] for i in range(1, 3_000)}, 1, "p")
-    _folder(spark, made, tmp_path / "killed")
-    config = _config(tmp_path, "killed", server)
-    process = _start(tmp_path / "killed", config)
-    deadline = time.monotonic() + 240
-    with connect(server) as g:
-        while g.V().count().next() < 500:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
-    vertices, edges = graph(server)
-    assert len(edges) < len(made.edges)
-    again = _start(tmp_path / "killed", config)
-    out, error = again.communicate(timeout=300)
-    assert again.returncode == 0, out + error
-    vertices, edges = graph(server)
-    assert set(edges) == set(made.edges)
-    assert set(vertices) == set(made.nodes) | {"dev|killed|merge_run"}
-    assert "loading" not in vertices["dev|killed|merge_run"][1]

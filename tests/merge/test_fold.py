@@ -335,3 +335,20 @@ def test_a_dataset_that_only_its_run_reads_is_folded_from_documents_to_files(
         ("other", "cleaned", "copy"): None,
     }
     assert flaws(spark, str(tmp_path / "out")) == (7 + 8, [])
+
+
+def test_what_a_temporary_dataset_does_with_its_own_columns_counts(spark: SparkSession) -> None:
+    """A job reads what it wrote and writes it anew: a column chooses rows, and another is made of it."""
+    found = folded(
+        spark,
+        flow(A, "raw", "tmp/x"),
+        column(A, "raw.id", "tmp/x.id", "IDENTITY"),
+        flow(A, "tmp/x", "tmp/x"),
+        column(A, "tmp/x.id", "tmp/x.key", "TRANSFORMATION"),
+        decides(A, "tmp/x.id", "tmp/x", "JOIN"),
+        flow(B, "tmp/x", "lake"),
+        column(B, "tmp/x.key", "lake.key", "IDENTITY"),
+    )
+
+    assert edges(found, "feeds_column", "transformation") == {("b", "raw.id", "lake.key"): "TRANSFORMATION"}
+    assert edges(found, "influences", "transformation") == {("b", "raw.id", "lake"): "JOIN"}

@@ -140,3 +140,47 @@ def test_what_cannot_be_named_is_reported_with_no_secret(spark: SparkSession) ->
     [problem] = report(told, found).of_kind("not-joined")
     assert "query" in problem.message
     assert "hunter2" not in repr(problem)
+
+
+def test_a_name_that_leads_over_another_means_where_that_leads(spark: SparkSession) -> None:
+    third = Reference("awsathena://athena.eu-west-1.amazonaws.com", "catalog.db.t")
+    found = merged(
+        spark,
+        Dataset(PATH, Authority.BUILDER, "table"),
+        Alias(third, TABLE, "openlineage-symlink"),
+        Alias(TABLE, PATH, "catalog-table"),
+        Feeds(JOB, third, LAKE),
+    )
+
+    assert edges(found) == {("dev|s3://lake|db/t", "feeds", "dev|s3://lake|b")}
+    table = node(found, "dev|s3://lake|db/t")
+    assert (table["qualified_name"], table["aliases"]) == (
+        "db/t",
+        [
+            "awsathena://athena.eu-west-1.amazonaws.com|catalog.db.t (openlineage-symlink)",
+            "spark_catalog|db.t (catalog-table)",
+        ],
+    )
+    assert {row.id for row in found.nodes.collect()} == {"dev|s3://lake|db/t", "dev|s3://lake|b"}
+
+
+def test_two_names_that_lead_to_each_other_are_one_dataset(spark: SparkSession) -> None:
+    one, other = Reference("redshift://wh:5439", "dev.public.t"), Reference("trino://t:8080", "dev.public.t")
+    found = merged(
+        spark,
+        Dataset(one, Authority.READER, "table"),
+        Dataset(other, Authority.READER, "table"),
+        Alias(one, other, "openlineage-symlink"),
+        Alias(other, one, "openlineage-symlink"),
+        Feeds(JOB, RAW, one),
+        Feeds(JOB, other, LAKE),
+    )
+
+    least = "dev|redshift://wh:5439|dev.public.t"
+    assert edges(found) == {
+        ("dev|s3://raw|a", "feeds", least),
+        (least, "feeds", "dev|s3://lake|b"),
+    }
+    assert node(found, least)["namespace"] == "redshift://wh:5439"
+    aliases = [(row.source, row.candidates) for row in found.aliases.collect()]
+    assert aliases == [("dev|trino://t:8080|dev.public.t", [least])]

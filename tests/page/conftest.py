@@ -1,18 +1,14 @@
 """A real Chromium, offline, and pages opened in it: none may complain, and none may ask for anything."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.page import Options, assets, render
 from lineage_merge.query.elements import Subgraph
-from lineage_merge.sample import config_file
 from tests.page import chromium
 from tests.page.seeing import Opened
 
@@ -79,24 +75,3 @@ def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
     assert complaints == []
     assert [url for url in asked if not url.startswith("file:")] == []
     assert len(asked) == len(context.pages)  # the file itself, once for each page
-
-
-@pytest.fixture(scope="session")
-def tickit(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """A folder with the sample's node and edge files, built once however many processes test."""
-    folder = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):
-        folder = folder.parent
-    place = folder / "tickit-of-pages"
-    try:
-        place.mkdir()
-    except FileExistsError:
-        deadline = time.monotonic() + 120
-        while not (place / "done").exists() and time.monotonic() < deadline:
-            time.sleep(0.2)
-        return place / "lineage"
-    spark: SparkSession = request.getfixturevalue("spark")
-    built = pipeline.build(spark, config.load(config_file(), environ={}), lambda _line: None)
-    pipeline.write_folder(built, str(place / "lineage"), "jsonl")
-    (place / "done").touch()
-    return place / "lineage"

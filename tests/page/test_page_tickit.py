@@ -34,10 +34,10 @@ PRICED = ["dim_people", "fct_sales", "sales", "sales", "sales_dl", "stg_sales", 
 
 
 @pytest.fixture(scope="module")
-def file(tickit: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tickit_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page as the command writes it."""
     written = tmp_path_factory.mktemp("page") / "lineage.html"
-    outcome = in_process("html", "--out", written, "--folder", tickit)
+    outcome = in_process("html", "--out", written, "--folder", tickit_folder)
     assert outcome.code == 0, outcome.err
     return written
 
@@ -238,16 +238,20 @@ def test_the_legend_names_every_label_and_line(page: Page) -> None:
     assert "where the selected comes from" in lines
 
 
-def test_focus_makes_a_page_of_one_lineage(tickit: Path, opened: Opened, tmp_path: Path) -> None:
+def test_focus_makes_a_page_of_one_lineage(tickit_folder: Path, opened: Opened, tmp_path: Path) -> None:
     out = tmp_path / "focused.html"
-    outcome = in_process("html", "--out", out, "--folder", tickit, "--focus", "stg_users", "--depth", "1")
+    outcome = in_process(
+        "html", "--out", out, "--folder", tickit_folder, "--focus", "stg_users", "--depth", "1"
+    )
     assert outcome.code == 0, outcome.err
     page = opened(out)
     assert cards(page) == ["dim_people", "stg_users", "users", "users_snapshot"]
     assert selected(page) == ["stg_users"]
 
 
-def test_focus_on_what_is_not_there_ends_with_its_exit_code(tickit: Path, tmp_path: Path) -> None:
-    outcome = in_process("html", "--out", tmp_path / "no.html", "--folder", tickit, "--focus", "stg_userz")
+def test_focus_on_what_is_not_there_ends_with_its_exit_code(tickit_folder: Path, tmp_path: Path) -> None:
+    outcome = in_process(
+        "html", "--out", tmp_path / "no.html", "--folder", tickit_folder, "--focus", "stg_userz"
+    )
     assert outcome.code == 9
     assert not (tmp_path / "no.html").exists()

@@ -4,6 +4,8 @@ import concurrent.futures
 import json
 import resource
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -214,6 +216,28 @@ def test_a_receiver_that_is_told_to_stop_finishes_requests_and_files(
     assert lines(out) == [["plan", plan(1)]]
     assert unfinished(out) == []
     assert summary.startswith("took 1 plan, 0 events, 0 OpenLineage events: ")
+
+
+_STOPPED_AT_ONCE = """
+import os, signal, sys
+from pathlib import Path
+from lineage_merge.receive.journal import Limits
+from lineage_merge.receive.serving import Settings, receive
+
+def say(line):
+    if line.startswith("listening"):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+limits = Limits(1 << 20, 60)
+print(receive(Settings(Path(sys.argv[1]), "127.0.0.1", 0, (), 1 << 20, 8, limits, 0), say))
+"""
+
+
+def test_a_receiver_can_be_stopped_as_soon_as_it_says_that_it_listens(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _STOPPED_AT_ONCE, str(tmp_path / "received")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("took 0 plans")
 
 
 def test_finished_files_are_moved_to_s3(tmp_path: Path, s3: S3) -> None:

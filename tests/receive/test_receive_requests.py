@@ -140,8 +140,8 @@ def test_other_paths_and_methods_are_not_there(running: Receiver) -> None:
     [
         (b"", "not a whole gzip stream"),
         (b"{}", "not gzip"),
-        (gzip.compress(b"{}")[:-1], "not a whole gzip stream"),
-        (gzip.compress(b"{}") + b"rest", "not gzip"),
+        (gzip.compress(b"{}", mtime=0)[:-1], "not a whole gzip stream"),
+        (gzip.compress(b"{}", mtime=0) + b"rest", "not gzip"),
         (zlib.compress(b"{}"), "not gzip"),
     ],
 )

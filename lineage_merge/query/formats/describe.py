@@ -22,7 +22,8 @@ def caption(edge: Edge) -> str:
     return "  ".join(each for each in said if each)
 
 
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x9f\ud800-\udfff]")
+# With those that turn a line's direction, and all that stands behind them in it.
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from lineage_merge.errors import DocumentError
 from lineage_merge.json_schema import Checker
 from lineage_merge.model import Problem
+from lineage_merge.naming import redact
+from lineage_merge.sources.dbt import artefact
 
 _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/catalog/v1\.json")
 
@@ -36,13 +38,7 @@ def read_catalog(location: str, text: str) -> tuple[Catalog, list[Problem]]:
     Raises `DocumentError` for text that is no JSON, is no catalog or is of an unknown
     version. A single broken entry is left out and returned as a `Problem` (`rejected`).
     """
-    try:
-        document = json.loads(text.removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({place})") from None
-    except RecursionError:
-        raise DocumentError(location, "", "is not a dbt catalog: nested too deeply") from None
+    document = artefact.parse(location, text, "catalog")
     _check(location, document)
     catalog: dict[str, tuple[CatalogColumn, ...]] = {}
     problems: list[Problem] = []
@@ -57,16 +53,14 @@ def read_catalog(location: str, text: str) -> tuple[Catalog, list[Problem]]:
     return catalog, problems
 
 
-def _check(location: str, document: Any) -> None:
-    if not isinstance(document, dict):
-        raise DocumentError(location, "", "is not a dbt catalog: not a JSON object")
+def _check(location: str, document: Mapping[str, Any]) -> None:
     emptied: dict[str, Any] = {key: {} for key in ("nodes", "sources") if isinstance(document.get(key), dict)}
-    error = _checkers()[0].error(document | emptied)
+    error = _checkers()[0].error({**document, **emptied})
     if error is not None:
         raise DocumentError(location, error.path, error.problem)
     version = document["metadata"]["dbt_schema_version"]
     if _VERSION.fullmatch(version) is None:
-        shown = json.dumps(version, ensure_ascii=False)[:120]
+        shown = redact(json.dumps(version, ensure_ascii=False))[:120]
         message = f"{shown} is not a supported catalog: v1 is supported"
         raise DocumentError(location, "metadata.dbt_schema_version", message)
 

@@ -6,7 +6,7 @@ from lineage_merge.column_lineage import lineage_elements
 from lineage_merge.model import Authority, Column, Element, JobKey, Problem, Reference, Scalar
 from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage
-from lineage_merge.sources.dbt.manifest import Manifest, Node
+from lineage_merge.sources.dbt.nodes import Manifest, Node
 
 # Spark says `int` where a catalog says `integer`, and the catalog knows: of what dbt only reads,
 # who builds it decides; of what dbt builds, dbt's catalog.

@@ -4,14 +4,15 @@ From compiled SQL, in the order in which dbt builds. What the SQL does not tell 
 is left out and said in `problems`. Needs sqlglot (the extra `columns`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
-from lineage_merge.sources.dbt.manifest import Manifest, Node
+from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.order import parents_first
 from lineage_merge.sql.depth import deep
 from lineage_merge.sql.faults import reason
 from lineage_merge.sql.names import TableNames
@@ -75,7 +76,7 @@ def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[s
     nothing: a model that cannot be read costs that model its columns.
     """
     project = _Project(manifest, catalog or {})
-    for unique_id in _in_order(manifest.nodes):
+    for unique_id in parents_first(manifest.nodes, manifest.nodes):
         project.build(unique_id)
     found = {unique_id: project.lineage(unique_id) for unique_id in sorted(manifest.nodes)}
     return {unique_id: lineage for unique_id, lineage in found.items() if lineage != ColumnLineage()}
@@ -320,20 +321,3 @@ def _relation_name(node: Node) -> str:
         return node.code.relation_name
     parts = (node.database, node.schema, node.identifier)
     return ".".join(exp.to_identifier(part).sql() for part in parts if part)
-
-
-def _in_order(nodes: Mapping[str, Node]) -> list[str]:
-    """Every node after those it depends on (a cycle is cut open), the same way each time."""
-    order: list[str] = []
-    seen: set[str] = set()
-    stack = [(unique_id, False) for unique_id in sorted(nodes, reverse=True)]
-    while stack:
-        unique_id, finished = stack.pop()
-        if finished:
-            order.append(unique_id)
-        elif unique_id not in seen:
-            seen.add(unique_id)
-            stack.append((unique_id, True))
-            parents = sorted(nodes[unique_id].parents, reverse=True)
-            stack.extend((parent, False) for parent in parents if parent in nodes)
-    return order

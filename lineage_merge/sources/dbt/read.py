@@ -9,7 +9,8 @@ from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, Problem
 from lineage_merge.records import RECORD_DDL, records
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
-from lineage_merge.sources.dbt.manifest import Manifest, read_manifest
+from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.dbt.translate import dataset_references, translate
 from lineage_merge.storage import read_text

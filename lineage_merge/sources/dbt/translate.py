@@ -22,7 +22,9 @@ from lineage_merge.model import (
     Scalar,
     Writes,
 )
-from lineage_merge.sources.dbt.manifest import Manifest, Node
+from lineage_merge.naming import redact
+from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.order import parents_first
 
 # The rule's name on vertices and in reports: a table and the path of its files are one dataset.
 LOCATION_RULE = "dbt-location"
@@ -120,7 +122,7 @@ def _unknown_parents(manifest: Manifest, node: Node, location: str) -> Iterator[
     for parent in node.parents:
         if parent not in manifest.nodes:
             why = manifest.left_out.get(parent, "is not in the manifest")
-            message = f"{node.unique_id} depends on {parent}, which {why}"
+            message = redact(f"{node.unique_id} depends on {parent}, which {why}")
             yield Problem("not-joined", f"{location}: {node.unique_id}", node.parents_at, message)
 
 
@@ -135,7 +137,8 @@ def _behind(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tupl
     for parent in known:
         if not nodes[parent].folded:
             yield parent, ()
-    order = _folded_behind(nodes, [parent for parent in known if nodes[parent].folded])
+    folded = [parent for parent in known if nodes[parent].folded]
+    order = parents_first(nodes, folded, lambda node: node.folded)
     readers: dict[str, list[str]] = {}
     for unique_id in order:
         for parent in nodes[unique_id].parents:
@@ -145,23 +148,6 @@ def _behind(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tupl
         if not nodes[source].folded:
             passed = _reached(readers, source)
             yield source, tuple(dict.fromkeys(nodes[step].name for step in order if step in passed))
-
-
-def _folded_behind(nodes: Mapping[str, Node], start: list[str]) -> list[str]:
-    """The folded nodes from `start` backwards, each after those it reads (a cycle is cut open)."""
-    order: list[str] = []
-    seen: set[str] = set()
-    stack = [(unique_id, False) for unique_id in sorted(start, reverse=True)]
-    while stack:
-        unique_id, finished = stack.pop()
-        if finished:
-            order.append(unique_id)
-        elif unique_id not in seen:
-            seen.add(unique_id)
-            stack.append((unique_id, True))
-            parents = sorted(nodes[unique_id].parents, reverse=True)
-            stack.extend((parent, False) for parent in parents if parent in nodes and nodes[parent].folded)
-    return order
 
 
 def _reached(readers: Mapping[str, list[str]], source: str) -> set[str]:

@@ -111,18 +111,23 @@ def _of_text(place: str, text: str, logged_at: str, *, is_begun: bool) -> Iterat
             continue
         for name in _MESSAGES:
             message = document.get(name)
-            if isinstance(message, str) and _OF_LINEAGE.search(message.encode()):
+            if isinstance(message, str) and _OF_LINEAGE.search(_bytes(message)):
                 is_found = True
                 yield from _of_text(place, message.strip(), logged_at, is_begun=True)
     outside += text[position:]
     if is_found:
         return
-    if _OF_LINEAGE.search(outside.encode()):
+    if _OF_LINEAGE.search(_bytes(outside)):
         yield _damaged(place, "its beginning is missing")
-    elif _BY_LINEAGE_LOGGER.search(text.encode()):
+    elif _BY_LINEAGE_LOGGER.search(_bytes(text)):
         yield _damaged(place, "it holds no edges" if position else "it holds no JSON")
     elif is_begun and not position:
         yield _damaged(place, "it holds no JSON")
+
+
+def _bytes(text: str) -> bytes:
+    # JSON may hold half of a character, which UTF-8 has no bytes for.
+    return text.encode(errors="replace")
 
 
 def _reason(error: Exception) -> str:

@@ -89,7 +89,7 @@ def _checker() -> Checker:
 def uses_ids(document: Mapping[str, Any]) -> bool:
     """Whether a document names its edges' ends by ids, as Hive's own logger does."""
     ends = (end for edge in document["edges"] for end in (*edge["sources"], *edge["targets"]))
-    return all(isinstance(end, int) for end in ends)
+    return not any(isinstance(end, str) for end in ends)
 
 
 def read_query(found: Found) -> Query | Problem:
@@ -143,7 +143,8 @@ def read_checked(found: Found) -> Query | Problem:
 
 def _key(document: Mapping[str, Any]) -> str:
     """What tells one execution of a query from another. Two hooks' times may differ in nothing."""
-    text = document.get("hash") or hashlib.md5((document.get("queryText") or "").encode()).hexdigest()  # noqa: S324
+    written = (document.get("queryText") or "").encode(errors="replace")
+    text = document.get("hash") or hashlib.md5(written).hexdigest()  # noqa: S324
     what = [text, document.get("timestamp")]
     if not (document.get("hash") or document.get("queryText")):
         what += [document["edges"], document.get("vertices")]
@@ -194,7 +195,7 @@ class _Vertices:
 
     def __init__(self, document: Mapping[str, Any], database: str) -> None:
         self._database = database
-        self._by_id: dict[int, tuple[str, str]] = {}
+        self._by_id: dict[float, tuple[str, str]] = {}
         self._kinds: dict[str, str] = {}
         for vertex in document.get("vertices") or ():
             name, kind = vertex["vertexId"], vertex.get("vertexType") or ""
@@ -202,9 +203,9 @@ class _Vertices:
             if vertex.get("id") is not None:
                 self._by_id[vertex["id"]] = (name, kind)
 
-    def field(self, end: int | str, *, is_target: bool) -> Field | None:
+    def field(self, end: float | str, *, is_target: bool) -> Field | None:
         """The column or table behind an edge's end; None where no vertex has the id."""
-        if isinstance(end, int):
+        if not isinstance(end, str):  # JSON may write a whole number as 1.0
             found = self._by_id.get(end)
             if found is None:
                 return None

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.config import Config
 from lineage_merge.errors import SourceError, SourceMissing
+from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, JobKey, Problem
 from lineage_merge.records import RECORD_DDL, Record, records
@@ -58,16 +59,20 @@ def read_hive(spark: SparkSession, config: Config, names: Names) -> DataFrame:
         return spark.createDataFrame([], RECORD_DDL)
     context = Context(hive.jobs, hive.job, tables(hive), names)
     parts, notices = _parts(spark, hive)
-    found = spark.createDataFrame(
-        lines.parallel(spark, parts).flatMap(_read_part), _FOUND_DDL, verifySchema=False
-    ).persist()
+    found = keep(
+        spark.createDataFrame(
+            lines.parallel(spark, parts).flatMap(_read_part), _FOUND_DDL, verifySchema=False
+        )
+    )
     once = F.min(F.struct("form", "text", "logged_at", "place")).alias("first")
-    queries = found.where("key is not null").groupBy("key").agg(once).select("key", "first.*").persist()
-    writes = spark.createDataFrame(
-        queries.rdd.flatMap(lambda each: write_rows(_query(each), context.wanted())),
-        WRITE_DDL,
-        verifySchema=False,
-    ).persist()
+    queries = keep(found.where("key is not null").groupBy("key").agg(once).select("key", "first.*"))
+    writes = keep(
+        spark.createDataFrame(
+            queries.rdd.flatMap(lambda each: write_rows(_query(each), context.wanted())),
+            WRITE_DDL,
+            verifySchema=False,
+        )
+    )
     return _combined(spark, hive, context, found, queries, _dated(writes), notices)
 
 
@@ -86,21 +91,14 @@ def _parts(spark: SparkSession, hive: Hive) -> tuple[list[Slice], tuple[Problem,
 
 def _read_part(part: Slice) -> Iterator[tuple[Any, ...]]:
     """Rows of `_FOUND_DDL`: the good documents of a slice, each with its query's key, and the problems."""
-    try:
-        for found in documents(lines.numbered(part), _behind(part)):
-            query = read_query(found) if isinstance(found, Found) else found
-            if isinstance(query, Problem) or isinstance(found, Problem):
-                yield (None, None, None, None, None, json.dumps(astuple(query)))
-                continue
-            form = 0 if uses_ids(found.document) else 1
-            text = json.dumps(found.document, sort_keys=True)
-            yield (query.key, form, text, found.logged_at, found.place, None)
-    except SourceError as error:
-        # A packed file that is cut short costs its own lines only.
-        if type(error) is not SourceError or not part.location.endswith(".gz"):
-            raise
-        problem = Problem("rejected", part.location, "", error.message.removeprefix(f"{part.location}: "))
-        yield (None, None, None, None, None, json.dumps(astuple(problem)))
+    for found in lines.until_damage(documents(lines.numbered(part), _behind(part))):
+        query = read_query(found) if isinstance(found, Found) else found
+        if isinstance(query, Problem) or isinstance(found, Problem):
+            yield (None, None, None, None, None, json.dumps(astuple(query)))
+            continue
+        form = 0 if uses_ids(found.document) else 1
+        text = json.dumps(found.document, sort_keys=True)
+        yield (query.key, form, text, found.logged_at, found.place, None)
 
 
 def _behind(part: Slice) -> Iterator[bytes]:

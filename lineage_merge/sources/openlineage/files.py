@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from lineage_merge.errors import SourceError, SourceMissing
+from lineage_merge.errors import SourceMissing
 from lineage_merge.model import Problem
-from lineage_merge.naming import redact
 from lineage_merge.sources import lines
 from lineage_merge.sources.openlineage.lines import Event, checked, events_of_line
 from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.storage import Slice, StoredFile, find_files, read_text
+from lineage_merge.storage import Slice, read_text
 
 # What stands beside events in folders, and never holds any.
 _NO_EVENTS = (".parquet", ".md", ".py", ".jar", ".crc", ".zip", ".tmp")
@@ -25,8 +24,7 @@ def find(locations: Iterable[str]) -> list[Slice]:
 
     Raises `SourceMissing` where a location has none.
     """
-    files = {file for location in locations for file in _files(location)}
-    return [piece for file in sorted(files) for piece in _cut(file)]
+    return lines.find(locations, _may_hold_events, _may_be_array)
 
 
 def look(settings: OpenLineage) -> None:
@@ -42,37 +40,19 @@ def find_any(folder: str) -> list[Slice]:
         return []
 
 
-def _files(location: str) -> Iterator[StoredFile]:
-    found = [file for file in find_files(location) if _may_hold_events(file.location)]
-    if not found:
-        raise SourceMissing(f"{redact(location)}: no files there")
-    yield from found
-
-
 def _may_hold_events(location: str) -> bool:
     name = PurePosixPath(location).name.lower()
     return not name.startswith(("_", ".")) and not name.endswith(_NO_EVENTS)
 
 
-def _cut(file: StoredFile) -> Iterator[Slice]:
-    # What may be an array is read whole.
-    return iter([Slice(file.location, 0, file.size)]) if file.location.endswith(".json") else lines.cut(file)
+def _may_be_array(location: str) -> bool:
+    return location.endswith(".json")
 
 
 def events(part: Slice) -> Iterator[Event | Problem]:
     """The events of a slice, checked, and what is wrong with others."""
-    name = part.location.removesuffix(".gz")
-    try:
-        if name.endswith(".json"):
-            yield from _json_file(part)
-        else:
-            yield from _lines(part)
-    except SourceMissing:
-        raise
-    except SourceError as error:
-        if not part.location.endswith(".gz"):
-            raise
-        yield Problem("rejected", part.location, "", error.message.removeprefix(f"{part.location}: "))
+    is_lines = not _may_be_array(part.location.removesuffix(".gz"))
+    return lines.until_damage(_lines(part) if is_lines else _json_file(part))
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:

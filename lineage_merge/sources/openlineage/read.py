@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.config import Config
+from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, Problem
 from lineage_merge.records import RECORD_DDL, Record, records
@@ -67,15 +67,14 @@ def read_openlineage(spark: SparkSession, config: Config, names: Names) -> DataF
         landing = kafka.landed(spark, settings.kafka)
         parts, notices = [*parts, *files.find_any(landing.folder)], landing.notices
     found = lines.parallel(spark, parts).flatMap(_texts)
-    things = (
+    things = keep(
         spark.createDataFrame(found, _TEXT_DDL, verifySchema=False)
         .groupBy("kind", "thing")
         .agg(F.collect_set(F.struct("text", "place")).alias("events"))
-        .persist(StorageLevel.MEMORY_AND_DISK)
     )
     runs = things.where("kind = 'RunEvent'")
     events = events_frame(spark, runs.rdd.flatMap(lambda each: event_rows(_run(each), context.wanted())))
-    recent = choice.recent(_counted_once(events).persist(), settings.runs, settings.lookback)
+    recent = choice.recent(keep(_counted_once(events)), settings.runs, settings.lookback)
     written = recent.where("target is not null")
     chosen = choice.counted(written, settings.runs)
     translated = _translated(spark, context, runs, chosen)

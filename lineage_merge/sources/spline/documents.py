@@ -14,6 +14,7 @@ from typing import Any
 
 from lineage_merge.json_schema import Checker
 from lineage_merge.model import Problem
+from lineage_merge.naming import redact
 
 REQUIRED = ("executionPlan", "operation")
 # The parts of one plan; `progress` and `txInfo` stand beside the plans.
@@ -70,7 +71,7 @@ class Plan:
 @cache
 def _checker(collection: str) -> Checker:
     schema = json.loads(files(__package__).joinpath("spline.schema.json").read_text(encoding="utf-8"))
-    return Checker(schema | {"$ref": f"#/$defs/{collection}"})
+    return Checker(schema | {"$ref": f"#/$defs/{collection}"}, often=True)
 
 
 def parse(collection: str, text: str, database: str = "") -> Document | Problem:
@@ -79,7 +80,7 @@ def parse(collection: str, text: str, database: str = "") -> Document | Problem:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         key = _KEY.search(text)
-        name = f"{collection}/{key[1] if key else '(no key)'}"
+        name = redact(f"{collection}/{key[1] if key else '(no key)'}")
         reason = str(error.args[0]) if isinstance(error, ValueError) else "nested too deeply"
         return rejected(name, "", f"not JSON: {reason}", database)
     if isinstance(document, dict) and "_key" not in document and "_from" not in document:
@@ -120,10 +121,11 @@ def _text(value: object) -> str:
 def name_of(collection: str, document: object) -> str:
     """``operation/0f7d:op-1``: what a person calls the document."""
     fields = document if isinstance(document, dict) else {}
-    if fields.get("_key"):
-        return f"{collection}/{fields['_key']}"
-    owner = fields.get("_belongsTo")
-    return f"{collection}/(no key) of {owner}" if owner else f"{collection}/(no key)"
+    key, owner = fields.get("_key"), _text(fields.get("_belongsTo"))
+    # A broken document may have anything in these, an address with a password too.
+    if key and isinstance(key, str | int):
+        return redact(f"{collection}/{key}")
+    return redact(f"{collection}/(no key) of {owner}") if owner else f"{collection}/(no key)"
 
 
 def check(collection: str, document: object, database: str = "") -> Problem | None:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, JobKey, Problem, Reference
 from lineage_merge.records import RECORD_DDL, Record, records, row
@@ -120,7 +121,7 @@ def combined(
 ) -> DataFrame:
     """The records of plans, jobs and problems together."""
     if unrecorded:
-        translated = choice.newest_plans(translated.persist(), unrecorded)
+        translated = choice.newest_plans(keep(translated), unrecorded)
     if context.marks_run_local:
         translated = marked(translated, recent, chosen)
 

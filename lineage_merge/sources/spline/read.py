@@ -6,9 +6,10 @@ each chosen plan is put together and translated where its documents were fetched
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, replace
 from datetime import timedelta
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -17,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.config import Config
+from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Problem
 from lineage_merge.records import RECORD_DDL, Record
@@ -24,7 +26,7 @@ from lineage_merge.sources import lines
 from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.runs.events import EventRow, events_frame
-from lineage_merge.sources.spline import arango, export, labels
+from lineage_merge.sources.spline import arango, export, key_filter, labels
 from lineage_merge.sources.spline.agent.read import read_agent
 from lineage_merge.sources.spline.documents import Document, check, parse, plan_key, plan_key_of, rejected
 from lineage_merge.sources.spline.events import event_rows, only_labelled
@@ -43,9 +45,16 @@ from lineage_merge.sources.spline.settings import Arango
 EVENTS_A_SLICE = 5000
 PLANS_A_SLICE = 500
 
+Passes = Callable[[str, str], bool]
+# A row of `_TEXT_DDL`.
+TextRow = tuple[str, str, None, str, str]
 _TEXT_DDL = "database string, plan string, application string, collection string, text string"
 # A file of fewer bytes holds no document: it is "[]", or a packed file of nothing.
 _EMPTY_BYTES = 60
+# Below so much text, to find out first which plans are wanted takes longer than to hand all of them on.
+_WORTH_A_LOOK_BYTES = 64 << 20
+# Of so many characters a row of documents is whole.
+_MOST_CHARACTERS = 1 << 20
 # Stands before a plan's key where there is a problem instead of a document.
 _PROBLEM = "!"
 
@@ -84,19 +93,23 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     events = events_frame(spark, progress)
     if context.spline.labels:
         events = choice.labelled(events, _labels_of_plans(spark, context, by_collection["executionPlan"]))
-    events = events.persist()
+    events = keep(events)
     recent = choice.recent(events, context.spline.runs, context.spline.lookback)
     chosen = choice.counted(recent, context.spline.runs)
 
     plan_parts = [
         part for name, parts in by_collection.items() if name not in ("progress", "txInfo") for part in parts
     ]
-    texts = _parts(spark, plan_parts).flatMap(_text_rows)
-    documents = spark.createDataFrame(texts, _TEXT_DDL, verifySchema=False).unionByName(
-        choice.by_plan(chosen), allowMissingColumns=True
-    )
     recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
     unrecorded = sorted({part.database for part in plan_parts} - recorded)
+    plans = choice.by_plan(chosen)
+    passes: Passes = _every
+    if sum(part.slice.end - part.slice.start for part in plan_parts) > _WORTH_A_LOOK_BYTES:
+        passes = key_filter.of_plans(plans.rdd, unrecorded).passes
+    texts = _parts(spark, plan_parts).flatMap(partial(_text_rows, passes=passes))
+    documents = spark.createDataFrame(texts, _TEXT_DDL, verifySchema=False).unionByName(
+        plans, allowMissingColumns=True
+    )
     wanted = F.col("application").isNotNull() | F.col("plan").startswith(_PROBLEM)
     bundles = (
         documents.groupBy("database", "plan")
@@ -128,18 +141,38 @@ def _open_transactions(part: export.Part) -> Iterator[tuple[str, str]]:
             yield part.database, str(document["uid"])
 
 
-def _text_rows(part: export.Part) -> Iterator[tuple[str, str, None, str, str]]:
+def _every(_database: str, _plan: str) -> bool:
+    return True
+
+
+def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[TextRow]:
+    """The documents of plans, those of one plan that follow each other in one row, a line each."""
+    lines: list[str] = []
+    size = 0
+    plan = ""
+    is_wanted = False
     for found in export.texts(part):
-        problem = found if isinstance(found, Problem) else None
-        if not isinstance(found, Problem):
-            key = plan_key(part.collection, found.text)
-            if key:
-                yield part.database, key, None, part.collection, found.text
-                continue
-            problem = _of_no_plan(part, found)
-        if problem:
-            place = _PROBLEM + problem.document
-            yield part.database, place, None, _PROBLEM, json.dumps(astuple(problem))
+        if isinstance(found, Problem):
+            yield _problem_row(part, found)
+            continue
+        key = plan_key(part.collection, found.text)
+        if not key:
+            yield _problem_row(part, _of_no_plan(part, found))
+            continue
+        if key != plan or size > _MOST_CHARACTERS:
+            if lines:
+                yield part.database, plan, None, part.collection, "\n".join(lines)
+            lines, size, plan = [], 0, key
+            is_wanted = passes(part.database, plan)
+        if is_wanted:
+            lines.append(found.text)
+            size += len(found.text)
+    if lines:
+        yield part.database, plan, None, part.collection, "\n".join(lines)
+
+
+def _problem_row(part: export.Part, problem: Problem) -> TextRow:
+    return part.database, _PROBLEM + problem.document, None, _PROBLEM, json.dumps(astuple(problem))
 
 
 def _of_no_plan(part: export.Part, found: export.Text) -> Problem:
@@ -160,12 +193,13 @@ def _translate_texts(context: Context, bundle: Any) -> Iterator[Record]:
         return
     documents: dict[str, list[Document]] = defaultdict(list)
     problems: list[Problem] = []
-    for text in bundle.texts:
-        document = parse(text.collection, text.text, bundle.database)
-        if isinstance(document, Problem):
-            problems.append(document)
-        else:
-            documents[text.collection].append(document)
+    for collection, text in bundle.texts:
+        for line in text.split("\n"):
+            document = parse(collection, line, bundle.database)
+            if isinstance(document, Problem):
+                problems.append(document)
+            else:
+                documents[collection].append(document)
     yield from translate_plan(context, bundle.database, bundle.plan, documents, chosen_of(bundle), problems)
 
 
@@ -206,7 +240,7 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
         return only_labelled(event_rows("", documents, context.wanted(), context.opened("")), labels_of)
 
     progress = parallelize(spark, [*slices, None]).flatMap(read_events)
-    events = events_frame(spark, progress).persist()
+    events = keep(events_frame(spark, progress))
     chosen = choice.counted(events, spline.runs)
     # Said in numbers: keys are small, so adaptive execution would fetch all plans in one task.
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)

@@ -4,24 +4,24 @@ What is known of tables (`shapes`) comes from all files together: `project` read
 nothing new is learned.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.model import DatasetLabel
 from lineage_merge.sources.sql import row_changes
-from lineage_merge.sources.sql.clauses import is_ddl, location_of
-from lineage_merge.sources.sql.context import Context, Reads
+from lineage_merge.sources.sql.clauses import is_ddl
+from lineage_merge.sources.sql.context import Reads
+from lineage_merge.sources.sql.creation import Creation
 from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.renames import follow_renames
 from lineage_merge.sources.sql.results import Created, FileLineage
-from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes, declared
+from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
 from lineage_merge.sources.sql.syntax import Moved, Parsed, Script, Unload, Unread
 from lineage_merge.sources.sql.targets import by_name, by_position
-from lineage_merge.sources.sql.temporaries import Temporary
 from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, together
-from lineage_merge.sql.derivation import itself
-from lineage_merge.sql.scope import Named, Relation
-from lineage_merge.sql.tables import Everything, fold
+from lineage_merge.sql.faults import reason
+from lineage_merge.sql.scope import Relation
+from lineage_merge.sql.tables import fold
 
 # Platforms that take a SELECT with fewer columns than the table has, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
@@ -59,16 +59,19 @@ class Reader:
         return found
 
 
-class _Reading(Context):
+class _Reading(Creation):
     """Reads the statements of a file, one after the other."""
 
     def whole(self) -> FileLineage:
         for each in self._script.statements:
             self._line = each.line
             self._tables = {}
-            self._statement(each)
-        self._follow_renames()
+            try:
+                self._statement(each)
+            except Exception as error:  # noqa: BLE001 - a tree that nobody expects costs one statement
+                self._note("rejected", f"cannot be understood: {reason(error, each.line)}")
         found = self._found
+        follow_renames(found)
         for table in self._all_tables:
             if not table.complete and table.columns:
                 known = found.learned.setdefault(table.unique_id, [])
@@ -128,83 +131,6 @@ class _Reading(Context):
             self._keep(into.this, relation, reads)
         else:
             self._build(into.this, relation, reads, "table")
-
-    # ---- CREATE
-
-    def _create(self, create: exp.Create) -> None:
-        table = create.find(exp.Table)
-        if table is None:
-            return
-        label: DatasetLabel = "view" if create.kind == "VIEW" else "table"
-        location = location_of(create)
-        is_temporary = create.find(exp.TemporaryProperty) is not None or self._is_temporary(table)
-        listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
-        if isinstance(create.expression, exp.Query | exp.Values | exp.Table):
-            relation, reads = self._outcome(create.expression)
-            names = [each.name for each in listed if isinstance(each, exp.Identifier | exp.ColumnDef)]
-            relation = relation.renamed(names) if names else relation
-            if is_temporary:
-                self._keep(table, relation, reads)
-            else:
-                self._build(table, relation, reads, label, location)
-            return
-        columns = declared(create, self._dialect)
-        like = create.find(exp.LikeProperty)
-        shape = Shape(columns, complete=bool(columns), declared=bool(columns))
-        if like is not None:
-            model = like.this if isinstance(like.this, exp.Table) else exp.to_table(like.this.name)
-            shape = self._shape_of(model).added(columns)
-        if is_temporary:
-            self._keep_empty(table, shape, location)
-            return
-        _, key = self._named(table)
-        if key is not None:
-            self._made(key, label, shape, location)
-
-    def _is_temporary(self, table: exp.Table) -> bool:
-        return table.name.startswith("#") or self._key(table) in self._going
-
-    def _keep(self, table: exp.Table, relation: Relation, reads: Reads) -> None:
-        kept = Relation(list(relation.items), relation.influences, None, relation.rest)
-        self._temporaries.put(table, self._key(table), Temporary(table.name, kept, reads))
-
-    def _keep_empty(self, table: exp.Table, shape: Shape, location: str) -> None:
-        at = self._path(location) if location else None
-        if at is None:
-            relation = Relation([Named(name, {}) for name in shape.names] or [Everything(None)])
-            self._keep(table, relation, {})
-            return
-        self._found.read.add(at)
-        files = self._table(at)
-        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.insist(name)]
-        self._keep(table, Relation([*named] or [Everything(files)]), {at: set()})
-
-    def _build(
-        self,
-        table: exp.Table,
-        relation: Relation,
-        reads: Reads,
-        label: DatasetLabel,
-        location: str = "",
-    ) -> None:
-        """A table or view of a query's columns."""
-        _, key = self._named(table)
-        if key is None:
-            return
-        # What others name of it is asked only where it is needed: who asks is read again.
-        columns, problem = by_name(relation, () if relation.closed else self._known(key).names)
-        if problem:
-            self._note("no-columns", problem)
-        names = [item.name for item in relation.named]
-        closed = relation.closed and all(names)
-        if relation.closed and not closed:
-            self._note("no-columns", "has columns without a name, which only the platform knows")
-        shape = Shape(tuple(ShapeColumn(name) for name, _ in together(columns)), closed, declared=True)
-        self._made(key, label, shape, location)
-        mode: Mode = "" if label == "view" else "overwrite"
-        self._found.writes.append(
-            Write(key, self._line, mode, label, reads, together(columns), relation.influences)
-        )
 
     # ---- INSERT
 
@@ -365,35 +291,6 @@ class _Reading(Context):
         if before and after:
             self._found.renamed[before] = after
 
-    def _follow_renames(self) -> None:
-        """What the file makes under one name and calls another in the end: a table that is swapped in."""
-        made = {each.key for each in self._found.created}
-        names = {old: new for old, new in self._found.renamed.items() if old in made}
-        if not names:
-            return
-
-        def last(key: str) -> str:
-            seen = {key}
-            while key in names and names[key] not in seen:
-                key = names[key]
-                seen.add(key)
-            return key
-
-        for write in self._found.writes:
-            write.target = last(write.target)
-            write.reads = _renamed_reads(write.reads, last)
-            write.columns = [
-                (name, {o._replace(dataset=last(o.dataset)): step for o, step in derivation.items()})
-                for name, derivation in write.columns
-            ]
-            write.influences = {o._replace(dataset=last(o.dataset)): k for o, k in write.influences.items()}
-        self._found.created = [
-            Created(last(each.key), each.line, each.label, each.shape, each.location)
-            for each in self._found.created
-        ]
-        self._found.read = {last(key) for key in self._found.read}
-        self._found.dropped -= set(names.values())
-
     def _drop(self, drop: exp.Drop) -> None:
         if drop.kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW"):
             return
@@ -401,10 +298,3 @@ class _Reading(Context):
             key = self._key(table)
             if not self._temporaries.drop(table, key) and key is not None:
                 self._found.dropped.add(key)
-
-
-def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
-    found: Reads = {}
-    for key, via in reads.items():
-        found.setdefault(last(key), set()).update(via)
-    return found

@@ -64,5 +64,8 @@ def project_of(path: str) -> str:
     """What a folder is called where nobody says it: its own name."""
     if "://" in path:
         return path.rstrip("/").rpartition("/")[2]
-    folder = Path(path).expanduser().resolve()
-    return (folder.parent if folder.is_file() else folder).name or "sql"
+    try:
+        folder = Path(path).expanduser().resolve()
+        return (folder.parent if folder.is_file() else folder).name or "sql"
+    except (OSError, ValueError, RuntimeError):  # no folder has such a name, which is told where it is read
+        return path.rstrip("/").rpartition("/")[2] or "sql"

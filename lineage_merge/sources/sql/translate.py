@@ -17,6 +17,7 @@ from lineage_merge.model import (
     Scalar,
     Writes,
 )
+from lineage_merge.naming import redact
 from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING, ShapeColumn
 from lineage_merge.sources.sql.writes import Note, Write
@@ -61,7 +62,7 @@ def job_key(project: str, file: str) -> JobKey:
 
 def problem(note: Note, file: str, location: str) -> Problem:
     """A note on a statement, with the file and the line."""
-    return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", note.message)
+    return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", redact(note.message))
 
 
 def _mentioned(found: ProjectLineage) -> set[str]:

@@ -135,7 +135,7 @@ def test_damaged_files_are_named_and_what_can_be_read_is(tmp_path: Path) -> None
     tmp_path.joinpath("half.log").write_bytes(b"\xff\xfe caf\xe9\n" + lines(END).encode())
 
     assert found(tmp_path) == (
-        ["START", "COMPLETE"],
+        ["START", "START", "COMPLETE"],
         [
             ("rejected", "cut.json, element 2", "", "not JSON; nothing after it can be read"),
             ("rejected", "cut.jsonl.gz", "", "not a whole gzip file"),

@@ -45,7 +45,7 @@ def test_a_table_that_hives_log_tells_too_is_one_dataset(
     table = "dev|hdfs://nn:8020|/wh/dw.db/user_orders"
     assert (table, "dev|spark_catalog|mart.r", "etl/report.sql") in feeds
     assert any(target == table and job == "dw.user_orders" for _, target, job in feeds)
-    assert built.coverage.sql
+    assert built.coverage.projects["sql"]
     assert built.report.read["SQL files"] == 1
 
 
@@ -70,7 +70,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
 
     assert (merged.nodes, merged.edges) == (plain(built.nodes), plain(built.edges))
     assert "dev|s3://lake|t" in {each["id"] for each in merged.nodes}
-    assert not built.coverage.sql  # a statement that is not read may write what is missing
+    assert not built.coverage.projects["sql"]  # a statement that is not read may write what is missing
 
 
 def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import SourceMissing
+from lineage_merge.kept import keep
 from lineage_merge.model import Problem
 from lineage_merge.records import RECORD_DDL, Record, records
 from lineage_merge.sources import lines
@@ -75,7 +76,7 @@ def read_agent(spark: SparkSession, context: Context) -> DataFrame:
         return _found(part, order[part], heads)
 
     searched = lines.parallel(spark, parts).flatMap(search)
-    found = spark.createDataFrame(searched, _FOUND_DDL, verifySchema=False).persist()
+    found = keep(spark.createDataFrame(searched, _FOUND_DDL, verifySchema=False))
     plans = (
         found.where("kind = 'plan'")
         .groupBy("plan")
@@ -96,7 +97,7 @@ def read_agent(spark: SparkSession, context: Context) -> DataFrame:
     events = events_frame(spark, spark.sparkContext.union([problems, ends]))
     if context.spline.labels:
         events = choice.labelled(events, _labelled(spark, context, plans))
-    events = events.persist()
+    events = keep(events)
     recent = choice.recent(events, context.spline.runs, context.spline.lookback)
     chosen = choice.counted(recent, context.spline.runs)
 
@@ -139,8 +140,8 @@ def _parts(spark: SparkSession, context: Context) -> tuple[list[Slice], tuple[Pr
 
 
 def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
-    for number, each in enumerate(messages(lines.numbered(part))):
-        wrong = checks.problem(each)
+    for number, each in enumerate(lines.until_damage(messages(lines.numbered(part)))):
+        wrong = each if isinstance(each, Problem) else checks.problem(each)
         if wrong:
             yield Found("problem", text=json.dumps(astuple(wrong)))
         if not isinstance(each, Message):

@@ -1,0 +1,63 @@
+"""The bare client of load.py: batches made beforehand, sent by several processes with no checks.
+
+Each process has its part of the elements as bytecode, and one connection that is open, before the
+clock starts. It sends a batch, with the next one under way, and looks at no answer but to wait for it.
+Vertices come before edges in all processes. This is what the graph can take from gremlinpython.
+"""
+
+import multiprocessing
+import time
+from collections import deque
+from typing import Any
+
+from gremlin_python.driver.client import Client
+
+from benchmarks.made_lineage import Lineage, Row
+from lineage_merge.load import requests
+
+_WAIT_SECONDS = 600
+
+
+def rate(url: str, made: Lineage, processes: int) -> float:
+    """Elements a second."""
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(processes + 1)
+    workers = [
+        context.Process(
+            target=_work,
+            args=(url, made.nodes[number::processes], made.edges[number::processes], barrier),
+            daemon=True,
+        )
+        for number in range(processes)
+    ]
+    for worker in workers:
+        worker.start()
+    barrier.wait(_WAIT_SECONDS)  # all are ready
+    started = time.perf_counter()
+    for _ in ("vertices", "edges"):
+        barrier.wait(_WAIT_SECONDS)
+    seconds = time.perf_counter() - started
+    for worker in workers:
+        worker.join()
+    return len(made) / seconds
+
+
+def _work(url: str, nodes: list[Row], edges: list[Row], barrier: Any) -> None:
+    of_nodes = [upsert for row in nodes for upsert in requests.vertex_upserts(row)]
+    of_edges = [requests.edge_upsert(row) for row in edges]
+    prepared = [
+        [requests.bytecode(batch) for batch in requests.batches(upserts)] for upserts in (of_nodes, of_edges)
+    ]
+    client = Client(url, "g", pool_size=2)
+    client.submit("g.inject(1)").all().result()
+    barrier.wait(_WAIT_SECONDS)
+    for batches in prepared:
+        under_way: deque[Any] = deque()
+        for batch in batches:
+            if len(under_way) == 2:
+                under_way.popleft().result().all().result()
+            under_way.append(client.submit_async(batch))
+        while under_way:
+            under_way.popleft().result().all().result()
+        barrier.wait(_WAIT_SECONDS)
+    client.close()

@@ -1,0 +1,79 @@
+"""Where the benchmarks' figures are kept: a line of JSON a run, which the documentation shows as charts.
+
+::
+
+    parser = argparse.ArgumentParser(...)
+    results.add_option(parser)                       # --results FILE, or --results none
+    ...
+    results.append(arguments.results, "load", [
+        Figure("2,000 vertices", "loader", 11_800.0, "elements/s"),
+        Figure("2,000 vertices", "loader / one request an element", 15.2, "times", at_least=15.0),
+    ])
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+FILE = Path(__file__).with_name("results.jsonl")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of one run; `at_least` and `at_most` are what the project expects of it."""
+
+    case: str
+    name: str
+    value: float
+    unit: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--results",
+        type=lambda text: None if text == "none" else Path(text),
+        default=FILE,
+        metavar="FILE",
+        help="where the figures are appended; `none` keeps nothing (default: benchmarks/results.jsonl)",
+    )
+
+
+def append(file: Path | None, benchmark: str, figures: Sequence[Figure]) -> None:
+    """Add one run's figures to `file`, with the day and what they were measured on."""
+    if file is None:
+        return
+    line = {
+        "benchmark": benchmark,
+        "day": datetime.now(UTC).date().isoformat(),
+        "machine": _machine(),
+        "figures": [
+            {key: value for key, value in asdict(figure).items() if value is not None} for figure in figures
+        ],
+    }
+    with file.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(line) + "\n")
+
+
+def _machine() -> dict[str, str | int]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found: dict[str, str | int] = {
+        "cores": os.cpu_count() or 0,
+        "memory_gib": round(memory / 2**30),
+        "system": platform.system(),
+        "python": ".".join(map(str, sys.version_info[:2])),
+    }
+    for package in ("lineage-merge", "pyspark", "gremlinpython"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

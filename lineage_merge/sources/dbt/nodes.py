@@ -1,0 +1,238 @@
+"""The entries of a dbt manifest that data flows through: sources, models, exposures and so on. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, cast, get_args
+
+from lineage_merge.sources.dbt.location import built_location, source_location
+
+Kind = Literal[
+    "source",
+    "model",
+    "seed",
+    "snapshot",
+    "exposure",
+    "metric",
+    "semantic_model",
+    "saved_query",
+    "function",
+]
+
+
+class DeclaredColumn(NamedTuple):
+    """A column as the project's YAML describes it; a project need not name all of them."""
+
+    name: str
+    data_type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What an entry says of its columns, read only when asked for.
+
+    `sql` is the compiled SQL (empty: not compiled), `language` `sql` or `python`,
+    `relation_name` what SQL calls the relation. `contract`: dbt enforces that the declared
+    columns are all. `snapshot_columns` are those that dbt adds to a snapshot.
+    """
+
+    sql: str = ""
+    language: str = "sql"
+    relation_name: str = ""
+    columns: tuple[DeclaredColumn, ...] = ()
+    contract: bool = False
+    snapshot_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One entry of a manifest that data flows through.
+
+    `identifier` is the last part of its name in the warehouse. `parents` are the unique
+    ids of what it reads, each once; they may be ids that the manifest does not have.
+    `parents_at` is the field that names them. `built_elsewhere`: another dbt project
+    builds it, this one only refers to it. `location` is the URI of its files, "" where it
+    has none or the manifest does not tell.
+    """
+
+    unique_id: str
+    kind: Kind
+    name: str
+    package_name: str
+    database: str
+    schema: str
+    identifier: str
+    materialized: str
+    description: str
+    tags: tuple[str, ...]
+    parents: tuple[str, ...]
+    parents_at: str
+    built_elsewhere: bool
+    location: str = ""
+    code: Code = Code()
+
+    @property
+    def folded(self) -> bool:
+        """It leaves nothing in the warehouse: who reads it reads what is behind it."""
+        return self.kind in _FOLDED or (self.kind == "model" and self.materialized == "ephemeral")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What lineage needs of a manifest.
+
+    `project` is the root project (empty when the manifest does not tell), `generated_at`
+    is ms since 1970 (0 when the manifest does not tell). `adapter` is
+    the platform's name in dbt (`redshift`). `nodes` are the enabled, valid
+    ones by unique id; `left_out` says of others why they are not among them, as words
+    that follow "which".
+    """
+
+    project: str
+    dbt_version: str
+    generated_at: int
+    invocation_id: str
+    adapter: str
+    nodes: Mapping[str, Node]
+    left_out: Mapping[str, str]
+
+
+# A section of the manifest, and what stands in it (None: each entry says it itself).
+SECTIONS: Mapping[str, Kind | None] = {
+    "nodes": None,
+    "sources": "source",
+    "exposures": "exposure",
+    "metrics": "metric",
+    "semantic_models": "semantic_model",
+    "saved_queries": "saved_query",
+    "functions": "function",
+}
+MAPS = ("parent_map", "child_map")
+_KINDS: frozenset[str] = frozenset(get_args(Kind))
+_FOLDED: frozenset[Kind] = frozenset({"metric", "semantic_model", "saved_query", "function"})
+# They read data and build none. Ids start with these words too.
+_WITHOUT_DATA = frozenset(
+    {"test", "unit_test", "analysis", "operation", "sql operation", "sql_operation", "rpc", "macro"}
+)
+# What has columns.
+_RELATIONS: frozenset[Kind] = frozenset({"source", "model", "seed", "snapshot"})
+# The columns that dbt adds to a snapshot; the last only where deleted rows get a row.
+_SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
+
+
+def nodes_of(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node], dict[str, str]]:
+    """The nodes of a manifest that was checked, and why others are not among them, by unique id."""
+    entries: dict[str, tuple[str, Kind, Mapping[str, Any]]] = {}
+    left_out = dict.fromkeys(_disabled(document.get("disabled")), "is disabled")
+    for section, kind_of_section in SECTIONS.items():
+        for unique_id, entry in (document.get(section) or {}).items():
+            kind = kind_of_section or entry["resource_type"]
+            if kind not in _KINDS:
+                if kind not in _WITHOUT_DATA:
+                    left_out[unique_id] = f"is of an unknown type ({kind})"
+            elif (entry.get("config") or {}).get("enabled") is False:
+                left_out[unique_id] = "is disabled"
+            else:
+                entries[unique_id] = (section, cast("Kind", kind), entry)
+    # The two maps repeat what `depends_on` says: they stand in where it says nothing.
+    stated = {unique_id: _stated_parents(entry) for unique_id, (_, _, entry) in entries.items()}
+    mapped = _mapped_parents(document, {unique_id for unique_id, parents in stated.items() if not parents})
+    nodes: dict[str, Node] = {}
+    for unique_id, (section, kind, entry) in entries.items():
+        parents = tuple(dict.fromkeys(filter(_has_data, stated[unique_id] or mapped[unique_id])))
+        at = f"{section}.{unique_id}.depends_on.nodes" if stated[unique_id] else f"parent_map.{unique_id}"
+        nodes[unique_id] = _node(unique_id, kind, entry, parents, at, adapter)
+    return nodes, {unique_id: why for unique_id, why in left_out.items() if unique_id not in nodes}
+
+
+def _node(
+    unique_id: str, kind: Kind, entry: Mapping[str, Any], parents: tuple[str, ...], at: str, adapter: str
+) -> Node:
+    config = entry.get("config") or {}
+    name = entry["name"]
+    # dbt writes a model of another project, which a plugin brought in, with empty paths.
+    elsewhere = kind == "model" and entry.get("path") == entry.get("original_file_path") == ""
+    names = (
+        entry.get("database") or "",
+        entry.get("schema") or "",
+        entry.get("identifier" if kind == "source" else "alias") or name,
+    )
+    materialized = config.get("materialized") or "view"  # dbt's own default
+    location = ""
+    if kind == "source":
+        location = source_location(entry)
+    elif kind in ("model", "seed", "snapshot") and not elsewhere:
+        location = built_location(adapter, config, materialized, names)
+    return Node(
+        unique_id=unique_id,
+        kind=kind,
+        name=name,
+        package_name=entry.get("package_name") or "",
+        database=names[0],
+        schema=names[1],
+        identifier=names[2],
+        materialized=materialized,
+        description=entry.get("description") or "",
+        tags=tuple(sorted({*_tags(entry.get("tags")), *_tags(config.get("tags"))})),
+        parents=() if elsewhere else parents,
+        parents_at=at,
+        built_elsewhere=elsewhere,
+        location=location,
+        code=_code(entry, kind, config) if kind in _RELATIONS else Code(),
+    )
+
+
+def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Code:
+    declared = tuple(
+        DeclaredColumn(
+            column.get("name") or name, column.get("data_type") or "", column.get("description") or ""
+        )
+        for name, column in (entry.get("columns") or {}).items()
+    )
+    return Code(
+        sql=entry.get("compiled_code") or entry.get("compiled_sql") or "",
+        language=entry.get("language") or "sql",
+        relation_name=entry.get("relation_name") or "",
+        columns=declared,
+        contract=(config.get("contract") or {}).get("enforced") is True,
+        snapshot_columns=_snapshot_columns(config) if kind == "snapshot" else (),
+    )
+
+
+def _snapshot_columns(config: Mapping[str, Any]) -> tuple[str, ...]:
+    names = config.get("snapshot_meta_column_names") or {}
+    added = _SNAPSHOT_COLUMNS if config.get("hard_deletes") == "new_record" else _SNAPSHOT_COLUMNS[:-1]
+    return tuple(names.get(name) or name for name in added)
+
+
+def _stated_parents(entry: Mapping[str, Any]) -> list[str]:
+    return (entry.get("depends_on") or {}).get("nodes") or []
+
+
+def _mapped_parents(document: Mapping[str, Any], wanted: set[str]) -> dict[str, list[str]]:
+    parent_map, child_map = (document.get(name) or {} for name in MAPS)
+    found = {unique_id: list(parent_map.get(unique_id) or ()) for unique_id in wanted}
+    for parent, children in child_map.items():
+        for child in children or ():
+            if child in found:
+                found[child].append(parent)
+    return found
+
+
+def _has_data(unique_id: str) -> bool:
+    return unique_id.partition(".")[0] not in _WITHOUT_DATA
+
+
+def _disabled(section: Any) -> list[str]:
+    # Not checked by the schema: a broken entry here takes nothing away from the graph.
+    if isinstance(section, dict):
+        return list(section)
+    return [
+        entry["unique_id"]
+        for entry in section or ()
+        if isinstance(entry, dict) and isinstance(entry.get("unique_id"), str)
+    ]
+
+
+def _tags(tags: str | list[str] | None) -> list[str]:
+    return [tag for tag in ([tags] if isinstance(tags, str) else tags or ()) if tag]

@@ -1,0 +1,42 @@
+"""ALTER TABLE ... RENAME TO: what a file makes under one name and calls another. Pure."""
+
+from collections.abc import Callable
+
+from lineage_merge.sources.sql.context import Reads
+from lineage_merge.sources.sql.results import Created, FileLineage
+
+
+def follow_renames(found: FileLineage) -> None:
+    """What the file makes under one name and calls another in the end: a table that is swapped in."""
+    made = {each.key for each in found.created}
+    names = {old: new for old, new in found.renamed.items() if old in made}
+    if not names:
+        return
+
+    def last(key: str) -> str:
+        seen = {key}
+        while key in names and names[key] not in seen:
+            key = names[key]
+            seen.add(key)
+        return key
+
+    for write in found.writes:
+        write.target = last(write.target)
+        write.reads = _renamed_reads(write.reads, last)
+        write.columns = [
+            (name, {o._replace(dataset=last(o.dataset)): step for o, step in derivation.items()})
+            for name, derivation in write.columns
+        ]
+        write.influences = {o._replace(dataset=last(o.dataset)): k for o, k in write.influences.items()}
+    found.created = [
+        Created(last(each.key), each.line, each.label, each.shape, each.location) for each in found.created
+    ]
+    found.read = {last(key) for key in found.read}
+    found.dropped -= set(names.values())
+
+
+def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
+    found: Reads = {}
+    for key, via in reads.items():
+        found.setdefault(last(key), set()).update(via)
+    return found

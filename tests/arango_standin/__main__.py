@@ -1,0 +1,25 @@
+"""The stand-in as a process of its own, to be killed and started again.
+
+`python -m tests.arango_standin PORT FOLDER`: each folder in FOLDER is a database, exported as
+one file a collection. The password is `secret`. Says in a line that it listens, and goes on until its
+standard input ends.
+"""
+
+import sys
+from pathlib import Path
+
+from tests.arango_standin import ArangoStandin, read_folder
+
+
+def main() -> None:
+    """Serve until killed."""
+    port, folder = int(sys.argv[1]), Path(sys.argv[2])
+    databases = {each.name: read_folder(each) for each in sorted(folder.iterdir())}
+    with ArangoStandin(databases, port=port) as standin:
+        sys.stdout.write(f"listening on {standin.url}\n")
+        sys.stdout.flush()
+        sys.stdin.read()  # whoever started it, and is gone, has closed it
+
+
+if __name__ == "__main__":
+    main()

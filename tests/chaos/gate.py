@@ -1,0 +1,146 @@
+"""A way to a server that counts requests, tells when one comes by, and can be cut and shut."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from io import BufferedReader
+from typing import NamedTuple
+
+from tests.load.cutting_proxy import MESSAGES, frame
+
+Reader = Callable[[BufferedReader], Iterator[tuple[bytes, bool]]]
+
+
+class Watch(NamedTuple):
+    """At request number `at`, `act` is called: before that is passed on, or after (`arrives`)."""
+
+    at: int
+    act: Callable[[], None]
+    arrives: bool
+
+
+def websocket(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:
+    """What a client of a Gremlin server sends, in pieces, and whether one is a request."""
+    while (line := stream.readline()).strip():  # the handshake ends with an empty line
+        yield line, False
+    yield line, False
+    while piece := frame(stream):
+        yield piece, piece[0] & 0x0F in MESSAGES
+
+
+def http(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:
+    """What a client of ArangoDB sends."""
+    while piece := stream.read1(1 << 16):
+        yield piece, piece.startswith((b"GET ", b"POST ", b"PUT ", b"DELETE ", b"HEAD "))
+
+
+class Gate:
+    """Forwards to the server on a port of this machine, until it is closed."""
+
+    def __init__(self, server_port: int, read: Reader) -> None:
+        self.server_port = server_port
+        self._read = read
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = int(self._listener.getsockname()[1])
+        self._lock = threading.Lock()
+        self._pairs: set[tuple[socket.socket, socket.socket]] = set()
+        self._shut = False
+        self._watches: list[Watch] = []
+        self.requests = 0
+        threading.Thread(target=self._serve, name="gate", daemon=True).start()
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._pairs)
+
+    def begin(self, watches: list[Watch]) -> None:
+        """Count from nought, and watch for requests."""
+        with self._lock:
+            self.requests, self._watches = 0, list(watches)
+
+    def forget(self) -> None:
+        """Watch no more."""
+        with self._lock:
+            self._watches = []
+
+    def cut(self) -> None:
+        """End every connection, in the middle of whatever passes."""
+        with self._lock:
+            pairs, self._pairs = self._pairs, set()
+        for pair in pairs:
+            _end(*pair)
+
+    def shut(self) -> None:
+        """Let nobody through any more."""
+        self._shut = True
+        self.cut()
+
+    def open(self) -> None:
+        """Let everybody through again."""
+        self._shut = False
+
+    def close(self) -> None:
+        """End it."""
+        self._listener.close()
+        self.shut()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.server_port), 5)
+            except OSError:
+                client.close()
+                continue
+            server.settimeout(None)
+            pair = (client, server)
+            with self._lock:
+                self._pairs.add(pair)
+            if self._shut:
+                self.cut()
+                continue
+            threading.Thread(target=self._upstream, args=pair, daemon=True).start()
+            threading.Thread(target=self._downstream, args=pair, daemon=True).start()
+
+    def _upstream(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError, ValueError), client.makefile("rb") as stream:
+            for piece, is_request in self._read(stream):
+                due = self._due() if is_request else []
+                for watch in due:
+                    if not watch.arrives:
+                        watch.act()
+                server.sendall(piece)
+                for watch in due:
+                    if watch.arrives:
+                        watch.act()
+        self._leave(client, server)
+
+    def _downstream(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := server.recv(1 << 20):
+                client.sendall(data)
+        self._leave(client, server)
+
+    def _due(self) -> list[Watch]:
+        with self._lock:
+            self.requests += 1
+            due = [watch for watch in self._watches if watch.at <= self.requests]
+            self._watches = [watch for watch in self._watches if watch.at > self.requests]
+        return due
+
+    def _leave(self, client: socket.socket, server: socket.socket) -> None:
+        with self._lock:
+            self._pairs.discard((client, server))
+        _end(client, server)
+
+
+def _end(*sockets: socket.socket) -> None:
+    for each in sockets:
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+        each.close()

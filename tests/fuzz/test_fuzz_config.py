@@ -1,0 +1,126 @@
+"""Damaged configurations: as values, as YAML, and in variables and flags."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from lineage_merge import config
+from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.merge import names
+from lineage_merge.sources import lines
+from lineage_merge.storage import is_s3
+from tests.fuzz import cases
+from tests.fuzz.mutation import TEXTS, damaged, encoded, mutated, odd_value, written
+
+_WAREHOUSE = "redshift://wh.us-east-1:5439"
+_SETTINGS: tuple[Mapping[str, Any], ...] = (
+    {
+        "dag_name": "daily",
+        "environment": "dev",
+        "spline": {
+            "arango": {"hosts": "http://h:8529", "database": "d", "password_env": "P"},
+            "applications": ["a*", "b"],
+            "labels": {"team": ["a", "b"]},
+            "runs": "latest",
+            "lookback": "30d",
+            "retire_after": 3,
+        },
+        "dbt": [{"manifest": "m.json", "namespace": _WAREHOUSE, "catalog": "c.json"}],
+        "merge": {
+            "defaults": {_WAREHOUSE: "dev.public"},
+            "rules": [{"name": "r", "match": "tmp/(?P<t>\\w+)", "dataset": f"{_WAREHOUSE}|dev.public.{{t}}"}],
+            "fold": ["s3://tmp/*"],
+        },
+    },
+    {
+        "dag_name": "daily",
+        "environment": "dev",
+        "spline": {"agent": ["logs"], "kafka": {"servers": "b:9092", "topic": "t", "landing": "s3://l/x"}},
+        "gremlin": {"endpoint": "wss://h:8182/gremlin", "iam_auth": True, "timeout_seconds": 3},
+        "openlineage": {"events": ["e"], "jobs": ["*"]},
+        "hive": {"log": ["h"], "warehouse": "s3://w"},
+        "sql": [{"path": "sql", "dialect": "hive", "variables": {"d": "1"}}],
+        "sinks": {"openlineage": {"out": "o.jsonl"}},
+        "query": {"layers": {"raw": "s3://raw/*"}},
+    },
+)  # fmt: skip
+
+
+class Given(NamedTuple):
+    """One of the ways to give settings."""
+
+    settings: Any = None
+    file: bytes | None = None
+    environ: Mapping[str, str] = {}
+    flags: Mapping[str, str] = {}
+    names_file: str = "c.yml"
+
+
+def _given(rng: random.Random) -> Given:
+    settings = mutated(rng, rng.choice(_SETTINGS))
+    chance = rng.random()
+    if chance < 0.7:
+        return Given(settings)
+    if chance < 0.8:
+        content = encoded(written(rng, settings))
+        return Given(file=damaged(rng, content) if rng.random() < 0.5 else content)
+    keys = rng.sample(config.settable(), 3)
+    texts = [odd_value(rng) for _ in keys]
+    told = [each if isinstance(each, str) else json.dumps(each) for each in texts]
+    flags = {key.dotted: text for key, text in zip(keys, told, strict=True)}
+    if chance < 0.9:
+        return Given(flags=flags)
+    return Given(environ={key.variable: flags[key.dotted] for key in keys})
+
+
+def _smaller(given: Given) -> Iterator[Given]:
+    if given.file:
+        for content in cases.less_text(given.file):
+            yield given._replace(file=content)
+
+
+@pytest.mark.parametrize("numbers", cases.blocks(12_000, 3000), ids=str)
+def test_a_configuration(numbers: range, tmp_path: Path) -> None:
+    base = json.loads(json.dumps(_SETTINGS[1]))
+    path = tmp_path / "c.yml"
+
+    def check(given: Given) -> None:
+        try:
+            if given.file is not None:
+                path.write_bytes(given.file)
+                found = config.load(path, given.environ, given.flags)
+            elif given.settings is not None:
+                found = config.parse(given.settings)
+            else:
+                found = config.parse({**base, **config.gather(None, given.environ, given.flags)})
+        except ConfigError as error:
+            cases.assert_no_secret(error.message)
+            return
+        names.from_config(found)
+
+    cases.run("config", numbers, _given, check, _smaller)
+
+
+@pytest.mark.parametrize("settings", _SETTINGS, ids=["arango and dbt", "files"])
+def test_what_is_damaged_was_whole(settings: Mapping[str, Any]) -> None:
+    assert config.parse(settings).dag_name == "daily"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:20])
+def test_a_file_of_an_odd_name(text: str) -> None:
+    """A file of the configuration, and one that it names."""
+    odd = config.parse(
+        {"dag_name": "d", "environment": "dev", "sql": [{"path": text or "/", "dialect": "hive"}]}
+    )
+    assert names.from_config(odd)
+    for path in (text, f"/nowhere/{text}") if not is_s3(text) else ():  # nobody is asked
+        with suppress(SourceError):
+            lines.find([path or "/nowhere"])
+    with pytest.raises(ConfigError) as caught:
+        config.load(text.strip() or "./", environ={})
+    cases.assert_no_secret(caught.value.message)

@@ -1,0 +1,111 @@
+"""Damaged lines of Hive's lineage hooks, between good ones."""
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+
+from lineage_merge import config
+from lineage_merge.merge import names
+from lineage_merge.model import JobKey, Problem
+from lineage_merge.records import records
+from lineage_merge.sources.hive.events import WRITE_DDL, target_of, write_rows
+from lineage_merge.sources.hive.read import _FOUND_DDL, Context, _query, _read_part
+from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.translate import JOB_TYPE, job_name, tables, translate
+from lineage_merge.storage import Slice
+from tests.conftest import DATA
+from tests.fuzz import cases
+from tests.fuzz.logs import Log, log_of, smaller
+from tests.fuzz.mutation import ADDRESSES, encoded, mutated, written
+from tests.sources.hive.hive_lines import PREFIX, copy, document, found_in, line, with_names
+
+
+@cache
+def _context() -> Context:
+    hive = {"log": ["/x"], "warehouse": "s3://lake/warehouse"}
+    parsed = config.parse({"dag_name": "daily", "environment": "dev", "hive": hive})
+    settings = parsed.of(Hive)
+    assert settings
+    return Context(settings.jobs, settings.job, tables(settings), names.from_config(parsed))
+
+
+@cache
+def _documents() -> tuple[dict[str, Any], ...]:
+    case = "case when a.b > 1 then sum(a.c) else 'x' end"
+    text = f"insert overwrite directory '{ADDRESSES[1]}' select {case} from ods.a a"
+    edges = [
+        (
+            "PROJECTION",
+            "CASE WHEN ((a.b > 1)) THEN (sum(a.c)) ELSE ('x') END",
+            ["ods.a.b", "ods.a.c"],
+            ["dw.t.x"],
+        ),
+        ("PREDICATE", "(a.b = 1)", ["ods.a.b"], ["dw.t.x"]),
+    ]
+    made = document("insert overwrite table dw.t select 1", copy("dw.t", "ods.a", ("x", "y")))
+    found = [made, with_names(made), document(text, edges)]
+    for name in ("hive-lineage.log", "hive-lineage-names.log"):
+        captured = found_in((DATA / "hive" / name).read_text())
+        found += [each.document for each in captured if not isinstance(each, Problem)]
+    return tuple(each for each in found if len(json.dumps(each)) < 2500)
+
+
+def _log(rng: random.Random) -> Log:
+    text = written(rng, mutated(rng, rng.choice(_documents())))
+    match rng.randrange(5):
+        case 0:
+            bad = encoded(text)
+        case 1:
+            bad = encoded(json.dumps({"message": PREFIX + text, "level": "INFO"}))
+        case _:
+            bad = encoded(PREFIX + text)
+    if rng.random() < 0.1:
+        bad = bad.replace(b"{", b"{\n  ", 1).replace(b',"', b',\n  "')
+    return log_of(rng, bad, _good(), "hive.log")
+
+
+@cache
+def _good() -> list[bytes]:
+    return [line(each).encode() for each in _documents()]
+
+
+@pytest.mark.parametrize("numbers", cases.blocks(14_000, 2000), ids=str)
+def test_a_log_of_hive(numbers: range, tmp_path: Path) -> None:
+    def search(name: str, content: bytes) -> list[tuple[Any, ...]]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return list(_read_part(Slice(str(path), 0, len(content))))
+
+    @cache
+    def alone(text: bytes) -> list[tuple[Any, ...]]:
+        return [each[:4] for each in search("good.log", text)]
+
+    def check(log: Log) -> None:
+        found = search(log.name, log.content)
+        good = [each for text in log.good for each in alone(text)]
+        for each in found:
+            cases.assert_fits(each, _FOUND_DDL)
+            key, _, text, logged_at, place, problem = each
+            if problem:
+                cases.assert_named(Problem(*json.loads(problem)))
+            elif each[:4] not in good:
+                _translated(Row(key=key, text=text, logged_at=logged_at, place=place))
+        beside = [each[:4] for each in found]
+        assert all(each in beside for each in good)
+
+    cases.run("hive", numbers, _log, check, smaller)
+
+
+def _translated(row: Row) -> None:
+    query = _query(row)
+    for each in write_rows(query, _context().wanted()):
+        cases.assert_fits(each, WRITE_DDL)
+    job = JobKey(JOB_TYPE, job_name(query, _context().by))
+    plans = [each[4] for each in write_rows(query, _context().wanted()) if each[4]]
+    targets = {target_of(str(plan)) for plan in plans}
+    cases.assert_records(records(translate(query, targets, job, _context().tables), _context().names))

@@ -1,0 +1,112 @@
+"""Damaged lines of Spline's agents: plans and events of all versions, in logs and collectors' JSON."""
+
+import gzip
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+
+from lineage_merge.model import Problem
+from lineage_merge.sources.runs.events import EVENT_DDL
+from lineage_merge.sources.spline.agent.read import _FOUND_DDL, Found, _event_rows, _found, _translate
+from lineage_merge.sources.spline.plans import OF_PLAN_DDL
+from lineage_merge.storage import Slice
+from tests.agent_lines import Message, as_1_0, of_database
+from tests.conftest import DATA
+from tests.fuzz import cases
+from tests.fuzz.logs import Log, log_of, smaller
+from tests.fuzz.mutation import encoded, mutated, written
+from tests.fuzz.spline_material import context, made
+
+_LONGEST = 6_000
+
+
+@cache
+def _messages() -> tuple[Message, ...]:
+    found = of_database(made().collections)
+    found += [as_1_0(message) for message in found if "labels" in message[1] and not _has_functions(message)]
+    for name in ("seed_queries", "tickit_sales_load"):
+        lines = gzip.decompress((DATA / "agent" / f"{name}.jsonl.gz").read_bytes()).splitlines()
+        found += [tuple(json.loads(line)) for line in lines if len(line) < _LONGEST]
+    return tuple(found)
+
+
+def _has_functions(message: Message) -> bool:
+    return bool(message[1].get("expressions", {}).get("functions"))
+
+
+def _line(rng: random.Random, kind: str, body: Any) -> str:
+    text = written(rng, body)
+    match rng.randrange(6):
+        case 0:
+            return text
+        case 1:
+            return f'26/11/21 10:24:30 INFO Dispatcher: ["{kind}", {text}]'
+        case 2:
+            return json.dumps({"log": f'["{kind}", {text}]', "stream": "stdout"})
+        case 3:
+            return f"Execution{kind.capitalize()} (apiVersion: 1.2): {text}"
+        case 4:
+            return f'["{kind}", {text}, "1.{rng.randrange(4)}"]'
+    return f'["{kind}", {text}]'
+
+
+def _log(rng: random.Random) -> Log:
+    kind, body = rng.choice(_messages())
+    kind = rng.choice(("plan", "event")) if rng.random() < 0.02 else kind
+    return log_of(rng, encoded(_line(rng, kind, mutated(rng, body))), _good(), "agent.log")
+
+
+@cache
+def _good() -> list[bytes]:
+    return [json.dumps(message).encode() for message in _messages()]
+
+
+@pytest.mark.parametrize("numbers", cases.blocks(14_000, 2000), ids=str)
+def test_a_log(numbers: range, tmp_path: Path) -> None:
+    def search(name: str, content: bytes) -> list[Found]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return list(_found(Slice(str(path), 0, len(content)), 0, ["appName"]))
+
+    @cache
+    def alone(line: bytes) -> list[tuple[Any, ...]]:
+        return [_bare(each) for each in search("good.log", line)]
+
+    def check(log: Log) -> None:
+        found = search(log.name, log.content)
+        for each in found:
+            cases.assert_fits(each, _FOUND_DDL)
+            if each.kind == "problem":
+                cases.assert_named(Problem(*json.loads(each.text or "")))
+        beside = [_bare(each) for each in found]
+        good = [each for line in log.good for each in alone(line)]
+        assert all(each in beside for each in good)
+        _translated([each for each in found if _bare(each) not in good])
+
+    cases.run("agent log", numbers, _log, check, smaller)
+
+
+def _bare(found: Found) -> tuple[Any, ...]:
+    """Without its place, which is another one where it stands alone."""
+    return found._replace(position=None, place=None)
+
+
+def _translated(found: list[Found]) -> None:
+    """What becomes of the damaged message alone: the good ones are others'."""
+    plans = {each.plan: each for each in found if each.kind == "plan" and each.rank}
+    for each in found:
+        if each.kind == "plan" and each.rank:
+            row = Row(**each._asdict(), application="app", sequence=1, newest_sequence=1)
+            cases.assert_records(_translate(context("agent"), row), OF_PLAN_DDL)
+        elif each.kind == "event":
+            header = plans[each.plan].header if each.plan in plans else None
+            row = Row(**{**each._asdict(), "header": header, "rank": header and 2})
+            for event in _event_rows(context("agent"), [row]):
+                cases.assert_fits(event, EVENT_DDL)
+                if event.problem:
+                    cases.assert_named(Problem(*json.loads(event.problem)))

@@ -1,0 +1,122 @@
+"""What Spark makes of a batch of pipelines, and the rows of each of them."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge import config
+from lineage_merge.config import Config
+from lineage_merge.merge import in_memory, join, names
+from lineage_merge.sources import registry
+from lineage_merge.sources.source import function
+from tests.properties import batch
+from tests.properties.batch import Pipelines, twin
+
+Row = dict[str, Any]
+_PREFIX = re.compile(r"[qw]\d{4}q")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Nodes and edges of one graph, by id."""
+
+    nodes: Mapping[str, Row]
+    edges: Mapping[str, Row]
+
+    @cached_property
+    def parts(self) -> Mapping[str, "Rows"]:
+        """The rows of each pipeline, by prefix."""
+        found: defaultdict[str, tuple[dict[str, Row], dict[str, Row]]] = defaultdict(lambda: ({}, {}))
+        for place, rows in enumerate((self.nodes, self.edges)):
+            for key, row in rows.items():
+                found[whose(row)][place][key] = row
+        return {prefix: Rows(*parts) for prefix, parts in found.items()}
+
+    def of(self, prefix: str) -> "Rows":
+        """Those of one pipeline."""
+        return self.parts.get(prefix, Rows({}, {}))
+
+    def as_twin(self) -> "Rows":
+        """What the twin's rows must be: edges by what they are, since their ids are hashes."""
+        return Rows(_renamed(self.nodes), _by_text(_renamed(self.edges)))
+
+    def by_text(self) -> "Rows":
+        """With edges by what they are."""
+        return Rows(self.nodes, _by_text(self.edges))
+
+
+@dataclass(frozen=True)
+class Built:
+    """One reading of the sources: merged by Spark as it is and folded, and without Spark as it is."""
+
+    whole: Rows
+    folded: Rows
+    in_memory: Rows
+
+
+def whose(row: Row) -> str:
+    """The prefix of the pipeline that a row belongs to."""
+    named = {*_PREFIX.findall(f"{row['id']} {row.get('from')} {row.get('to')} {row.get('job_name')}")}
+    assert len(named) == 1, f"of several pipelines, or of none: {row}"
+    return str(named.pop())
+
+
+def build(spark: SparkSession, found: Pipelines, folder: Path) -> Built:
+    """Write the pipelines down, and read and merge them all at once."""
+    settings = batch.write(found, folder)
+    known = names.from_config(settings)
+    read = [function(source.read)(spark, settings, known) for source, _ in registry.configured(settings)]
+    records = read[0]
+    for each in read[1:]:
+        records = records.unionByName(each)
+    records = records.persist()
+    held = in_memory.merge(map(tuple, records.collect()), settings.environment, settings.dag_name)
+    built = Built(
+        whole=_merged(records, settings, config.Merge()),
+        folded=_merged(records, settings, settings.merge),
+        in_memory=Rows(plain(held.nodes), plain(held.edges)),
+    )
+    records.unpersist()
+    return built
+
+
+def _merged(records: DataFrame, settings: Config, merge: config.Merge) -> Rows:
+    graph = join.merge(records, settings.environment, settings.dag_name, merge)
+    nodes, edges = (
+        plain(row.asDict(recursive=True) for row in rows.collect()) for rows in (graph.nodes, graph.edges)
+    )
+    return Rows(nodes, edges)
+
+
+def plain(rows: Iterable[Row]) -> dict[str, Row]:
+    """Rows by id, without what is not known; an id comes once."""
+    found: dict[str, Row] = {}
+    for each in rows:
+        assert each["id"] not in found, f"two rows of {each['id']}"
+        found[each["id"]] = {key: value for key, value in each.items() if value is not None}
+    return found
+
+
+def _renamed(rows: Mapping[str, Row]) -> dict[str, Row]:
+    return {
+        _as_twin(key): {name: _as_twin(value) for name, value in row.items()} for key, row in rows.items()
+    }
+
+
+def _as_twin(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_twin(each) for each in value]
+    return _PREFIX.sub(lambda match: twin(match[0]), value) if isinstance(value, str) else value
+
+
+def _by_text(edges: Mapping[str, Row]) -> dict[str, Row]:
+    return {
+        f"{row.get('job_name')} {row['from']} {row['label']} {row['to']}": row | {"id": ""}
+        for row in edges.values()
+    }

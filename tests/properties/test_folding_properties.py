@@ -1,0 +1,130 @@
+"""Folding keeps reachability: what temporary datasets lead to, the folded graph leads to as well."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage_merge.merge.hops import Moved, components, through
+from tests.properties.drawn import examples
+
+# Datasets whose names begin with t are temporary.
+_NAMES = [*(f"l{number}" for number in range(4)), *(f"t{number}" for number in range(5))]
+_COLUMNS = st.sampled_from(["a", "A", "b"])
+_JOBS = st.sampled_from([("spark", "one"), ("spark", "two")])
+_WAYS = st.lists(
+    st.sampled_from(["IDENTITY", "TRANSFORMATION", "AGGREGATION", "CONDITIONAL", "WINDOW"]),
+    min_size=1,
+    max_size=2,
+    unique=True,
+)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[Moved]:
+    """Flows between datasets, and columns and influences where there are flows, in circles too."""
+    ends = st.tuples(_JOBS, st.sampled_from(_NAMES), st.sampled_from(_NAMES))
+    rows = []
+    for job, source, target in draw(st.lists(ends, max_size=14, unique=True)):
+        rows.append(Moved("feeds", job, source, target, sets={"operations": [f"{source}{target}"]}))
+        for column, other in draw(st.lists(st.tuples(_COLUMNS, _COLUMNS), max_size=2, unique=True)):
+            sets = {"transformation": draw(_WAYS)}
+            rows.append(Moved("feeds_column", job, source, target, column, other, sets=sets))
+        if draw(st.booleans()):
+            sets = {"transformation": ["FILTER"]}
+            rows.append(Moved("influences", job, source, target, draw(_COLUMNS), sets=sets))
+    return rows
+
+
+def hops_of(rows: Iterable[Moved]) -> set[str]:
+    """The temporary datasets that lie between others."""
+    flows = [row for row in rows if row.kind == "feeds" and row.source != row.target]
+    return {row.source for row in flows if row.source[0] == "t"} & {row.target for row in flows}
+
+
+def folded(rows: list[Moved]) -> list[Moved]:
+    """What `merge.fold` makes of it with Spark: each group of hops in one place, the rest untouched."""
+    hops = hops_of(rows)
+    tied = [(row.source, row.target) for row in rows if row.source in hops and row.target in hops]
+    part = {hop: hop for hop in hops} | components(tied)
+    touching: defaultdict[str, list[Moved]] = defaultdict(list)
+    lasting = []
+    for row in rows:
+        of = {part[end] for end in (row.source, row.target) if end in hops}
+        if of:
+            out_of = row.source if row.source in hops else None
+            into = row.target if row.target in hops else None
+            touching[of.pop()].append(replace(row, out_of=out_of, into=into))
+        else:
+            lasting.append(row)
+    return [*lasting, *(each for group in touching.values() for each in through(group))]
+
+
+def reached(rows: Iterable[Moved], hops: set[str]) -> set[tuple[str, str]]:
+    """Pairs of lasting datasets of which one leads to the other through temporary ones alone."""
+    after: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.kind == "feeds":
+            after[row.source].add(row.target)
+    found = set()
+    for start in list(after):
+        seen: set[str] = set()
+        waiting = [start] if start not in hops else []
+        while waiting:
+            for each in after.get(waiting.pop(), set()) - seen:
+                seen.add(each)
+                waiting += [each] if each in hops else []
+        found |= {(start, each) for each in seen if each not in hops}
+    return found
+
+
+@examples(120)
+@given(graphs())
+def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[Moved]) -> None:
+    hops = hops_of(rows)
+
+    left = folded(rows)
+
+    assert {end for row in left for end in (row.source, row.target)} & hops == set()
+    assert reached(left, set()) == reached(rows, hops)
+
+
+@examples(120)
+@given(graphs())
+def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[Moved]) -> None:
+    writers = {(row.job, row.target) for row in rows if row.kind == "feeds"}
+
+    assert {(row.job, row.target) for row in folded(rows) if row.kind == "feeds"} <= writers
+
+
+@examples(120)
+@given(graphs())
+def test_columns_flow_only_where_datasets_do(rows: list[Moved]) -> None:
+    left = folded(rows)
+    flows = {(row.job, row.source, row.target) for row in left if row.kind == "feeds"}
+
+    assert {(row.job, row.source, row.target) for row in left if row.kind != "feeds"} <= flows
+
+
+@examples(100)
+@given(graphs())
+def test_columns_lead_to_just_what_they_led_to(rows: list[Moved]) -> None:
+    def as_places(moved: Iterable[Moved]) -> list[Moved]:
+        """Columns as if they were datasets of their own."""
+        return [
+            Moved(
+                "feeds",
+                row.job,
+                f"{row.source}.{(row.source_column or '').lower()}",
+                f"{row.target}.{(row.target_column or '').lower()}",
+            )
+            for row in moved
+            if row.kind == "feeds_column"
+        ]
+
+    hops = hops_of(rows)
+    of_hops = {f"{hop}.{column}" for hop in hops for column in ("a", "b")}
+
+    assert reached(as_places(folded(rows)), set()) == reached(as_places(rows), of_hops)

@@ -1,0 +1,119 @@
+"""Loads of drawn merges into a real graph: again is the same, and nobody touches what is another's."""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from hypothesis import given
+from pyspark.sql import SparkSession
+
+from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.loader import Loaded
+from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
+from lineage_merge.load.update import Merge, update
+from lineage_merge.merge import in_memory
+from lineage_merge.merge.names import Names
+from lineage_merge.merge.rules import Rules
+from lineage_merge.model import Alias, Element, Job
+from lineage_merge.records import records
+from tests.graph_reading import whole
+from tests.made_merges import ALL, merge_of_rows
+from tests.properties.drawn import examples
+from tests.properties.elements import placed, told
+
+Row = dict[str, Any]
+Graph = tuple[dict[str, Any], dict[str, Any]]
+# All runs of a job were later than what it does not write any more.
+LATER_RUNS = 9
+
+
+def drawn(count: int) -> list[Element]:
+    """So many lists of elements together, each under names of its own."""
+    found: list[list[Element]] = []
+
+    @examples(count)
+    @given(told())
+    def collect(elements: list[Element]) -> None:
+        # Which name is another's is asked of the graph too, and is a matter of its own.
+        found.append([each for each in elements if not isinstance(each, Alias)])
+
+    collect()
+    by_number = ([placed(each, f"q{number:04}q") for each in some] for number, some in enumerate(found))
+    return reduce(lambda one, other: one + other, by_number)
+
+
+def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> in_memory.Merged:
+    return in_memory.merge(records(elements, Names(environment, Rules())), environment, dag_name)
+
+
+def load(spark: SparkSession, url: str, rows: in_memory.Merged) -> Loaded:
+    jobs = [(row["job_type"], row["name"]) for row in rows.nodes if row["label"] == "job"]
+    made: Merge = merge_of_rows(
+        spark, rows.nodes, rows.edges, targets=[(*each, None, LATER_RUNS) for each in jobs], coverage=ALL
+    )
+    whose = rows.nodes[0]["environment"], rows.nodes[0]["dag_name"]
+    return update(made, Endpoint(url), *whose, allow_retire=True)
+
+
+def half_loaded(url: str, rows: in_memory.Merged) -> None:
+    """What a load leaves that was killed while it wrote edges."""
+    vertices = [each for row in rows.nodes for each in vertex_upserts(row)]
+    edges = [edge_upsert(row) for row in rows.edges[: len(rows.edges) // 2]]
+    with open_client(Endpoint(url), 1) as client:
+        for upserts in (vertices, edges):
+            for start in range(0, len(upserts), 30):
+                client.submit(bytecode(upserts[start : start + 30])).all().result()
+
+
+def edges_of_dag(graph: Graph, dag_name: str) -> dict[str, Any]:
+    return {key: each for key, each in graph[1].items() if each[3]["dag_name"] == dag_name}
+
+
+def flows(graph: Graph, dag_name: str) -> set[str]:
+    """The edges of a DAG as texts, with its name left out."""
+    return {
+        str((start, label, end, sorted(values.items()))).replace(dag_name, "DAG")
+        for start, label, end, values in edges_of_dag(graph, dag_name).values()
+    }
+
+
+def test_killed_repeated_and_retiring_loads_touch_only_what_is_theirs(
+    spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    elements = drawn(12)
+    daily, nightly, prod = (
+        rows_of(elements, *whose) for whose in (("dev", "daily"), ("dev", "nightly"), ("prod", "daily"))
+    )
+    half_loaded(gremlin_url, daily)
+    load(spark, gremlin_url, daily)
+    load(spark, gremlin_url, nightly)
+    load(spark, gremlin_url, prod)
+
+    full = whole(gremlin)
+    assert flows(full, "nightly") == flows((full[0], _of(full[1], "dev|")), "daily")
+    assert set(edges_of_dag(full, "nightly")) == {row["id"] for row in nightly.edges}
+    assert {row["id"] for rows in (daily, nightly, prod) for row in rows.nodes} == set(full[0])
+
+    again = load(spark, gremlin_url, daily)
+    assert (again.nodes, again.edges, again.retired_edges) == (0, 0, 0)
+    assert whole(gremlin) == full
+
+    # Every second thing that the DAG did is done no more; its jobs run on.
+    kept = [each for number, each in enumerate(elements) if number % 2 or isinstance(each, Job)]
+    retired = load(spark, gremlin_url, rows_of(kept, "dev", "daily"))
+    assert retired.retired_edges > 0
+    left = whole(gremlin)
+    assert edges_of_dag(left, "nightly") == edges_of_dag(full, "nightly")
+    assert _of(left[1], "prod|") == _of(full[1], "prod|")
+    for key, (label, values) in full[0].items():
+        if key.startswith("prod|"):
+            assert left[0][key] == (label, values)
+        elif "nightly" in values["dag_name"]:
+            assert "nightly" in left[0][key][1]["dag_name"], key
+    ends = {end for start, _, target, _ in left[1].values() for end in (start, target)}
+    assert ends <= set(left[0])
+
+
+def _of(edges: dict[str, Any], environment: str) -> dict[str, Any]:
+    return {key: each for key, each in edges.items() if each[0].startswith(environment)}

@@ -1,0 +1,91 @@
+"""The merge of whatever sources tell: order and repetition never count, ends are there, ids agree."""
+
+import random
+from collections.abc import Iterable
+from itertools import chain
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from lineage_merge.merge import in_memory, join
+from lineage_merge.merge.names import Names
+from lineage_merge.merge.rules import Rules
+from lineage_merge.model import Element
+from lineage_merge.records import RECORD_DDL, Record, records
+from tests.properties.building import Rows, plain
+from tests.properties.drawn import examples, scaled
+from tests.properties.elements import placed, told
+from tests.properties.promises import broken
+
+KNOWN = Names("dev", Rules())
+
+
+def merged(found: Iterable[Record], environment: str = "dev", dag_name: str = "daily") -> Rows:
+    graph = in_memory.merge(found, environment, dag_name)
+    return Rows(plain(graph.nodes), plain(graph.edges))
+
+
+@examples(150)
+@given(told(), st.randoms(use_true_random=False))
+def test_neither_order_nor_repetition_nor_parts_count(elements: list[Element], chance: random.Random) -> None:
+    in_order = merged(records(elements, KNOWN))
+    # As workers would: each has some of it, tells its own again, and comes when it comes.
+    parts: list[list[Element]] = [[], [], []]
+    for each in (*elements, *elements):
+        parts[chance.randrange(3)].append(each)
+    mixed = list(chain.from_iterable(records(part, KNOWN) for part in parts))
+    chance.shuffle(mixed)
+
+    again = merged(mixed)
+
+    assert again.nodes == in_order.nodes
+    assert again.edges == in_order.edges
+
+
+@examples(200)
+@given(told())
+def test_every_end_is_there_and_every_vertex_is_something(elements: list[Element]) -> None:
+    assert broken(merged(records(elements, KNOWN)), "dev", "daily") == []
+
+
+@examples(100)
+@given(told())
+def test_nothing_of_one_environment_or_dag_is_in_anothers_graph(elements: list[Element]) -> None:
+    here = merged(records(elements, KNOWN))
+    other = merged(records(elements, Names("dev2", Rules())), "dev2", "daily")
+    other_dag = merged(records(elements, KNOWN), "dev", "dail")
+
+    assert not {*here.nodes} & {*other.nodes}
+    assert not {*here.edges} & {*other.edges}
+    assert not {*here.edges} & {*other_dag.edges}
+    assert len(other.nodes) == len(here.nodes) == len(other_dag.nodes)
+
+
+def test_spark_and_plain_python_merge_alike(spark: SparkSession) -> None:
+    drawn: list[list[Element]] = []
+
+    @examples(150)
+    @given(told())
+    def collect(elements: list[Element]) -> None:
+        drawn.append(elements)
+
+    collect()
+    found = [
+        row
+        for number, elements in enumerate(drawn)
+        for row in records((placed(each, f"q{number:04}q") for each in elements), KNOWN)
+    ]
+    frame = spark.createDataFrame(found, RECORD_DDL, verifySchema=False).persist()
+    graph = join.merge(frame, "dev", "daily")
+    rows = [
+        plain(row.asDict(recursive=True) for row in each.collect()) for each in (graph.nodes, graph.edges)
+    ]
+
+    plainly = merged(found)
+
+    assert len(plainly.edges) > 2 * scaled(150)
+    for by_spark, by_python in zip(rows, (plainly.nodes, plainly.edges), strict=True):
+        keys = sorted({*by_spark, *by_python})
+        different = [key for key in keys if by_spark.get(key) != by_python.get(key)]
+        assert [(by_spark.get(key), by_python.get(key)) for key in different[:5]] == []

@@ -1,0 +1,81 @@
+"""What only large exports need: unwanted plans stay where they were read, documents travel together."""
+
+import uuid
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from lineage_merge import config
+from lineage_merge.merge import names
+from lineage_merge.sources.spline import export, read
+from lineage_merge.sources.spline.key_filter import of_plans
+from tests.record_reading import comparable, problems_of, rows_of
+from tests.spline_documents import SplineDatabase, lines
+from tests.spline_histories import everything
+
+WANTED = [("a", str(uuid.UUID(int=number << 64))) for number in range(2000)]
+
+
+def test_a_wanted_plan_always_passes_and_hardly_any_other(spark: SparkSession) -> None:
+    rows = spark.sparkContext.parallelize([Row(database=name, plan=plan) for name, plan in WANTED], 3)
+    found = of_plans(rows, ["whole"])
+    assert all(found.passes(*each) for each in WANTED)
+    others = [("b", plan) for _, plan in WANTED] + [("a", f"{plan}0") for _, plan in WANTED]
+    assert sum(found.passes(*each) for each in others) < 10
+    assert all(found.passes("whole", plan) for _, plan in WANTED)
+
+
+def test_nothing_passes_where_nothing_is_wanted(spark: SparkSession) -> None:
+    found = of_plans(spark.sparkContext.emptyRDD())
+    assert not any(found.passes(*each) for each in WANTED)
+
+
+def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spline, _ = everything()
+    spline.write(tmp_path / "recorded")
+    silent = SplineDatabase("silent")
+    silent.plan("silent", reads=["s3://in/a"], writes="s3://out/silent", at=None)
+    silent.write(tmp_path / "unrecorded")
+    with (tmp_path / "recorded/operation.jsonl").open("a") as file:
+        file.write("not JSON\n")
+    settings = config.parse({"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}})
+
+    def records() -> list[Row]:
+        return rows_of(read.read_spline(spark, settings, names.from_config(settings)))
+
+    handed_on = records()
+    monkeypatch.setattr(read, "_WORTH_A_LOOK_BYTES", 0)
+    looked_up = records()
+    assert comparable(looked_up) == comparable(handed_on)
+    assert problems_of(looked_up)
+
+
+def test_documents_of_a_plan_that_follow_each_other_share_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def operation(plan: str, number: int) -> dict[str, str]:
+        return {
+            "_key": f"{plan}:op-{number}",
+            "_belongsTo": f"executionPlan/{plan}",
+            "type": "Transformation",
+        }
+
+    documents = [operation(plan, number) for plan in ("p", "q", "p") for number in range(4)]
+    tmp_path.joinpath("executionPlan.jsonl").write_bytes(b"")
+    tmp_path.joinpath("operation.jsonl").write_bytes(lines(documents) + b"broken\n")
+    parts = [part for part in export.find(str(tmp_path)) if part.collection == "operation"]
+
+    def rows(passes: read.Passes = read._every) -> list[tuple[str, int]]:
+        return [
+            (plan, text.count("\n") + 1)
+            for part in parts
+            for _, plan, _, _, text in read._text_rows(part, passes)
+        ]
+
+    assert sorted(rows())[1:] == [("p", 4), ("p", 4), ("q", 4)]
+    assert [row for row in rows(lambda _database, plan: plan == "q") if row[0] in ("p", "q")] == [("q", 4)]
+    monkeypatch.setattr(read, "_MOST_CHARACTERS", 150)
+    assert [row for row in rows() if row[0] == "q"] == [("q", 2), ("q", 2)]

