@@ -28,8 +28,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import results
-from results import Figure
+from benchmarks import results
+from benchmarks.results import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
 EXECUTORS = 2
@@ -55,8 +55,7 @@ class Case:
 
 def measure(folder: Path, plans: int, master: str) -> Case:
     """Build once, in this process."""
-    from generated.export import CONFIG
-
+    from benchmarks.generated.export import CONFIG
     from lineage_merge.config import SparkOptions, load
     from lineage_merge.pipeline import build, write_folder
     from lineage_merge.spark import session
@@ -171,7 +170,7 @@ def main() -> None:
 
 
 def _cases(arguments: argparse.Namespace, folder: Path) -> Iterator[Case]:
-    from generated.export import CONFIG, write
+    from benchmarks.generated.export import CONFIG, write
 
     head = (
         "plans",

@@ -14,7 +14,7 @@ import statistics
 import time
 from pathlib import Path
 
-from generated.export import write
+from benchmarks.generated.export import write
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from benchmarks import results
 from benchmarks.graph_under_test import Bench, opened, parser
 from benchmarks.made_lineage import DAG, changed, frames, project
 from benchmarks.results import Figure
-from lineage_merge.load.loader import Loaded
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge.coverage import Coverage
 

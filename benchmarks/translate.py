@@ -16,11 +16,10 @@ import pstats
 import time
 from collections.abc import Callable, Iterator
 
-import results
-from generated.pipeline import At, Dataset, Made, Plan
-from generated.spline import Documents, plan_documents
-from results import Figure
-
+from benchmarks import results
+from benchmarks.generated.pipeline import At, Dataset, Made, Plan
+from benchmarks.generated.spline import Documents, plan_documents
+from benchmarks.results import Figure
 from lineage_merge import config
 from lineage_merge.merge import names
 from lineage_merge.records import records

@@ -21,7 +21,7 @@ from lineage_merge.graph import files
 from lineage_merge.kept import keep, keeping, let_go
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.loader import Loaded
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.coverage import NOTHING, Coverage, covered

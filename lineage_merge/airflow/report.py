@@ -38,7 +38,7 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
     from rich.console import Console
 
     from lineage_merge.cli.printing import loaded_text, print_report
-    from lineage_merge.load.loader import Loaded
+    from lineage_merge.load.outcome import Loaded
     from lineage_merge.merge.outcome import Report
 
     out = StringIO()

@@ -10,6 +10,7 @@ import click
 
 from lineage_merge.cli.answers import FORMATS
 from lineage_merge.cli.frame import progress, reported
+from lineage_merge.cli.options import with_config_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -79,14 +80,7 @@ _WHERE = (
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
         help="embedded (the default), or ws://host:8182/gremlin, or wss://...",
     ),
-    click.option(
-        "--config",
-        "-c",
-        "config_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="LINEAGE_MERGE_CONFIG",
-        help="a configuration that says what is not said by flag",
-    ),
+    with_config_file,
 )
 _ENVIRONMENT = click.option(
     "--environment",

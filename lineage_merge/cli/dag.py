@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.frame import epilog, make_console, print_json, progress, reported
-from lineage_merge.cli.options import as_json_or_text
+from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
@@ -23,14 +23,7 @@ _graph = (
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
         help="embedded, or ws://host:8182/gremlin, or wss://...",
     ),
-    click.option(
-        "--config",
-        "-c",
-        "config_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="LINEAGE_MERGE_CONFIG",
-        help="a configuration that says what is not said by flag",
-    ),
+    with_config_file,
 )
 
 

@@ -85,6 +85,14 @@ def _metavar(key: config.Key) -> str:
     return "TEXT" if isinstance(kind, list) else _METAVARS.get(kind, "TEXT")
 
 
+with_config_file = click.option(
+    "--config",
+    "-c",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="LINEAGE_MERGE_CONFIG",
+    help="a configuration that says what is not said by flag",
+)
 as_json_or_text = click.option(
     "--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts"
 )

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from lineage_merge.load.loader import Loaded
+    from lineage_merge.load.outcome import Loaded
     from lineage_merge.load.remove import Removed
     from lineage_merge.load.summary import MergeRun
     from lineage_merge.merge.outcome import Report

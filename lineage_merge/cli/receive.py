@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from lineage_merge.cli.frame import epilog, print_json, progress, reported
+from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.errors import ConfigError
 
 _MEGABYTE = 1 << 20
@@ -68,8 +69,8 @@ _POSITIVE = click.IntRange(min=1)
     help="megabytes that stay free on the disk: nothing is taken below that",
 )
 @click.option("--upload", metavar="s3://BUCKET/PREFIX", help="move finished files there")
-@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON, for scripts")
-@click.option("--quiet", "-q", is_flag=True, help="show no progress")
+@as_json_or_text
+@without_progress
 def receive(
     out: Path,
     host: str,

@@ -83,6 +83,8 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("expression", "how the column is computed, as readable text"),
 )
 
+LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
+
 _DATASET = ("name", "namespace", "qualified_name", "format", "description", "location", "tags", "aliases")
 _OF_JOB = ("job_type", "job_name")
 _JOB = (

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES
 from lineage_merge.load import texts
 from lineage_merge.load.existing import Existing, dataset_of
 
@@ -33,7 +33,6 @@ Word = Literal["mine", "theirs", "nobody's"]
 
 _SINGLES = tuple(item.name for item in NODE_PROPERTIES if not item.many)
 _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
-_LONGS = frozenset(item.name for item in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if item.type == "long")
 # A change of these alone is no reason to write an edge.
 _NO_REASON = frozenset({"sequence"})
 # Of an edge, not of a dataset, nothing known is something known: there is no such step any more.
@@ -174,7 +173,7 @@ def _differs(name: str, value: Any, held: Held, word: Word) -> bool:
         return not set(map(str, value)) <= set(there or ())
     if not there:
         return True
-    old = int(there[0]) if name in _LONGS else there[0]
+    old = int(there[0]) if name in LONGS else there[0]
     return bool(value != old if word == "mine" else word == "nobody's" and value > old)
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.sending import Asker, asking, by_request
 from lineage_merge.load.texts import edge_held, vertex_held
 
@@ -25,9 +26,6 @@ _DDL = (
     " shared boolean, built_elsewhere boolean, interim boolean"
 )
 _ALIAS_DDL = "id string, label string, alias string"
-
-# What stands behind an edge's id while `load.replace` makes the edge anew.
-INTERIM = "~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +87,6 @@ def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str) -> Grap
     return g.V().has("dag_name", dag_name).has("environment", environment).id_()
 
 
-def vertices_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """Vertices with all they hold."""
-    return g.V(*ids).project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
-
-
 def built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """The ids of those datasets and columns that a job of another DAG writes."""
     by_others = __.in_e("writes").has("dag_name", P.neq(dag_name))
@@ -104,18 +97,6 @@ def built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> G
 def edges_from(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """The edges of a DAG that start at these vertices."""
     return project_edges(g.V(*ids).out_e().has("dag_name", dag_name))
-
-
-def project_edges(edges: GraphTraversal) -> GraphTraversal:
-    """Edges with their ends and all they hold."""
-    return (
-        edges.project("id", "label", "from", "to", "properties")
-        .by(T.id)
-        .by(T.label)
-        .by(__.out_v().id_())
-        .by(__.in_v().id_())
-        .by(__.value_map())
-    )
 
 
 def aliases_of(g: GraphTraversalSource, environment: str) -> GraphTraversal:

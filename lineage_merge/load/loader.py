@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, check
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import send
 from lineage_merge.load.texts import Values
@@ -22,34 +23,6 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 _POLL_SECONDS = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a load wrote: elements upserted, requests sent for them, and how long it took.
-
-    After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave
-    another label, or moved to the vertex that it turned out to be. `changes` and `retirements` are
-    the first of them, in words. `dry_run`: nothing was written, the numbers tell what would be,
-    and `refusal` why a real load would stop. `way`: over Gremlin alone, or the larger part through
-    Neptune's bulk loader (`load.bulk`). `exported`: what sinks took afterwards, a line for each.
-    """
-
-    nodes: int
-    edges: int
-    requests: int
-    seconds: float
-    unchanged: int = 0
-    retired_nodes: int = 0
-    retired_edges: int = 0
-    relabelled: int = 0
-    moved: int = 0
-    changes: tuple[str, ...] = ()
-    retirements: tuple[str, ...] = ()
-    dry_run: bool = False
-    refusal: str = ""
-    way: Literal["gremlin", "bulk"] = "gremlin"
-    exported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 from lineage_merge.errors import GraphRejected
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import INTERIM
 from lineage_merge.load.faults import Kind
+from lineage_merge.load.held import INTERIM
 from lineage_merge.load.patience import pause
 from lineage_merge.load.sending import Asker, Conflict, asking, by_request, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take

@@ -14,7 +14,7 @@ from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, M
 from gremlin_python.statics import long
 
 from lineage_merge.errors import IntermediateError
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+from lineage_merge.graph.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, Property
 
 # Neptune counts a label, and each property, as a record. A record takes a step and an element
 # one more, so 200 records stay far below the 1,500 steps at which servers run out of stack.
@@ -226,10 +226,9 @@ def batches(
 
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as the graph gave them back, with their declared types: it tells no long from a short."""
-    return {key: long(value) if key in _LONGS else value for key, value in values.items()}
+    return {key: long(value) if key in LONGS else value for key, value in values.items()}
 
 
-_LONGS = frozenset(item.name for item in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if item.type == "long")
 SETS = frozenset(item.name for item in _SETS)
 
 

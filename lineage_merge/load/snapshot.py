@@ -7,7 +7,7 @@ from typing import Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 
 from lineage_merge.load import requests
-from lineage_merge.load.existing import INTERIM, project_edges, vertices_by_id
+from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
 from lineage_merge.load.sending import Asker
 

@@ -13,7 +13,8 @@ from gremlin_python.process.traversal import TextP
 from pyspark.sql import DataFrame
 
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import INTERIM, project_edges, wanted
+from lineage_merge.load.existing import wanted
+from lineage_merge.load.held import INTERIM, project_edges
 from lineage_merge.load.replace import settle_interim
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge

@@ -23,7 +23,8 @@ from lineage_merge.load import bulk, difference, moves, retire, summary, texts, 
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.existing import Existing, dataset_of, other_names, read
-from lineage_merge.load.loader import Loaded, Progress, write
+from lineage_merge.load.loader import Progress, write
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.replace import replace_labels, settle_interim
 from lineage_merge.load.retire import Gone
 from lineage_merge.load.sending import asking, by_request

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.graph.schema import DATASET_LABELS, EDGE_PROPERTIES, NODE_LABELS, NODE_PROPERTIES
+from lineage_merge.graph.schema import DATASET_LABELS, LONGS, NODE_LABELS, NODE_PROPERTIES
 from lineage_merge.model import decode
 
 COLUMN = "column"
@@ -17,7 +17,6 @@ ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 # Where OpenLineage's names are paths that begin without a slash.
 _BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
 _SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
-_LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def held_properties(values: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as a graph or a file gives them, as `Vertex` and `Edge` hold them: nothing that is empty."""
     held: dict[str, Any] = {}
     for key, value in values.items():
-        if type(value) is str and key not in _LONGS:  # nearly all are: the short way
+        if type(value) is str and key not in LONGS:  # nearly all are: the short way
             held[key] = value
             continue
         many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
@@ -133,7 +132,7 @@ def held_properties(values: Mapping[str, Any]) -> dict[str, Any]:
         if key in _SETS and isinstance(value, list | tuple | set | frozenset):
             held[key] = tuple(sorted(str(each) for each in many))
         else:
-            held[key] = int(many[0]) if key in _LONGS else many[0]
+            held[key] = int(many[0]) if key in LONGS else many[0]
     return held
 
 

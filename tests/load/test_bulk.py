@@ -16,8 +16,8 @@ from lineage_merge.config import Bulk, Gremlin
 from lineage_merge.errors import BulkLoadFailed, ConfigError, RetireRefused
 from lineage_merge.load.bulk import BulkLoad, configured
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.loader import Loaded
 from lineage_merge.load.neptune_api import Api, Loader
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.signing import Iam
 from lineage_merge.load.update import update
 from tests.graph_reading import whole

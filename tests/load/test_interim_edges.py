@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import INTERIM
+from lineage_merge.load.held import INTERIM
 from lineage_merge.load.update import update
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.made_merges import Made, dataset

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.errors import RetireRefused
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.loader import Loaded
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.merge.coverage import NOTHING, Coverage
 from tests.graph_reading import edges_of, whole

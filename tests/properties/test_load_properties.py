@@ -9,7 +9,7 @@ from hypothesis import given
 from pyspark.sql import SparkSession
 
 from lineage_merge.load.connection import Endpoint, open_client
-from lineage_merge.load.loader import Loaded
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import in_memory

@@ -147,7 +147,7 @@ def _every(_database: str, _plan: str) -> bool:
 
 def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[TextRow]:
     """The documents of plans, those of one plan that follow each other in one row, a line each."""
-    lines: list[str] = []
+    texts: list[str] = []
     size = 0
     plan = ""
     is_wanted = False
@@ -160,15 +160,15 @@ def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[TextRow]:
             yield _problem_row(part, _of_no_plan(part, found))
             continue
         if key != plan or size > _MOST_CHARACTERS:
-            if lines:
-                yield part.database, plan, None, part.collection, "\n".join(lines)
-            lines, size, plan = [], 0, key
+            if texts:
+                yield part.database, plan, None, part.collection, "\n".join(texts)
+            texts, size, plan = [], 0, key
             is_wanted = passes(part.database, plan)
         if is_wanted:
-            lines.append(found.text)
+            texts.append(found.text)
             size += len(found.text)
-    if lines:
-        yield part.database, plan, None, part.collection, "\n".join(lines)
+    if texts:
+        yield part.database, plan, None, part.collection, "\n".join(texts)
 
 
 def _problem_row(part: export.Part, problem: Problem) -> TextRow:

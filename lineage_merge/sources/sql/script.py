@@ -235,7 +235,7 @@ class _Reading(Creation):
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        write = Write(key or "", self._line, rewrites=True)
+        write = Write(key or "", self._line)
         names = self._shape_of(table).names
         for change in changes:
             relation, reads = self._outcome(change.query)

@@ -17,8 +17,7 @@ class Write:
     """A statement's write of one dataset. Datasets are keys of `names.Datasets`.
 
     `reads`: the datasets that it reads, each with the temporary ones on the way. `columns`: what it
-    writes of which column. `rewrites`: rows that are there are changed (UPDATE, MERGE, DELETE), so that
-    it reads its own target. `columns_lost`: by which columns data comes is not known.
+    writes of which column. `columns_lost`: by which columns data comes is not known.
     """
 
     target: str
@@ -28,7 +27,6 @@ class Write:
     reads: dict[str, set[str]] = field(default_factory=dict)
     columns: Columns = field(default_factory=list)
     influences: Influences = field(default_factory=dict)
-    rewrites: bool = False
     columns_lost: bool = False
 
 

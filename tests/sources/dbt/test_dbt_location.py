@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from lineage_merge.model import Alias, Dataset, Element, Reference
-from lineage_merge.sources.dbt import read_manifest, translate
+from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.translate import translate
 
 HOST = "awsathena://athena.eu-west-1.amazonaws.com"
 

@@ -8,7 +8,7 @@ import pytest
 
 from lineage_merge.errors import DocumentError
 from lineage_merge.model import Problem
-from lineage_merge.sources.dbt import read_manifest
+from lineage_merge.sources.dbt.manifest import read_manifest
 
 DATA = Path(__file__).parents[2] / "data" / "dbt"
 WHERE = "s3://artifacts/manifest.json"

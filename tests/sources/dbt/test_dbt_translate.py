@@ -22,7 +22,8 @@ from lineage_merge.model import (
     Reference,
     Writes,
 )
-from lineage_merge.sources.dbt import read_manifest, translate
+from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.translate import translate
 
 DATA = Path(__file__).parents[2] / "data" / "dbt"
 HOST = "redshift://tickit-wh.us-east-1:5439"

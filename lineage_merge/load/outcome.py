@@ -1,0 +1,32 @@
+"""What a load did. Without Spark: Airflow's side reads it out of a merge's folder."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load wrote: elements upserted, requests sent for them, and how long it took.
+
+    After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave
+    another label, or moved to the vertex that it turned out to be. `changes` and `retirements` are
+    the first of them, in words. `dry_run`: nothing was written, the numbers tell what would be,
+    and `refusal` why a real load would stop. `way`: over Gremlin alone, or the larger part through
+    Neptune's bulk loader (`load.bulk`). `exported`: what sinks took afterwards, a line for each.
+    """
+
+    nodes: int
+    edges: int
+    requests: int
+    seconds: float
+    unchanged: int = 0
+    retired_nodes: int = 0
+    retired_edges: int = 0
+    relabelled: int = 0
+    moved: int = 0
+    changes: tuple[str, ...] = ()
+    retirements: tuple[str, ...] = ()
+    dry_run: bool = False
+    refusal: str = ""
+    way: Literal["gremlin", "bulk"] = "gremlin"
+    exported: tuple[str, ...] = ()

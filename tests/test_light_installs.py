@@ -1,0 +1,64 @@
+"""The Airflow side and the command line's start need no Spark: MWAA's constraints forbid it."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lineage_merge
+
+PACKAGE = Path(lineage_merge.__file__).parent
+
+BLOCKED = """
+import sys
+from importlib import import_module
+
+class NoSpark:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "airflow"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NoSpark())
+for module in sys.argv[1:]:
+    import_module(module)
+"""
+
+
+def named_by(file: Path) -> Iterator[str]:
+    """The modules of this package that a file imports, wherever in it, but for those of its own folder."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lineage_merge"):
+            for each in node.names:
+                whole = f"{node.module}.{each.name}"
+                is_module = PACKAGE.parent.joinpath(*whole.split(".")).with_suffix(".py").is_file()
+                yield whole if is_module else node.module
+
+
+# `local` runs the steps in Airflow's worker itself, for which Spark is installed.
+ON_AIRFLOW = sorted(
+    {
+        module
+        for file in PACKAGE.joinpath("airflow").glob("*.py")
+        if file.stem != "local"
+        for module in named_by(file)
+        if not module.startswith("lineage_merge.airflow")
+    }
+)
+
+
+@pytest.mark.parametrize("module", [*ON_AIRFLOW, "lineage_merge.cli.commands"])
+def test_what_the_airflow_side_uses_imports_without_spark(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, module], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_modules_are_found() -> None:
+    assert {"lineage_merge.load.remove", "lineage_merge.load.outcome", "lineage_merge.steps"} <= set(
+        ON_AIRFLOW
+    )
