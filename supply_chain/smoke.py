@@ -54,7 +54,12 @@ def _installed(*, editable: bool) -> Iterator[str]:
         yield f"imported from {folder}, not from where it is installed"
     if lineage_merge.__version__ != importlib.metadata.version("lineage-merge"):
         yield f"{lineage_merge.__version__} is not the version of its metadata"
-    needed = ["py.typed", "config.schema.json", "page/vendor/dagre.min.js", "page/vendor/dagre.LICENSE.txt"]
+    needed = [
+        "py.typed",
+        "config/config.schema.json",
+        "page/vendor/dagre.min.js",
+        "page/vendor/dagre.LICENSE.txt",
+    ]
     needed += [] if editable else ["sample_data/README.md"]
     for name in needed:
         if not (folder / name).is_file():

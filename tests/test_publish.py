@@ -73,7 +73,7 @@ def test_the_wheel_installs_without_an_index_and_has_all_that_runs(environment: 
     pip(environment, "--no-deps", str(built))
 
     package = next(environment.glob("lib/*/site-packages")) / "lineage_merge"
-    for name in ("pipeline.py", "config.schema.json", "py.typed", "publish/lineage_merge_job.py"):
+    for name in ("pipeline.py", "config/config.schema.json", "py.typed", "publish/lineage_merge_job.py"):
         assert package.joinpath(name).is_file(), name
     shown = subprocess.run(
         [environment / "bin/python", "-c", "import lineage_merge; print(lineage_merge.__version__)"],

@@ -141,7 +141,7 @@ def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
 
 
 def _untag(ask: Asker, ids: list[str], dag_name: str) -> tuple[int, int]:
-    # In this order a vertex keeps its last tag until it goes: see `retire.take_out`.
+    # In this order a vertex keeps its last tag until it goes: see `load.retire.take_out`.
     bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
     gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
     return gone, bare

@@ -19,14 +19,15 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
 from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS
-from lineage_merge.load import bulk, difference, moves, retire, summary, texts, unfinished
+from lineage_merge.load import bulk, difference, moves, summary, texts, unfinished
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.existing import Existing, dataset_of, other_names, read
 from lineage_merge.load.loader import Progress, write
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.replace import replace_labels, settle_interim
-from lineage_merge.load.retire import Gone
+from lineage_merge.load.retire.find import Gone, find_gone, find_stray
+from lineage_merge.load.retire.take_out import take_out
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.tally import Tally, tally
@@ -50,7 +51,7 @@ class Merge:
     """What a merge knows, of one environment and DAG.
 
     `aliases`: `source` (an id) and `candidates` (ids it could mean). `targets`: see
-    `load.retire.find`. Without either, nothing of that kind is known. `coverage` says what may
+    `load.retire.find.find_gone`. Without either, nothing of that kind is known. `coverage` says what may
     be retired, `report` goes to the `merge_run` vertex.
     """
 
@@ -184,14 +185,14 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
     compared_nodes = difference.compared_nodes(nodes, edges, existing).persist(_KEPT)
     compared_edges = difference.compared_edges(edges, existing).persist(_KEPT)
     new_nodes, new_edges = compared_nodes, compared_edges
-    stray = retire.stray(new_nodes, existing).persist(_KEPT)
+    stray = find_stray(new_nodes, existing).persist(_KEPT)
     found = tally(new_nodes, new_edges, stray, existing)
     if "newer" in found.nodes:
         new_nodes, new_edges = _without_newer(new_nodes, new_edges)
         stray.unpersist()
-        stray = retire.stray(new_nodes, existing).persist(_KEPT)
+        stray = find_stray(new_nodes, existing).persist(_KEPT)
         found = tally(new_nodes, new_edges, stray, existing)
-    gone = retire.find(new_nodes, new_edges, targets, stray, found, existing, merge.coverage)
+    gone = find_gone(new_nodes, new_edges, targets, stray, found, existing, merge.coverage)
     counts = Loaded(
         nodes=found.nodes_to_write,
         edges=found.edges_to_write,
@@ -326,7 +327,7 @@ def _carry_out(
         _clear(plan.edges, endpoint)
     if plan.tally.interim:
         _settle(plan.existing, endpoint, environment, dag_name)
-    retire.take_out(plan.gone, endpoint, summary.run_id(environment, dag_name), token, dag_name)
+    take_out(plan.gone, endpoint, summary.run_id(environment, dag_name), token, dag_name)
     return requests
 
 

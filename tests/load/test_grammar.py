@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import bulk, existing, moves, remove, replace, requests, retire, summary, unfinished
+from lineage_merge.load import bulk, existing, held, moves, remove, replace, requests, summary, unfinished
 from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.retire import take_out
 from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
 
@@ -31,7 +32,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
     "ask",
     [
         lambda g: existing.tagged_ids(g, "dev", "d"),
-        lambda g: existing.vertices_by_id(g, IDS),
+        lambda g: held.vertices_by_id(g, IDS),
         lambda g: existing.built_by_others(g, IDS, "d"),
         lambda g: existing.edges_from(g, IDS, "d"),
         lambda g: existing.aliases_of(g, "dev"),
@@ -40,9 +41,9 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: replace.replacing(g, SNAPSHOT, "table", list(SNAPSHOT.edges)),
         lambda g: replace.dropping_edges(g, ["e0"]),
         lambda g: moves.taking_out(g, IDS[0], 3, ["d", "it's"]),
-        lambda g: retire.dropping_edges(g, "run", "token", ["e0"]),
-        lambda g: retire.dropping_vertices(g, "run", "token", IDS, "d"),
-        lambda g: retire.removing_tags(g, "run", "token", IDS, "d"),
+        lambda g: take_out.dropping_edges(g, "run", "token", ["e0"]),
+        lambda g: take_out.dropping_vertices(g, "run", "token", IDS, "d"),
+        lambda g: take_out.removing_tags(g, "run", "token", IDS, "d"),
         lambda g: unfinished.interim_edges(g, IDS),
         lambda g: summary.loading(g, "run"),
         lambda g: summary.beginning(g, "dev", "d", "token"),

@@ -1,0 +1,134 @@
+"""Settings as a YAML file holds them, checked and turned into a `Config`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from lineage_merge.config.keys import schema
+from lineage_merge.config.settings import (
+    EMBEDDED,
+    Bulk,
+    Config,
+    Gremlin,
+    Load,
+    Log,
+    Merge,
+    Metrics,
+    Query,
+    Rule,
+    SparkOptions,
+)
+from lineage_merge.errors import ConfigError
+from lineage_merge.json_schema import Checker, path_text
+from lineage_merge.model import DatasetName
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.settings import namespace
+
+
+def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
+    """Check settings as a YAML file holds them, and turn them into a `Config`.
+
+    `needs_source`: one that names no source of lineage is wrong.
+    """
+    error = _checker().error(settings)
+    if error:
+        raise ConfigError(error.path, error.problem)
+    merge = settings.get("merge", {})
+    config = Config(
+        dag_name=settings["dag_name"],
+        environment=settings["environment"],
+        sources={each.key: each.parse(settings[each.key]) for each in SOURCES if each.key in settings},
+        merge=Merge(
+            defaults={
+                namespace(path_text(["merge", "defaults", each]), each): name
+                for each, name in merge.get("defaults", {}).items()
+            },
+            rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
+            fold=tuple(merge.get("fold", ())),
+            fold_run_local=merge.get("fold_run_local", False),
+        ),
+        gremlin=_gremlin(settings.get("gremlin", {})),
+        load=Load(**settings.get("load", {})),
+        query=_query(settings.get("query", {})),
+        spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
+        log=Log(**settings.get("log", {})),
+        metrics=Metrics(**settings.get("metrics", {})),
+        sinks=_sinks(settings.get("sinks", {})),
+        strict=settings.get("strict", False),
+    )
+    telling = [each.key for each in SOURCES if not each.is_catalog]
+    if needs_source and not any(config.sources.get(key) for key in telling):
+        raise ConfigError("", f"no source: give {', '.join(telling[:-1])} or {telling[-1]}")
+    return config
+
+
+@cache
+def _checker() -> Checker:
+    return Checker(schema())
+
+
+def split_dataset(text: str) -> DatasetName:
+    """``namespace|name`` as the configuration writes it."""
+    namespace, _, name = text.partition("|")
+    return DatasetName(namespace, name)
+
+
+def _sinks(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    if not settings:
+        return {}
+    # Each sink says itself what it takes, so that a new one changes nothing here.
+    from lineage_merge.sinks import registry
+
+    return registry.checked(settings)
+
+
+def _query(settings: Mapping[str, Any]) -> Query:
+    layers = settings.get("layers", {})
+    return Query(
+        {name: tuple(globs) if isinstance(globs, list) else (globs,) for name, globs in layers.items()}
+    )
+
+
+def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
+    bulk = Bulk(**settings["bulk"]) if "bulk" in settings else None
+    mode = settings.get("mode", "auto" if bulk else "gremlin")
+    if mode != "gremlin" and bulk is None:
+        raise ConfigError("gremlin.mode", f"{mode} needs gremlin.bulk.s3 and gremlin.bulk.role_arn")
+    gremlin = Gremlin(**{**settings, "mode": mode, "bulk": bulk})
+    if mode == "bulk" and gremlin.endpoint == EMBEDDED:
+        raise ConfigError("gremlin.mode", "the embedded server has no bulk loader: gremlin or auto")
+    return gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, above=int(bulk.above)))
+
+
+def _has_kafka(settings: Mapping[str, Any]) -> bool:
+    return any(isinstance(section, dict) and "kafka" in section for section in settings.values())
+
+
+def _spark(settings: Mapping[str, Any], kafka: bool) -> SparkOptions:
+    options = SparkOptions(**settings, kafka=kafka)
+    return replace(options, partitions=int(options.partitions))  # JSON Schema takes 2.0 for an integer
+
+
+def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
+    key = f"merge.rules[{index}]"
+    rule = Rule(**settings)
+    groups: Sequence[str] = ()
+    if rule.match:
+        try:
+            groups = tuple(re.compile(rule.match).groupindex)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ConfigError(f"{key}.match", f"not a regular expression: {error}") from None
+    try:
+        fields = [field for field in Formatter().parse(rule.dataset) if field[1] is not None]
+    except ValueError as error:
+        raise ConfigError(f"{key}.dataset", str(error)) from None
+    if any(form or conversion for _, _, form, conversion in fields):
+        raise ConfigError(f"{key}.dataset", "a group is written {name}, with nothing behind the name")
+    wanted = {name for _, name, _, _ in fields if name is not None}
+    missing = sorted(wanted.difference(groups))
+    if missing:
+        raise ConfigError(f"{key}.dataset", f"match has no group named {', '.join(missing)}")
+    return rule

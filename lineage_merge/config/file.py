@@ -1,0 +1,59 @@
+"""The YAML file, local or on S3, and the paths in it that are relative to its folder."""
+
+from pathlib import Path
+from typing import Any
+
+from lineage_merge import storage
+from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.sources.registry import SOURCES
+
+
+def read(file: Path | str) -> dict[str, Any]:
+    """The settings of a file, a path or s3://bucket/key. Raises `ConfigError`."""
+    from lineage_merge import yaml_text  # not above: flags and variables seldom need it, help never
+
+    settings = yaml_text.parse(_text(file), "", str(file))
+    if not isinstance(settings, dict):
+        raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
+    sinks = settings.get("sinks")
+    files_of_sinks = [(f"sinks.{name}", "out") for name in sinks] if isinstance(sinks, dict) else []
+    files_of_sources = [f"{source.key}.{path}".rpartition(".") for source in SOURCES for path in source.paths]
+    places = [*((section, name) for section, _, name in files_of_sources), *files_of_sinks]
+    for section, name in places:
+        entries: Any = settings
+        for part in section.split("."):
+            entries = entries.get(part) if isinstance(entries, dict) else None
+        for entry in entries if isinstance(entries, list) else [entries]:
+            if isinstance(entry, dict) and isinstance(entry.get(name), str):
+                entry[name] = _beside(file, entry[name])
+            elif isinstance(entry, dict) and isinstance(entry.get(name), list):
+                entry[name] = [_beside(file, e) if isinstance(e, str) else e for e in entry[name]]
+    return settings
+
+
+def _text(file: Path | str) -> str:
+    if isinstance(file, str) and storage.is_s3(file):
+        try:
+            return storage.read_text(file)
+        except SourceError as error:
+            raise ConfigError("", f"cannot read {error.message}") from None
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        # A name may have what no file's name can: a zero, or half of a character.
+        odd = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not the name of a file"
+        reason = error.strerror if isinstance(error, OSError) else odd
+        raise ConfigError("", f"cannot read {storage.shown(str(file))}: {reason}") from None
+
+
+def _beside(file: Path | str, location: str) -> str:
+    """A location that a configuration file names: a relative path is relative to the file's folder."""
+    if "://" in location:
+        return location
+    if isinstance(file, str) and storage.is_s3(file):
+        return f"{file.rpartition('/')[0]}/{location}"
+    folder = Path(file).parent
+    try:
+        return str(folder / Path(location).expanduser())
+    except RuntimeError:  # ~somebody who is not there
+        return str(folder / location)

@@ -1,0 +1,119 @@
+"""What is gone, all of it, and whether that much is likely to be a mistake."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+
+from lineage_merge.load.existing import Existing
+from lineage_merge.load.retire.of_datasets import lost_of_datasets
+from lineage_merge.load.retire.of_jobs import EDGE, absent_of_jobs
+from lineage_merge.load.retire.scope import scope_of
+from lineage_merge.load.tally import Tally
+from lineage_merge.load.texts import one
+from lineage_merge.merge.coverage import Coverage
+
+# Of this many edges or more, a merge may retire this part without being told to.
+_MOST_PART = 0.3
+_FEWEST_EDGES = 20
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What goes: ids of `edges` and of `vertices`.
+
+    A vertex loses the DAG's tag, and is dropped when no DAG and no edge is left. `examples` are
+    the first edges, in words; `refusal` says why that much is likely to be a mistake. `kept` is
+    what lies in memory.
+    """
+
+    edges: DataFrame
+    vertices: DataFrame
+    edge_count: int = 0
+    vertex_count: int = 0
+    examples: tuple[str, ...] = ()
+    refusal: str = ""
+    kept: tuple[DataFrame, ...] = ()
+
+
+def find_gone(
+    nodes: DataFrame,
+    edges: DataFrame,
+    targets: DataFrame,
+    stray: DataFrame,
+    counts: Tally,
+    existing: Existing,
+    coverage: Coverage,
+) -> Gone:
+    """What the graph holds of the DAG and a merge shows to be gone.
+
+    `nodes` and `edges` are those of the merge as `load.difference` compared them, `counts` their
+    numbers. `targets` has job_type, job_name, target (an id; null: of the job as a whole) and
+    `later_runs`, the good runs of the job after the newest write of the target.
+    """
+    if not counts.strays and not counts.absent:
+        nothing = stray.select("id")
+        return Gone(nothing, nothing)  # as usual
+    scope = scope_of(nodes, existing, coverage, counts)
+    of_jobs = absent_of_jobs(nodes, edges, targets, existing, scope).persist()
+    of_datasets = lost_of_datasets(of_jobs, edges, stray, scope).persist()
+    gone = (
+        of_jobs.where("gone").select(*EDGE).unionByName(of_datasets.where("`from` is not null").select(*EDGE))
+    )
+    vertices = of_datasets.where("`from` is null").select("id")
+    # Counted at once: what goes must not depend on what the graph holds later.
+    edge_count, vertex_count, bare = _numbers(of_jobs, of_datasets)
+    kept = (of_jobs, of_datasets)
+    if not edge_count:
+        return Gone(gone.select("id"), vertices, 0, vertex_count, kept=kept)
+    first = gone.orderBy("job_name", "label", "from", "to").limit(_SHOWN).collect()
+    examples = tuple(f"{row['from']} -{row.label}-> {row['to']}" for row in first)
+    refusal = _refusal(edge_count, counts.held_edges, bare, examples)
+    return Gone(gone.select("id"), vertices, edge_count, vertex_count, examples, refusal, kept)
+
+
+def _numbers(of_jobs: DataFrame, of_datasets: DataFrame) -> tuple[int, int, list[str]]:
+    """How many edges and vertices go, and the first jobs (one more than shown) that lose all they had."""
+    job = F.struct("job_type", "job_name")
+    nothing = F.lit(None).cast("struct<job_type:string,job_name:string>")
+    is_edge = F.col("from").isNotNull()
+    rows = (
+        of_jobs.where("gone").select(F.lit("edge").alias("kind"), F.when(F.col("bare"), job).alias("job"))
+    ).union(of_datasets.select(F.when(is_edge, "edge").otherwise("vertex"), nothing))
+    first = F.slice(F.array_sort(F.collect_set("job")), 1, _SHOWN + 1)
+    by_kind = rows.groupBy("kind").agg(F.count("*").alias("count"), first.alias("bare")).collect()
+    counts = {row.kind: row["count"] for row in by_kind}
+    bare = [f"{each.job_type} {each.job_name}" for row in by_kind for each in row.bare]
+    return counts.get("edge", 0), counts.get("vertex", 0), bare
+
+
+def _refusal(count: int, held: int, jobs: list[str], examples: tuple[str, ...]) -> str:
+    """Why a merge would take out so much that it may be a mistake; "" where it would not.
+
+    That is more than 30% of the DAG's edges (of at least 20), or every edge of a job, unless
+    that is a job which a dbt manifest dropped.
+    """
+    reasons = []
+    if held >= _FEWEST_EDGES and count > _MOST_PART * held:
+        reasons.append(f"{count} of the DAG's {held} edges")
+    if jobs:
+        more = " and more" if len(jobs) > _SHOWN else ""
+        reasons.append(f"every edge of {', '.join(jobs[:_SHOWN])}{more}")
+    if not reasons:
+        return ""
+    return (
+        f"would retire {' and '.join(reasons)}; nothing was written. If that is meant, --allow-retire"
+        f" goes on. Among what would go: {'; '.join(examples)}"
+    )
+
+
+def find_stray(nodes: DataFrame, existing: Existing) -> DataFrame:
+    """The vertices with the DAG's tag of which the merge says nothing: id, and `project` of a job.
+
+    It comes with the job's type, since dbt and SQL files may call theirs alike.
+    """
+    tagged = existing.vertices.where(F.col("tagged") & (F.col("label") != "merge_run"))
+    stray = tagged.join(nodes.select("id"), "id", "leftanti")
+    project = F.concat_ws(" ", one("job_type"), one("project"))
+    return stray.select("id", "label", F.when(one("project").isNotNull(), project).alias("project"))
