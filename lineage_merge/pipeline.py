@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -46,7 +46,7 @@ class Built:
     """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about.
 
     `aliases`, `targets` and `coverage` say what the graph may lose: `lineage_merge.load.update.Merge`.
-    `kept` are frames that Spark keeps until `let_go`, which belongs after whatever is done with this one.
+    `kept` are frames that Spark keeps until `let_go`, which comes at the end of ``with built:``.
     """
 
     nodes: DataFrame
@@ -60,6 +60,12 @@ class Built:
     def let_go(self) -> None:
         """Free what Spark keeps of it. It can still be read; then all is done once more."""
         let_go(self.kept)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.let_go()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +113,8 @@ def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool
     """Sources to graph: `build` and `load_graph`."""
     with running(config), endpoint(config, say) as target:
         check(target)
-        built = build(spark, config, say)
-        try:
+        with build(spark, config, say) as built:
             return Outcome(built.report, load_graph(built, config, target, say, dry_run=dry_run))
-        finally:
-            built.let_go()
 
 
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
@@ -143,10 +146,8 @@ def load_folder(
         built = Built(
             nodes, edges, read, aliases, by_target, Coverage.from_json(told.get("coverage", {})), tuple(kept)
         )
-        try:
+        with built:
             return load_graph(built, config, target, say, dry_run=dry_run)
-        finally:
-            built.let_go()
 
 
 def load_graph(

@@ -41,17 +41,14 @@ def build(spark: "SparkSession", config: Config, folder: str, say: Say) -> dict[
     """Sources to the node and edge files of `folder`, local or in S3. Returns the report as JSON."""
     from lineage_merge import pipeline
 
-    built = pipeline.build(spark, config, say)
-    say(f"writing {folder}")
-    try:
+    with pipeline.build(spark, config, say) as built:
+        say(f"writing {folder}")
         if _through_here(spark, folder):
             with TemporaryDirectory(prefix="lineage-merge-") as work:
                 pipeline.write_folder(built, work)
                 storage.replace_folder(folder, Path(work))
         else:
             pipeline.write_folder(built, folder)
-    finally:
-        built.let_go()
     return built.report.as_json()
 
 

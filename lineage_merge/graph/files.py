@@ -21,6 +21,9 @@ from lineage_merge.storage import list_files
 Format = Literal["parquet", "jsonl"]
 
 _BROKEN = "_broken"
+# What Spark makes texts of where a text belongs: arrays, objects, numbers, yes and no.
+_ODD_TEXT = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
+_JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
 
 
 class Kind(NamedTuple):
@@ -152,10 +155,6 @@ def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
     return rows.drop(_BROKEN)
 
 
-# What Spark makes texts of where a text belongs: arrays, objects, numbers, yes and no.
-_ODD_TEXT = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
-
-
 def _no_texts(spark: SparkSession, path: str, kind: Kind) -> list[str]:
     """A line of JSON that has something else where a text, or an array of texts, belongs."""
     element = F.from_json("value", kind.ddl).alias("element")
@@ -219,9 +218,6 @@ def _telling(place: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         raise IntermediateError(f"{place}: {_cause(str(error))}") from None
-
-
-_JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
 
 
 def _cause(text: str) -> str:
