@@ -43,6 +43,9 @@ def write_settings(directory: Path, host: str, port: int, transactional: bool) -
         "port": port,
         "evaluationTimeout": EVALUATION_TIMEOUT,
         "maxContentLength": MAX_CONTENT_LENGTH,
+        # A vertex of TinkerGraph keeps edges and sets in collections that two threads spoil: of many edges
+        # written to one vertex at once, some would hang on nothing.
+        **({} if transactional else {"gremlinPool": 1}),
         "channelizer": "org.apache.tinkerpop.gremlin.server.channel.WebSocketChannelizer",
         # Ends the process when the graph does not open, where the default one goes on without.
         "graphManager": "org.apache.tinkerpop.gremlin.server.util.CheckedGraphManager",

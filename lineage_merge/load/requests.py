@@ -36,6 +36,10 @@ class Upsert(Protocol):
     """One element to write, and how much room it takes in a request."""
 
     @property
+    def id(self) -> str:
+        """Of the element."""
+
+    @property
     def records(self) -> int:
         """As Neptune counts them: one for the label, one for each property."""
 

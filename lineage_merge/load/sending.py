@@ -93,7 +93,8 @@ def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
     with Link(endpoint, _UNDER_WAY) as link:
         under_way: deque[tuple[list[Upsert], Sent]] = deque()
         for batch in chain([first], batches):
-            if len(under_way) == _UNDER_WAY:
+            # What is too large for one request goes on in the next: two at one vertex would conflict.
+            while under_way and (len(under_way) == _UNDER_WAY or under_way[-1][0][-1].id == batch[0].id):
                 _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
             under_way.append((batch, link.send(requests.bytecode(batch))))
             sent += 1

@@ -16,9 +16,12 @@ from lineage_merge.graph.schema import (
     edge_ddl,
     node_ddl,
 )
+from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.load.loader import load
+from lineage_merge.load.sending import send
 from tests.graph_reading import whole
+from tests.load.neptune_proxy import neptune_proxy
 
 Row = dict[str, Any]
 
@@ -211,6 +214,36 @@ def test_more_values_than_fit_into_a_request_all_arrive(
     loaded = load(nodes_of(spark, node("a", tags=tags)), edges_of(spark), endpoint)
     assert whole(gremlin)[0]["dev|wh|a"][1]["tags"] == tags
     assert loaded.nodes == 1
+
+
+def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflicting: Endpoint) -> None:
+    asked: list[bytes] = []
+
+    def watched(request: bytes) -> None:
+        asked.append(request)
+
+    row = node("a", tags=[f"tag {number:04d}" for number in range(3000)])
+    batches = list(requests.batches(requests.vertex_upserts(row)))
+    with neptune_proxy(conflicting.url, fault_of=watched) as proxy:
+        send(Endpoint(proxy.url), iter(batches))
+
+    assert len(asked) == len(batches) == 16
+
+
+def test_edges_that_several_write_to_one_vertex_at_once_all_hang_on_it(
+    endpoint: Endpoint, gremlin: GraphTraversalSource
+) -> None:
+    """TinkerGraph, where two threads write to it, has some of them that its vertices do not know."""
+    names = [f"t{number}" for number in range(3)]
+    nodes = [each for name in names for each in requests.vertex_upserts(node(name))]
+    send(endpoint, requests.batches(nodes))
+    edges = [requests.edge_upsert(edge("t0", name, str(dag))) for dag in range(4000) for name in names]
+    with ThreadPoolExecutor(4) as writers:
+        sent = [writers.submit(send, endpoint, requests.batches(edges[start::4])) for start in range(4)]
+    assert all(each.result() for each in sent)
+
+    assert gremlin.V("dev|wh|t0").out_e().count().next() == gremlin.E().count().next() == len(edges)
+    assert gremlin.V().in_e().count().next() == len(edges)
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 5])
