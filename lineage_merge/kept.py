@@ -7,7 +7,7 @@ memory and on their disks would stay there with it.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,6 +24,23 @@ def keep(frame: "DataFrame") -> "DataFrame":
     if noted is not None:
         noted.append(frame)
     return frame
+
+
+def keep_planned(frame: "DataFrame") -> "DataFrame":
+    """The same rows, planned and computed once from now on, else as `keep`.
+
+    A frame that is only kept is a leaf for whoever computes it, not for whoever plans it: each step from
+    there on is analysed with all that came before, which for small input takes much longer than to do it.
+    Each row is written anew for that, so it is for what many steps follow.
+    """
+    from pyspark.sql import DataFrame
+
+    java: Any = frame._jdf
+    if java.queryExecution().analyzed().children().isEmpty():
+        return keep(frame)
+    spark = frame.sparkSession
+    jvm_session: Any = spark._jsparkSession
+    return keep(DataFrame(jvm_session.createDataFrame(java.toJavaRDD(), java.schema()), spark))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.embedded.store import default_graph_file
 from lineage_merge.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.graph import files
-from lineage_merge.kept import keep, keeping, let_go
+from lineage_merge.kept import keep, keep_planned, keeping, let_go
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
@@ -100,7 +100,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
         with step("join"):
             say("joining")
             merged = join.merge(records, config.environment, config.dag_name, config.merge)
-            nodes, edges = keep(merged.nodes), keep(merged.edges)
+            nodes, edges = keep_planned(merged.nodes), keep_planned(merged.edges)
             merged = join.Merged(nodes, edges, merged.aliases)
             # The first of Spark's jobs: what was only planned so far is done here.
             told = report(records, merged)

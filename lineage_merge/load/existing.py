@@ -12,10 +12,10 @@ from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.kept import keep
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.sending import Asker, asking, by_request
@@ -36,16 +36,10 @@ class Existing:
     `tagged` by the DAG and `shared` with another, and `built_elsewhere`: whether a job of another
     DAG writes it, or the dataset whose column it is. `edges`: id, label, from, to, held; `interim`
     where the id has still to be set right.
-    `rows` is what both are parts of, kept in memory.
     """
 
     vertices: DataFrame
     edges: DataFrame
-    rows: DataFrame
-
-    def release(self) -> None:
-        """Give the memory back."""
-        self.rows.unpersist()
 
 
 def read(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> Existing:
@@ -56,12 +50,12 @@ def read(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) ->
     spark = ids.sparkSession
     vertices = wanted(ids, endpoint, environment, dag_name)
     rows = vertices.rdd.mapPartitions(lambda part: _fetch(endpoint, dag_name, part))
-    found = spark.createDataFrame(rows, _DDL, verifySchema=False).persist(StorageLevel.MEMORY_AND_DISK)
+    found = keep(spark.createDataFrame(rows, _DDL, verifySchema=False))
     vertices = found.where("kind = 'vertex'").select(
         "id", "label", "held", "tagged", "shared", "built_elsewhere"
     )
     edges = found.where("kind = 'edge'").select("id", "label", "from", "to", "held", "interim")
-    return Existing(vertices, edges, found)
+    return Existing(vertices, edges)
 
 
 def wanted(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> DataFrame:

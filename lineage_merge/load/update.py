@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
 from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS
+from lineage_merge.kept import keep_planned, keeping, let_go
 from lineage_merge.load import bulk, difference, moves, summary, texts, unfinished
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.connection import Endpoint, check
@@ -43,7 +43,6 @@ ALIAS_DDL = "source string, candidates array<string>"
 # Another merge of the DAG may take out what this one found in the graph: then all is compared again.
 _ATTEMPTS = 3
 _SHOWN = 20
-_KEPT = StorageLevel.MEMORY_AND_DISK
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +73,11 @@ class _Plan:
     gone: Gone
     tally: Tally
     counts: Loaded
-    kept: tuple[DataFrame, ...]
+    kept: tuple[DataFrame, ...] = ()
 
     def release(self) -> None:
         """Give the memory back."""
-        for frame in self.kept:
-            frame.unpersist()
+        let_go(self.kept)
 
 
 class _Target(NamedTuple):
@@ -119,8 +117,8 @@ def update(
             with own_errors():
                 unfinished.settle(merge.nodes, endpoint, environment, dag_name)
         token = "" if dry_run else summary.begin(endpoint, environment, dag_name)
-        with step("compare"), own_errors():
-            plan = _plan(merge, endpoint, environment, dag_name)
+        with step("compare"), own_errors(), keeping() as kept:
+            plan = replace(_plan(merge, endpoint, environment, dag_name), kept=tuple(kept))
         if in_bulk and in_bulk.takes(plan.counts.nodes + plan.counts.edges):
             plan = replace(plan, counts=replace(plan.counts, way="bulk"))
         try:
@@ -157,40 +155,36 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
     spark = merge.nodes.sparkSession
     nodes, edges = merge.nodes, merge.edges
     targets = merge.targets if merge.targets is not None else spark.createDataFrame([], TARGET_DDL)
-    pairs = _pairs(spark, merge)
+    pairs = keep_planned(_pairs(spark, merge))
     ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
     existing = read(ids, endpoint, environment, dag_name)
-    losers = _losers(pairs, existing).persist(_KEPT)
+    losers = keep_planned(_losers(pairs, existing))
     missing, move_count = _missing_and_losers(nodes, losers, existing)
     # A name that the graph knows to be another dataset's.
     names = _named_by_the_graph(nodes, existing, pairs, endpoint, environment) if missing else None
     if names is not None:
-        nodes, edges = moves.renamed_nodes(nodes, names), moves.renamed_edges(edges, names)
+        nodes = keep_planned(moves.renamed_nodes(nodes, names))
+        edges = keep_planned(moves.renamed_edges(edges, names))
         new_target = names.select(F.col("other").alias("target"), "means")
         targets = targets.join(new_target, "target", "left").withColumn(
             "target", F.coalesce("means", "target")
         )
-        existing.release()
-        losers.unpersist()
         ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
         existing = read(ids, endpoint, environment, dag_name)
-        losers = _losers(pairs, existing).persist(_KEPT)
+        losers = keep_planned(_losers(pairs, existing))
         _, move_count = _missing_and_losers(nodes, losers, existing)
     if move_count:
         existing = Existing(
-            moves.moved_vertices(existing.vertices, losers),
-            moves.moved_edges(existing.edges, losers, environment, dag_name),
-            existing.rows,
+            keep_planned(moves.moved_vertices(existing.vertices, losers)),
+            keep_planned(moves.moved_edges(existing.edges, losers, environment, dag_name)),
         )
-    compared_nodes = difference.compared_nodes(nodes, edges, existing).persist(_KEPT)
-    compared_edges = difference.compared_edges(edges, existing).persist(_KEPT)
-    new_nodes, new_edges = compared_nodes, compared_edges
-    stray = find_stray(new_nodes, existing).persist(_KEPT)
+    new_nodes = keep_planned(difference.compared_nodes(nodes, edges, existing))
+    new_edges = keep_planned(difference.compared_edges(edges, existing))
+    stray = keep_planned(find_stray(new_nodes, existing))
     found = tally(new_nodes, new_edges, stray, existing)
     if "newer" in found.nodes:
-        new_nodes, new_edges = _without_newer(new_nodes, new_edges)
-        stray.unpersist()
-        stray = find_stray(new_nodes, existing).persist(_KEPT)
+        new_nodes, new_edges = map(keep_planned, _without_newer(new_nodes, new_edges))
+        stray = keep_planned(find_stray(new_nodes, existing))
         found = tally(new_nodes, new_edges, stray, existing)
     gone = find_gone(new_nodes, new_edges, targets, stray, found, existing, merge.coverage)
     counts = Loaded(
@@ -205,8 +199,7 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
         moved=move_count,
         retirements=gone.examples,
     )
-    kept = (existing.rows, compared_nodes, compared_edges, losers, stray, *gone.kept)
-    return _Plan(existing, new_nodes, new_edges, losers, gone, found, counts, kept)
+    return _Plan(existing, new_nodes, new_edges, losers, gone, found, counts)
 
 
 def _pairs(spark: SparkSession, merge: Merge) -> DataFrame:
@@ -242,11 +235,8 @@ def _named_by_the_graph(
     aliases = other_names(nodes.sparkSession, endpoint, environment)
     names = moves.named_by_the_graph(nodes, existing, aliases)
     # What this merge itself puts together, it has put together already.
-    names = names.join(pairs.select("other"), "other", "leftanti").cache()
-    if names.take(1):
-        return names
-    names.unpersist()
-    return None
+    names = keep_planned(names.join(pairs.select("other"), "other", "leftanti"))
+    return names if names.take(1) else None
 
 
 def _without_newer(nodes: DataFrame, edges: DataFrame) -> tuple[DataFrame, DataFrame]:

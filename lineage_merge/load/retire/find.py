@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.kept import keep_planned
 from lineage_merge.load.existing import Existing
 from lineage_merge.load.retire.of_datasets import lost_of_datasets
 from lineage_merge.load.retire.of_jobs import EDGE, absent_of_jobs
@@ -24,8 +25,7 @@ class Gone:
     """What goes: ids of `edges` and of `vertices`.
 
     A vertex loses the DAG's tag, and is dropped when no DAG and no edge is left. `examples` are
-    the first edges, in words; `refusal` says why that much is likely to be a mistake. `kept` is
-    what lies in memory.
+    the first edges, in words; `refusal` says why that much is likely to be a mistake.
     """
 
     edges: DataFrame
@@ -34,7 +34,6 @@ class Gone:
     vertex_count: int = 0
     examples: tuple[str, ...] = ()
     refusal: str = ""
-    kept: tuple[DataFrame, ...] = ()
 
 
 def find_gone(
@@ -56,21 +55,20 @@ def find_gone(
         nothing = stray.select("id")
         return Gone(nothing, nothing)  # as usual
     scope = scope_of(nodes, existing, coverage, counts)
-    of_jobs = absent_of_jobs(nodes, edges, targets, existing, scope).persist()
-    of_datasets = lost_of_datasets(of_jobs, edges, stray, scope).persist()
+    of_jobs = keep_planned(absent_of_jobs(nodes, edges, targets, existing, scope))
+    of_datasets = keep_planned(lost_of_datasets(of_jobs, edges, stray, scope))
     gone = (
         of_jobs.where("gone").select(*EDGE).unionByName(of_datasets.where("`from` is not null").select(*EDGE))
     )
     vertices = of_datasets.where("`from` is null").select("id")
     # Counted at once: what goes must not depend on what the graph holds later.
     edge_count, vertex_count, bare = _numbers(of_jobs, of_datasets)
-    kept = (of_jobs, of_datasets)
     if not edge_count:
-        return Gone(gone.select("id"), vertices, 0, vertex_count, kept=kept)
+        return Gone(gone.select("id"), vertices, 0, vertex_count)
     first = gone.orderBy("job_name", "label", "from", "to").limit(_SHOWN).collect()
     examples = tuple(f"{row['from']} -{row.label}-> {row['to']}" for row in first)
     refusal = _refusal(edge_count, counts.held_edges, bare, examples)
-    return Gone(gone.select("id"), vertices, edge_count, vertex_count, examples, refusal, kept)
+    return Gone(gone.select("id"), vertices, edge_count, vertex_count, examples, refusal)
 
 
 def _numbers(of_jobs: DataFrame, of_datasets: DataFrame) -> tuple[int, int, list[str]]:
