@@ -133,10 +133,11 @@ def test_a_configuration_of_billions_of_values_takes_little_memory(tmp_path: Pat
     code = f"""
 import resource
 from lineage_merge import config
+from lineage_merge.errors import ConfigError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     config.load({str(file)!r}, environ={{}})
-except config.ConfigError as error:
+except ConfigError as error:
     print(error.message, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, sep="\\n")
 """
     message, grown = _python(code).splitlines()

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from lineage_merge import config
+from lineage_merge.errors import ConfigError
 from lineage_merge.telemetry import emf, in_step, logs, running, step
 from tests.command_line import Outcome, in_process, python_imports
 
@@ -219,7 +220,7 @@ def test_a_document_names_at_most_a_hundred_metrics() -> None:
 def test_namespaces_that_cloudwatch_refuses_are_refused(namespace: str) -> None:
     settings = {"dag_name": "daily", "environment": "dev", "metrics": {"namespace": namespace}}
 
-    with pytest.raises(config.ConfigError, match=r"metrics\.namespace"):
+    with pytest.raises(ConfigError, match=r"metrics\.namespace"):
         config.parse(settings, needs_source=False)
 
 
