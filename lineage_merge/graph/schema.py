@@ -83,6 +83,8 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("expression", "how the column is computed, as readable text"),
 )
 
+# Of vertices. The tag is a key of nodes, not one of their declared properties.
+SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
 LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
 _DATASET = ("name", "namespace", "qualified_name", "format", "description", "location", "tags", "aliases")

@@ -233,9 +233,6 @@ def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: long(value) if key in LONGS else value for key, value in values.items()}
 
 
-SETS = frozenset(item.name for item in _SETS)
-
-
 class _Request(Bytecode):  # type: ignore[misc] # gremlinpython has no types
     """A traversal as it is sent. The driver writes its text twice for a log that is off."""
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 
+from lineage_merge.graph.schema import SETS
 from lineage_merge.load import requests
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
@@ -21,6 +22,12 @@ class Edge:
     from_id: str
     to_id: str
     properties: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, held: Mapping[str, Any]) -> Self:
+        """An edge as `held.project_edges` gives it, under the id that it has in the end."""
+        own = held["id"].removesuffix(INTERIM)
+        return cls(own, held["label"], held["from"], held["to"], held["properties"])
 
     def upsert(self) -> EdgeUpsert:
         """The edge as it is, for where it is missing."""
@@ -51,7 +58,7 @@ class Snapshot:
         singles: dict[str, Any] = {}
         members: list[tuple[str, Any]] = []
         for key, values in self.values.items():
-            if key in requests.SETS:
+            if key in SETS:
                 members += [(key, value) for value in values]
             elif key not in leave:
                 singles[key] = values[0]
@@ -69,10 +76,5 @@ def take(ask: Asker, vertex: str) -> Snapshot | None:
     if not found:
         return None
     ends = ask(lambda g: edges_at(g, vertex))
-    edges = {
-        each["id"]: Edge(
-            each["id"].removesuffix(INTERIM), each["label"], each["from"], each["to"], each["properties"]
-        )
-        for each in ends
-    }
+    edges = {each["id"]: Edge.of(each) for each in ends}
     return Snapshot(vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(ends))

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
 Values = dict[str, Any]
 
-_SETS = frozenset({"dag_name", *(item.name for item in NODE_PROPERTIES if item.many)})
 _OF_VERTEX = ("environment", *(item.name for item in NODE_PROPERTIES))
 _OF_EDGE = tuple(item.name for item in EDGE_PROPERTIES)
 _KEYS = frozenset({"environment", "dag_name"})
@@ -56,7 +55,7 @@ def vertex_held(values: Mapping[str, list[Any]]) -> str:
     for name in _OF_VERTEX:
         there = values.get(name)
         if there:
-            held[name] = sorted(map(str, there)) if name in _SETS else _first(there)
+            held[name] = sorted(map(str, there)) if name in SETS else _first(there)
     for name in sorted(values.keys() - held.keys() - _KEYS):
         if values[name]:
             held[name] = _first(values[name])

@@ -33,7 +33,7 @@ def settle(nodes: DataFrame, endpoint: Endpoint, environment: str, dag_name: str
             for ids in by_request(row.id for row in rows):
                 # Both ends of an edge may be among them.
                 found = {each["id"]: each for each in ask(partial(interim_edges, ids=ids))}
-                edges = [_edge(each) for each in found.values()]
+                edges = [Edge.of(each) for each in found.values()]
                 if edges:
                     settle_interim(endpoint, ask, edges)
                 settled += len(edges)
@@ -45,8 +45,3 @@ def settle(nodes: DataFrame, endpoint: Endpoint, environment: str, dag_name: str
 def interim_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     """The edges at these vertices whose ids have still to be set right, of whichever DAG."""
     return project_edges(g.V(*ids).both_e().has_id(TextP.ending_with(INTERIM)))
-
-
-def _edge(held: dict[str, Any]) -> Edge:
-    own = held["id"].removesuffix(INTERIM)
-    return Edge(own, held["label"], held["from"], held["to"], held["properties"])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.graph.schema import DATASET_LABELS, LONGS, NODE_LABELS, NODE_PROPERTIES
+from lineage_merge.graph.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
 from lineage_merge.model import decode
 
 COLUMN = "column"
@@ -16,7 +16,6 @@ ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
 # Where OpenLineage's names are paths that begin without a slash.
 _BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
-_SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def held_properties(values: Mapping[str, Any]) -> dict[str, Any]:
         many = [each for each in many if each is not None]
         if not many:
             continue
-        if key in _SETS and isinstance(value, list | tuple | set | frozenset):
+        if key in SETS and isinstance(value, list | tuple | set | frozenset):
             held[key] = tuple(sorted(str(each) for each in many))
         else:
             held[key] = int(many[0]) if key in LONGS else many[0]

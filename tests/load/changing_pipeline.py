@@ -6,6 +6,7 @@ that turns out to be another, tags and elements that go.
 
 from typing import Any
 
+from lineage_merge.graph.schema import SETS
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
@@ -34,8 +35,8 @@ def restore(endpoint: Endpoint, held: Graph) -> None:
         VertexUpsert(
             key,
             label,
-            tuple(requests.typed({k: v[0] for k, v in values.items() if k not in requests.SETS}).items()),
-            tuple((k, one) for k, v in values.items() if k in requests.SETS for one in v),
+            tuple(requests.typed({k: v[0] for k, v in values.items() if k not in SETS}).items()),
+            tuple((k, one) for k, v in values.items() if k in SETS for one in v),
         )
         for key, (label, values) in held[0].items()
     )
