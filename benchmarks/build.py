@@ -1,7 +1,7 @@
 """How fast a graph is built of Spline's plans, in how much memory: sources, translation, merge, files.
 
     python benchmarks/build.py                            # 1,000 and 4,000 plans, about six minutes
-    python benchmarks/build.py --plans 1000 10000 100000  # hours, and 2 GB of disk
+    python benchmarks/build.py --plans 1000 10000 100000  # an hour, and 2 GB of disk
 
 Databases are made up by `generate.py`, read as exported files. Each case is a process of its own:
 

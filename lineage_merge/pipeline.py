@@ -58,7 +58,7 @@ class Built:
     kept: tuple[DataFrame, ...] = ()
 
     def let_go(self) -> None:
-        """Free what Spark keeps of it. It can still be read; then all is done once more."""
+        """Free what Spark keeps of it, which cannot be read any more."""
         let_go(self.kept)
 
     def __enter__(self) -> Self:

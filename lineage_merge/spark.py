@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lineage_merge import errors
+from lineage_merge import errors, partitions
 from lineage_merge.config import SparkOptions
 from lineage_merge.embedded import spark_kafka
 from lineage_merge.embedded.java import java_home
@@ -30,7 +30,8 @@ _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallel
 # once, and interpret instead of generating code.
 _LOCAL = {
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": str(partitions.FEWEST),
+    partitions.OURS: "fitted",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
@@ -76,6 +77,7 @@ def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Itera
         builder = builder.config("spark.jars", ",".join(spark_kafka.jars(say)))
     if options.partitions:
         builder = builder.config("spark.sql.shuffle.partitions", str(options.partitions))
+        builder = builder.config(partitions.OURS, "")
     try:
         spark = builder.getOrCreate()
     except Exception as error:

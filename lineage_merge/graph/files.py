@@ -13,10 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge import partitions
 from lineage_merge.errors import IntermediateError, SourceMissing
 from lineage_merge.graph.schema import edge_ddl, edge_schema, node_ddl, node_schema
 from lineage_merge.json_schema import Checker
-from lineage_merge.storage import list_files
+from lineage_merge.storage import StoredFile, list_files
 
 Format = Literal["parquet", "jsonl"]
 
@@ -123,12 +124,14 @@ def _delete(spark: SparkSession, path: str) -> None:
     target.getFileSystem(context._jsc.hadoopConfiguration()).delete(target, True)
 
 
-def _format(folder: str, kind: Kind) -> Format:
-    path = _path(folder, kind)
+def _list(path: str) -> list[StoredFile]:
     try:
-        files = list_files(path)
+        return list_files(path)
     except SourceMissing:
         raise IntermediateError(f"{path}: no node or edge files there; make them with build") from None
+
+
+def _format(path: str, files: list[StoredFile]) -> Format:
     names = [PurePosixPath(file.location) for file in files]
     if any("_temporary" in name.parts for name in names):
         raise IntermediateError(f"{path}: a write of it did not end; build it again")
@@ -142,7 +145,9 @@ def _format(folder: str, kind: Kind) -> Format:
 
 def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
     path = _path(folder, kind)
-    if _format(folder, kind) == "parquet":
+    files = _list(path)
+    partitions.fit(spark, files)
+    if _format(path, files) == "parquet":
         with _telling(path):
             return spark.read.schema(kind.ddl).parquet(path)
     with _telling(path):
@@ -189,7 +194,7 @@ def _without_texts(texts: list[str], sets: list[str], rows: Iterable[Any]) -> It
 def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
     """Each element as the text of a JSON object."""
     path = _path(folder, kind)
-    if _format(folder, kind) == "parquet":
+    if _format(path, _list(path)) == "parquet":
         # Without a schema of ours: what the files hold is what is checked.
         # Not `toJSON`, which is to return a frame one day.
         text = F.to_json(F.struct("*")).alias("value")

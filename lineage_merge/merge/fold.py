@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from lineage_merge.config import Merge
+from lineage_merge.kept import keep_planned
 from lineage_merge.merge.hops import Moved, components, through
 from lineage_merge.merge.names import path_of
 from lineage_merge.merge.rules import is_generated
@@ -44,14 +45,12 @@ def fold(resolved: DataFrame, settings: Merge) -> Folded | None:
     """
     if not settings.fold and not settings.fold_run_local:
         return None
-    # Kept as data, not only persisted: what follows refers to them often, and each time Spark would
-    # go through the plans of all sources again.
-    resolved = resolved.localCheckpoint(eager=False)
+    resolved = keep_planned(resolved)
     moved = resolved.where(F.col("kind").isin(*_MOVED))
-    hops = _hops(moved, settings).localCheckpoint()
+    hops = keep_planned(_hops(moved, settings))
     if hops.isEmpty():
         return None
-    parts = _parts(moved, hops).localCheckpoint(eager=False)
+    parts = keep_planned(_parts(moved, hops))
     target, source = (
         parts.select(F.col("id").alias(end), F.struct("path", "part").alias(name))
         for end, name in (("target", "_into"), ("source", "_out_of"))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
 
+from lineage_merge import partitions
 from lineage_merge.errors import DocumentError, SourceMissing
 from lineage_merge.model import Problem
 from lineage_merge.naming import redact
@@ -78,6 +79,7 @@ def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
 
 def parallel(spark: "SparkSession", parts: list[Slice]) -> "RDD[Slice]":
     """Slices as tasks of about the same size: many small files share one."""
+    partitions.fit(spark, (StoredFile(part.location, part.end - part.start) for part in parts))
     size = sum(part.end - part.start for part in parts)
     tasks = max(spark.sparkContext.defaultParallelism, ceil(size / SLICE_BYTES))
     return spark.sparkContext.parallelize(parts, max(1, min(len(parts), tasks, MOST_SLICES)))

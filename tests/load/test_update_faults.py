@@ -26,7 +26,7 @@ from tests.load.cutting_proxy import cutting_proxy
 from tests.made_merges import ALL, Made, dataset
 
 # Of each test, over the requests that write; `python -m tests.chaos` cuts anywhere, as often as wanted.
-KILL_POINTS = 3
+KILL_POINTS = 2
 # How many requests there are differs a little: those that meet each other are sent again.
 _SPARE = 3
 

@@ -17,6 +17,7 @@ from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge import partitions
 from lineage_merge.config import Config
 from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
@@ -41,6 +42,7 @@ from lineage_merge.sources.spline.plans import (
     translate_plan,
 )
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.storage import StoredFile
 
 EVENTS_A_SLICE = 5000
 PLANS_A_SLICE = 500
@@ -230,7 +232,9 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
     spline = context.spline
     back = overview.newest - spline.lookback // timedelta(milliseconds=1)
     since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
-    slices = _spans(since, overview.newest + 1, ceil(overview.events / EVENTS_A_SLICE))
+    tasks = ceil(overview.events / EVENTS_A_SLICE)
+    partitions.at_least(spark, tasks)
+    slices = _spans(since, overview.newest + 1, tasks)
 
     def labels_of(keys: list[str]) -> Mapping[str, set[str]]:
         return arango.plan_labels(server, keys, spline.labels)
@@ -283,6 +287,8 @@ def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
 
 def _parts(spark: SparkSession, parts: list[export.Part]) -> RDD[export.Part]:
     """Files as tasks of about the same size: many small ones share one."""
-    size = sum(part.slice.end - part.slice.start for part in parts)
+    files = [StoredFile(part.slice.location, part.slice.end - part.slice.start) for part in parts]
+    partitions.fit(spark, files)
+    size = sum(file.size for file in files)
     slices = max(spark.sparkContext.defaultParallelism, ceil(size / lines.SLICE_BYTES))
     return parallelize(spark, parts, slices)

@@ -1,0 +1,59 @@
+"""Large input is shuffled in more partitions, in sessions whose number of them is ours to choose."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lineage_merge import config, partitions, pipeline, sample
+from lineage_merge.storage import StoredFile
+
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture
+def own(spark: SparkSession) -> SparkSession:
+    """A session with settings of its own, as one begins that was started here."""
+    return spark.newSession()
+
+
+def number(spark: SparkSession) -> int:
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+
+
+def test_there_are_few_for_a_small_pipeline(own: SparkSession) -> None:
+    partitions.fit(own, [StoredFile("a.json", 3 * MEGABYTE), StoredFile("b.json.gz", MEGABYTE)])
+    assert number(own) == 2
+
+
+def test_there_are_more_for_large_input_and_no_fewer_for_small_input_after_it(own: SparkSession) -> None:
+    partitions.fit(own, [StoredFile("a.json", 90 * MEGABYTE), StoredFile("b.json", 50 * MEGABYTE)])
+    assert number(own) == 5
+    partitions.fit(own, [StoredFile("c.json", MEGABYTE)])
+    assert number(own) == 5
+
+
+@pytest.mark.parametrize("name", ["a.json.gz", "part-0.parquet"])
+def test_packed_files_count_for_what_is_in_them(own: SparkSession, name: str) -> None:
+    partitions.fit(own, [StoredFile(name, 20 * MEGABYTE)])
+    assert number(own) == 5
+
+
+def test_a_session_of_somebody_else_is_left_alone(own: SparkSession) -> None:
+    own.conf.unset(partitions.OURS)
+    partitions.fit(own, [StoredFile("a.json", 900 * MEGABYTE)])
+    assert number(own) == 2
+
+
+def test_a_graph_that_many_partitions_made_is_the_same(
+    spark: SparkSession, own: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = config.load(sample.config_file(), environ={})
+
+    def built(by: SparkSession) -> tuple[set[str], set[str]]:
+        with pipeline.build(by, settings) as made:
+            nodes, edges = ({row.id for row in rows.collect()} for rows in (made.nodes, made.edges))
+        return nodes, edges
+
+    few = built(spark)
+    monkeypatch.setattr(partitions, "BYTES", 20_000)
+    assert built(own) == few
+    assert number(own) > 4
