@@ -144,6 +144,8 @@ def _remember_names(spark: SparkSession) -> None:
 
 # How a worker's own error ends the Python traceback inside Spark's message.
 _OWN_ERROR = re.compile(r"^lineage_merge\.errors\.(?P<type>\w+): (?P<message>.+)$", re.MULTILINE)
+# What Java says of its heap, and Spark of its own accounts of it.
+_NO_MEMORY = re.compile(r"\bjava\.lang\.OutOfMemoryError\b|\bSparkOutOfMemoryError\b")
 
 
 @contextmanager
@@ -158,9 +160,16 @@ def own_errors() -> Iterator[None]:
             raise _own(found["type"], found["message"].strip()) from None
         if "Python worker exited unexpectedly" in text:  # what caused it is only that its pipe ended
             raise LineageMergeError("Spark failed: a Python worker was killed, or crashed") from error
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if _NO_MEMORY.search(text):
+            raise LineageMergeError(
+                "Spark ran out of memory: give it more (a local session: SPARK_DRIVER_MEMORY=4g), or cut its"
+                " work into more parts (spark.partitions)"
+            ) from error
+        lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("at ")]
         causes = [line for line in lines if line.startswith("Caused by:") or re.match(r"\w+Error: ", line)]
-        raise LineageMergeError(f"Spark failed: {(causes or lines)[-1][:300]}") from error
+        raise LineageMergeError(
+            f"Spark failed: {(causes or lines or [type(error).__name__])[-1][:300]}"
+        ) from error
 
 
 def _own(name: str, message: str) -> LineageMergeError:

@@ -14,7 +14,7 @@ from tests.spline_documents import SplineDatabase
 
 
 def kept_by(spark: SparkSession) -> set[int]:
-    """What Spark keeps, by number."""
+    """What Spark keeps, by number. What nobody holds any more (another test did) goes at any time."""
     context: Any = spark.sparkContext
     return set(context._jsc.getPersistentRDDs().keySet())
 
@@ -29,9 +29,9 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_build_keeps_its_frames_until_they_are_let_go(spark: SparkSession) -> None:
     before = kept_by(spark)
     built = pipeline.build(spark, config.load(sample.config_file(), environ={}))
-    assert kept_by(spark) > before
+    assert kept_by(spark) - before
     built.let_go()
-    assert kept_by(spark) == before
+    assert kept_by(spark) <= before
 
 
 def test_the_graph_is_the_same_wherever_frames_are_kept(
@@ -54,7 +54,7 @@ def test_the_graph_is_the_same_wherever_frames_are_kept(
 def test_the_step_that_writes_a_folder_leaves_nothing_behind(spark: SparkSession, tmp_path: Path) -> None:
     before = kept_by(spark)
     steps.build(spark, config.load(sample.config_file(), environ={}), str(tmp_path / "built"), silent)
-    assert kept_by(spark) == before
+    assert kept_by(spark) <= before
 
 
 @pytest.mark.usefixtures("place")
@@ -69,4 +69,4 @@ def test_a_build_that_stops_at_a_broken_document_leaves_nothing_behind(
     before = kept_by(spark)
     with pytest.raises(DocumentError):
         pipeline.build(spark, config.parse(settings))
-    assert kept_by(spark) == before
+    assert kept_by(spark) <= before
