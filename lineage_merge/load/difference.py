@@ -76,7 +76,7 @@ def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> Da
     is_there = F.col("old_label").isNotNull()
     same = (F.col("held") == F.col("text")) & (F.col("old_label") == F.col("label")) & F.col("tagged")
     both = F.struct("label", "text", "_built", "old_label", *facts)
-    found = F.udf(_node_difference, _NODE_DIFFERENCE)(F.when(is_there & ~same, both))
+    found = F.udf(_node_difference, _NODE_DIFFERENCE, useArrow=False)(F.when(is_there & ~same, both))
     change = F.when(~is_there, "new").when(same, "same").otherwise(F.col("_found.change"))
     return joined.withColumn("_found", found).select(
         *NODE_KEYS, *_OF_NODES, change.alias("change"), "old_label", "_found.told", _unless(same)
@@ -96,7 +96,7 @@ def compared_edges(edges: DataFrame, existing: Existing) -> DataFrame:
     # One that has not got its own id yet is written whole: under that there may be nothing to change.
     interim = F.col("interim")
     same = ~interim & (F.col("held") == F.col("text"))
-    found = F.udf(_edge_difference, _EDGE_DIFFERENCE)(
+    found = F.udf(_edge_difference, _EDGE_DIFFERENCE, useArrow=False)(
         F.when(is_told & is_there & ~interim & ~same, F.struct("text", "held"))
     )
     change = (

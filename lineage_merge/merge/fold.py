@@ -66,7 +66,8 @@ def _hops(moved: DataFrame, settings: Merge) -> DataFrame:
     between = feeds.select(F.col("source").alias("id")).intersect(feeds.select(F.col("target").alias("id")))
     globs = settings.fold
 
-    @F.udf(_JUDGED)
+    # Said, because Spark 4.3 otherwise guesses it from the annotations.
+    @F.udf(returnType=_JUDGED, useArrow=False)
     def judged(identifier: str) -> tuple[bool, str]:
         path = path_of_id(identifier)
         # A folder is below itself: the last segment of s3://b/tmp/<generated> is no part of a name.
