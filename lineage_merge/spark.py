@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
+from socketserver import BaseServer
 from subprocess import TimeoutExpired
 from typing import Any
 
@@ -85,6 +86,9 @@ def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Itera
         raise LineageMergeError(f"Spark does not start: {told}") from error
     with _stopped_at_the_end(spark):
         _remember_names(spark)
+        accumulators = getattr(spark.sparkContext, "_accumulatorServer", None)
+        if accumulators is not None:
+            quiet_at_the_end(accumulators)
         yield spark
 
 
@@ -100,6 +104,20 @@ def _stopped_at_the_end(spark: SparkSession) -> Iterator[None]:
     finally:
         with suppress(Py4JError, OSError):
             spark.stop()
+
+
+def quiet_at_the_end(server: BaseServer) -> None:
+    """Let it print no traceback where only the other side has ended.
+
+    PySpark's server for accumulators does when the JVM is killed, which is told by whoever waited for it.
+    """
+    tell = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            tell(request, address)
+
+    server.handle_error = handle_error  # type: ignore[method-assign, assignment]
 
 
 def _jvm_has_ended(spark: SparkSession, error: Exception) -> bool:

@@ -1,10 +1,13 @@
 """What goes wrong inside of Spark reaches people as one line, and our own errors as themselves."""
 
+import socket
+from socketserver import BaseRequestHandler, TCPServer
+
 import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.errors import DocumentError, LineageMergeError
-from lineage_merge.spark import own_errors
+from lineage_merge.spark import own_errors, quiet_at_the_end
 
 
 def message(spark: SparkSession, told: str) -> str:
@@ -39,3 +42,25 @@ def test_an_error_of_our_own_is_raised_as_what_it_was(spark: SparkSession) -> No
 
     with pytest.raises(DocumentError, match=r"^manifest\.json: nodes: is not an object"), own_errors():
         spark.sparkContext.parallelize([1], 1).map(broken).collect()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_told"), [(EOFError, False), (ConnectionResetError, False), (ValueError, True)]
+)
+def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
+    capsys: pytest.CaptureFixture[str], error: type[Exception], is_told: bool
+) -> None:
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            raise error("the connection")
+
+    with TCPServer(("127.0.0.1", 0), Handler) as server:
+        quiet_at_the_end(server)
+        with socket.create_connection(server.server_address):
+            server.handle_request()
+    assert ("Traceback" in capsys.readouterr().err) is is_told
+
+
+def test_the_server_of_a_session_is_told_to_be_quiet(spark: SparkSession) -> None:
+    server = spark.sparkContext._accumulatorServer
+    assert server.handle_error.__module__ == "lineage_merge.spark"
