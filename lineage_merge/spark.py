@@ -1,5 +1,6 @@
 """The Spark session: the one that runs already (Glue, EMR), or a local one."""
 
+import logging
 import os
 import re
 import sys
@@ -86,9 +87,7 @@ def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Itera
         raise LineageMergeError(f"Spark does not start: {told}") from error
     with _stopped_at_the_end(spark):
         _remember_names(spark)
-        accumulators = getattr(spark.sparkContext, "_accumulatorServer", None)
-        if accumulators is not None:
-            quiet_at_the_end(accumulators)
+        _quiet_at_the_end(spark)
         yield spark
 
 
@@ -106,11 +105,24 @@ def _stopped_at_the_end(spark: SparkSession) -> Iterator[None]:
             spark.stop()
 
 
-def quiet_at_the_end(server: BaseServer) -> None:
-    """Let it print no traceback where only the other side has ended.
+def _quiet_at_the_end(spark: SparkSession) -> None:
+    """Let nobody print a traceback beside the one line that tells that the JVM has ended.
 
-    PySpark's server for accumulators does when the JVM is killed, which is told by whoever waited for it.
+    PySpark's server of accumulators would, and Py4J where objects of the JVM are let go too late.
     """
+    logging.getLogger().addFilter(_is_not_of_py4j)
+    accumulators = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if accumulators is not None:
+        quiet_server(accumulators)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """What the root logger is asked to log itself, and by whom: the caller gets the error, too."""
+    return record.module != "java_gateway"
+
+
+def quiet_server(server: BaseServer) -> None:
+    """Let it print no traceback where only the other side has ended."""
     tell = server.handle_error
 
     def handle_error(request: Any, address: Any) -> None:

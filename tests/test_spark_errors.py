@@ -1,13 +1,17 @@
 """What goes wrong inside of Spark reaches people as one line, and our own errors as themselves."""
 
+import logging
 import socket
+import struct
+import threading
 from socketserver import BaseRequestHandler, TCPServer
 
 import pytest
+from py4j.java_gateway import GatewayClient, GatewayParameters
 from pyspark.sql import SparkSession
 
 from lineage_merge.errors import DocumentError, LineageMergeError
-from lineage_merge.spark import own_errors, quiet_at_the_end
+from lineage_merge.spark import own_errors, quiet_server
 
 
 def message(spark: SparkSession, told: str) -> str:
@@ -55,7 +59,7 @@ def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
             raise error("the connection")
 
     with TCPServer(("127.0.0.1", 0), Handler) as server:
-        quiet_at_the_end(server)
+        quiet_server(server)
         with socket.create_connection(server.server_address):
             server.handle_request()
     assert ("Traceback" in capsys.readouterr().err) is is_told
@@ -64,3 +68,23 @@ def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
 def test_the_server_of_a_session_is_told_to_be_quiet(spark: SparkSession) -> None:
     server = spark.sparkContext._accumulatorServer
     assert server.handle_error.__module__ == "lineage_merge.spark"
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_question_to_a_jvm_that_is_gone_is_logged_by_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    reset = struct.pack("ii", 1, 0)  # closing it sends RST, as the system does for who was killed
+
+    def end(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(100)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        killed = threading.Thread(target=end, args=(listening,))
+        killed.start()
+        client = GatewayClient(gateway_parameters=GatewayParameters(port=listening.getsockname()[1]))
+        with caplog.at_level(logging.DEBUG):
+            assert client.send_command("m\nd\no0\ne\n") == "x"  # an error, as an answer
+        killed.join()
+    assert not [each for each in caplog.records if each.name == "root"]
