@@ -79,7 +79,11 @@ def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
 
 def parallel(spark: "SparkSession", parts: list[Slice]) -> "RDD[Slice]":
     """Slices as tasks of about the same size: many small files share one."""
-    partitions.fit(spark, (StoredFile(part.location, part.end - part.start) for part in parts))
-    size = sum(part.end - part.start for part in parts)
-    tasks = max(spark.sparkContext.defaultParallelism, ceil(size / SLICE_BYTES))
-    return spark.sparkContext.parallelize(parts, max(1, min(len(parts), tasks, MOST_SLICES)))
+    return spark.sparkContext.parallelize(parts, max(1, min(len(parts), tasks(spark, parts), MOST_SLICES)))
+
+
+def tasks(spark: "SparkSession", parts: Iterable[Slice]) -> int:
+    """How many tasks are to read slices; what follows in the session is made to fit them."""
+    files = [StoredFile(part.location, part.end - part.start) for part in parts]
+    partitions.fit(spark, files)
+    return max(spark.sparkContext.defaultParallelism, ceil(sum(file.size for file in files) / SLICE_BYTES))

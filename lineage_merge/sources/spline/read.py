@@ -42,7 +42,6 @@ from lineage_merge.sources.spline.plans import (
     translate_plan,
 )
 from lineage_merge.sources.spline.settings import Arango
-from lineage_merge.storage import StoredFile
 
 EVENTS_A_SLICE = 5000
 PLANS_A_SLICE = 500
@@ -287,8 +286,4 @@ def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
 
 def _parts(spark: SparkSession, parts: list[export.Part]) -> RDD[export.Part]:
     """Files as tasks of about the same size: many small ones share one."""
-    files = [StoredFile(part.slice.location, part.slice.end - part.slice.start) for part in parts]
-    partitions.fit(spark, files)
-    size = sum(file.size for file in files)
-    slices = max(spark.sparkContext.defaultParallelism, ceil(size / lines.SLICE_BYTES))
-    return parallelize(spark, parts, slices)
+    return parallelize(spark, parts, lines.tasks(spark, (part.slice for part in parts)))
