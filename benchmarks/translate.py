@@ -24,6 +24,7 @@ from lineage_merge import config
 from lineage_merge.merge import names
 from lineage_merge.records import records
 from lineage_merge.sources.spline.documents import assemble, parse
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 
 # What a part of the largest may take, as a multiple of the smallest's: more memory is slower memory.
@@ -100,7 +101,7 @@ def translated(texts: list[tuple[str, str]], key: str) -> int:
         document = parse(collection, text)
         assert isinstance(document, dict)
         documents.setdefault(collection, []).append(document)
-    plan, problems = assemble(key, documents, frozenset())
+    plan, problems = assemble(key, documents, EVERYTHING)
     assert not problems
     return sum(1 for _ in records(translate(plan), NAMES))
 

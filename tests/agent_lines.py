@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lineage_merge.sources.spline.transactions import Snapshot, newest
 from tests.spline_documents import Document
 
 Message = tuple[str, Document]
@@ -17,10 +18,11 @@ def line(message: Message) -> str:
 
 
 def of_database(collections: Mapping[str, list[Document]]) -> list[Message]:
-    """The plans and events that a `SplineDatabase` holds, without those of open transactions."""
-    opened = {each["uid"] for each in collections.get("txInfo", ())}
+    """The plans and events that a `SplineDatabase` holds, without those that its snapshot hides."""
+    opened = frozenset(each["_key"] for each in collections.get("txInfo", ()))
+    snapshot = Snapshot(opened, newest(collections.get("counter", ())))
     kept = {
-        name: [each for each in documents if (each.get("_txInfo") or {}).get("uid") not in opened]
+        name: [each for each in documents if not snapshot.hides(each)]
         for name, documents in collections.items()
     }
     headers = {each["_key"]: each for each in kept["executionPlan"]}

@@ -27,6 +27,8 @@ Document = dict[str, Any]
 START = 1_767_225_600_000
 HOUR_MS = 3_600_000
 DAY = 24.0
+# Keys of `txInfo` are the server's own: no transaction's id is its number.
+FIRST_ENTRY = 7_000_000
 
 
 def time(at: float) -> int:
@@ -78,6 +80,7 @@ class SplineDatabase:
     contents: dict[str, list[Document]] = field(default_factory=lambda: defaultdict(list))
     _plans: int = 0
     _transactions: int = 500
+    _later: int = 0
     _edges: int = 10_000
 
     @property
@@ -113,9 +116,8 @@ class SplineDatabase:
         """
         key = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{self._plans}"))
         self._plans += 1
-        uid = transaction or self._transaction()
         made = time((created if created is not None else at) or 0)
-        common = {"_created": made, "_txInfo": {"num": int(uid), "uid": uid, "params": {}}}
+        common = {"_created": made, "_txInfo": self._information(transaction)}
         self._add(
             "executionPlan",
             {
@@ -192,7 +194,6 @@ class SplineDatabase:
             ),
             {},
         )
-        uid = transaction or self._transaction()
         number = len(self.contents["progress"])
         document = {
             "_key": f"{plan}:e{number}",
@@ -215,7 +216,7 @@ class SplineDatabase:
                 "labels": {},
                 "append": write.get("append", False),
             },
-            "_txInfo": {"num": int(uid), "uid": uid, "params": {}},
+            "_txInfo": self._information(transaction),
             **({} if error is None else {"error": error}),
             **changed,
         }
@@ -224,8 +225,13 @@ class SplineDatabase:
     def begin(self) -> str:
         """A transaction that is not committed: its id, to be given to `plan` or `ended`."""
         uid = self._transaction()
-        self._add("txInfo", {"_key": uid, "uid": uid, "params": {}, "sid": "spline"})
+        self._add("txInfo", {"_key": uid})
         return uid
+
+    def later(self) -> str:
+        """A transaction that is committed, and began after `counter` and `txInfo` were read: its id."""
+        self._later += 1
+        return str(FIRST_ENTRY + 1_000_000 + self._later)
 
     def part(self, collection: str, key: str) -> Document:
         """The document of a collection whose key begins so: to be changed."""
@@ -236,8 +242,16 @@ class SplineDatabase:
         return write_collections(self.contents, folder, format)
 
     def _transaction(self) -> str:
+        """The id of one more transaction: the key that its entry in `txInfo` has until the commit."""
         self._transactions += 1
-        return str(self._transactions)
+        if not self.contents["counter"]:
+            self._add("counter", {"_key": "tx"})
+        self.contents["counter"][0]["curVal"] = self._transactions
+        return str(FIRST_ENTRY + self._transactions)
+
+    def _information(self, transaction: str | None) -> Document:
+        uid = transaction or self._transaction()
+        return {"num": int(uid) - FIRST_ENTRY, "uid": uid, "params": {}}
 
     def _add(self, collection: str, document: Document) -> Document:
         found = {"_id": f"{collection}/{document['_key']}", "_rev": "_h1", **document}

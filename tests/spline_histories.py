@@ -217,6 +217,21 @@ def an_execution_that_is_not_committed_is_invisible(spline: SplineDatabase, name
 
 
 @_history
+def a_plan_that_began_after_the_snapshot_is_invisible(spline: SplineDatabase, name: str) -> Flows:
+    _write(spline, name, "committed", 98 * DAY, "r1")
+    _write(spline, name, "later", 99 * DAY, "r2", transaction=spline.later())
+    return {_flow("committed", name)}
+
+
+@_history
+def an_execution_that_began_after_the_snapshot_is_invisible(spline: SplineDatabase, name: str) -> Flows:
+    _write(spline, name, "committed", 97 * DAY, "r1")
+    plan = _write(spline, name, "later", None, "r2")
+    spline.ended(plan, NEWEST + 5 * DAY, run="r2", transaction=spline.later())
+    return {_flow("committed", name)}
+
+
+@_history
 def two_ends_at_one_moment_are_told_apart_by_the_run(spline: SplineDatabase, name: str) -> Flows:
     for run in ("r2", "r3", "r1"):
         _write(spline, name, run, 99 * DAY, run)

@@ -17,6 +17,7 @@ from benchmarks.generated.templates import Template
 from lineage_merge.model import FeedsColumn, Influences
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.spline.documents import assemble
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +44,7 @@ def test_every_column_of_a_plan_is_read_as_it_was_described() -> None:
     )
     found = documents(Pipeline((Run(plan, "r1", 5),)))
     assert tuple(found) == COLLECTIONS
-    read, rejected = assemble(found["executionPlan"][0]["_key"], found, frozenset())
+    read, rejected = assemble(found["executionPlan"][0]["_key"], found, EVERYTHING)
     assert rejected == []
     elements = list(translate(read))
     assert {

@@ -44,7 +44,7 @@ def documents(collection: str) -> list[dict[str, Any]]:
         for file in sorted(CAPTURES.glob(f"*/{collection}.jsonl"))
         for line in file.read_text("utf-8").splitlines()[:3]
     ]
-    return [json.loads(line) for line in lines] or [{"_key": "1", "uid": "1"}]
+    return [json.loads(line) for line in lines] or [{"_key": "tx", "curVal": 1}]
 
 
 def keywords(schema: Any) -> set[str]:

@@ -193,8 +193,8 @@ def _newest_write(server: arango.Server) -> Finding:
     if seen.newest > time.time_ns() // 1_000_000 + _CLOCK_MS:
         mend = "set the clocks right: spline.lookback counts back from the newest write"
         return warning(WRITES, f"{told}, which has not come yet", mend)
-    if seen.open_transactions:
-        told += f"; {len(seen.open_transactions)} not committed, which are left out"
+    if seen.snapshot.open:
+        told += f"; {len(seen.snapshot.open)} transactions not committed, which are left out"
     return ok(WRITES, told)
 
 

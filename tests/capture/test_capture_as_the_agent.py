@@ -16,6 +16,7 @@ from lineage_merge.capturing import Captured
 from lineage_merge.model import Authority, Column, Element, Feeds, FeedsColumn, Influences, Writes
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import assemble
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 
 Fact = tuple[Any, ...]
@@ -26,7 +27,7 @@ def by_agent(data: Path, application: str) -> dict[str, list[Element]]:
     found: dict[str, list[Element]] = {}
     for message in _messages(data / "agent" / f"{application}.jsonl.gz"):
         if message[0] == "plan":
-            plan, problems = assemble("plan", documents(message[1]), frozenset())
+            plan, problems = assemble("plan", documents(message[1]), EVERYTHING)
             assert problems == []
             found[_short(message[1]["operations"]["write"]["outputSource"])] = list(translate(plan))
     return found

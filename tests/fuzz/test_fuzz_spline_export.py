@@ -13,16 +13,17 @@ from lineage_merge.errors import DocumentError
 from lineage_merge.model import Problem
 from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.documents import check, parse
+from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
 from lineage_merge.sources.spline.events import event_rows
 from lineage_merge.sources.spline.plans import OF_PLAN_DDL
 from lineage_merge.sources.spline.read import (
     _TEXT_DDL,
-    _open_transactions,
     _parsed,
     _text_rows,
+    _transactions,
     _translate_texts,
 )
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.storage import Slice
 from tests.fuzz import cases
 from tests.fuzz.mutation import damaged, encoded, mutated, packed, written
@@ -72,9 +73,9 @@ def test_a_file_of_documents(numbers: range, tmp_path: Path) -> None:
     def check_part(part: export.Part, file: File) -> None:
         if file.collection == "progress":
             _check_events(part, file)
-        elif file.collection == "txInfo":
-            for row in _open_transactions(part):
-                cases.assert_fits(row, "database string, uid string")
+        elif file.collection in TRANSACTIONS:
+            for row in _transactions(part):
+                cases.assert_fits(row, "database string, key string, number bigint")
         else:
             _check_documents(part, file)
 
@@ -101,12 +102,12 @@ def _check_documents(part: export.Part, file: File) -> None:
 
 def _check_events(part: export.Part, file: File) -> None:
     wanted = context().wanted()
-    rows = list(event_rows("", _parsed(part), wanted, frozenset()))
+    rows = list(event_rows("", _parsed(part), wanted, EVERYTHING))
     for row in rows:
         cases.assert_fits(row, EVENT_DDL)
         if row.problem:
             cases.assert_named(Problem(*json.loads(row.problem)))
-    alone = event_rows("", (json.loads(text) for text in file.good), wanted, frozenset())
+    alone = event_rows("", (json.loads(text) for text in file.good), wanted, EVERYTHING)
     assert all(row in rows for row in alone)
 
 

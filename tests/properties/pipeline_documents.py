@@ -43,7 +43,7 @@ def documents(pipeline: Pipeline, prefix: str) -> dict[str, list[Document]]:
         if end.pending:
             made["progress"][0]["_txInfo"]["uid"] = _PENDING
         found["progress"] += made["progress"]
-    found["txInfo"].append({"_key": _PENDING, "uid": _PENDING, "params": {}, "sid": "spline"})
+    found["txInfo"].append({"_key": _PENDING})
     return dict(found)
 
 

@@ -3,7 +3,7 @@
 Executors ask for slices: a span of time of `progress`, a list of plans of everything else,
 each in batches over a cursor. Every filter uses an index that Spline makes
 (`progress.timestamp`, ``_key``, `operation._belongsTo`, `follows._belongsTo`, ``_from`` of
-edge collections). The driver reads numbers and the ids of open transactions.
+edge collections). The driver reads numbers and, once, which transactions are committed.
 """
 
 from collections import defaultdict
@@ -25,6 +25,7 @@ from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
 from lineage_merge.sources.spline.reach import reach
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.transactions import COMMITTED, COUNTER, COUNTER_KEY, OPEN, Snapshot, newest
 
 # ArangoDB's error numbers (docs: "Error codes and meanings").
 _NOT_AUTHORIZED = (11, 401, 403)
@@ -43,13 +44,13 @@ _FROM = "FOR e IN @@collection FILTER e._from IN @keys RETURN e"
 
 # Of a plan's own document what labels need, no more.
 _LABELS = (
-    "FOR p IN executionPlan FILTER p._key IN @keys"
+    f"FOR p IN executionPlan FILTER p._key IN @keys AND {COMMITTED}"
     " RETURN {_key: p._key, labels: KEEP(p.labels || {}, @heads), extra: KEEP(p.extra || {}, @heads)}"
 )
 
 # AQL orders null and booleans before numbers, strings after.
 _TIMES = (
-    'FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp < "" AND p._txInfo.uid NOT IN @open'
+    f'FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp < "" AND {COMMITTED}'
     " SORT p.timestamp {order} LIMIT 1 RETURN p.timestamp"
 )
 
@@ -78,7 +79,7 @@ class Overview:
     events: int
     oldest: int
     newest: int
-    open_transactions: frozenset[str]
+    snapshot: Snapshot
 
 
 @contextmanager
@@ -125,21 +126,33 @@ def overview(server: Server) -> Overview:
                 raise SourceMissing(
                     f"ArangoDB database {settings.database}: the required collection {collection} is missing"
                 )
-        opened: frozenset[str] = frozenset()
-        if "txInfo" in names:
-            opened = frozenset(str(uid) for uid in ask(db, settings, "FOR t IN txInfo RETURN t.uid") if uid)
+        seen = snapshot(db, settings, names)
         span: dict[str, Any] = {"events": 0, "oldest": None, "newest": None}
         if "progress" in names:
             oldest, newest = (_TIMES.format(order=order) for order in ("ASC", "DESC"))
             query = f"RETURN {{events: LENGTH(progress), oldest: FIRST({oldest}), newest: FIRST({newest})}}"
-            span = _single(db, settings, query, open=sorted(opened))
+            span = _single(db, settings, query, **seen.variables)
         return Overview(
             collections=names.intersection(COLLECTIONS),
             events=span["events"],
             oldest=floor(span["oldest"] or 0),
             newest=ceil(span["newest"] or 0),
-            open_transactions=opened,
+            snapshot=seen,
         )
+
+
+def snapshot(db: StandardDatabase, settings: Arango, collections: frozenset[str]) -> Snapshot:
+    """Which transactions are committed now; `collections` are those of the database.
+
+    In two queries, the number first: what begins between them has a greater one.
+    """
+    number = None
+    if COUNTER in collections:
+        number = newest(ask(db, settings, "FOR c IN counter FILTER c._key == @key RETURN c", key=COUNTER_KEY))
+    opened: frozenset[str] = frozenset()
+    if OPEN in collections:
+        opened = frozenset(str(key) for key in ask(db, settings, "FOR t IN txInfo RETURN t._key"))
+    return Snapshot(opened, number)
 
 
 def events(server: Server, since: int, until: int) -> Iterator[Document]:
@@ -156,14 +169,16 @@ def odd_events(server: Server) -> Iterator[Document]:
             yield from ask(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
 
 
-def plan_labels(server: Server, keys: Sequence[str], wanted: labels.Wanted) -> dict[str, set[str]]:
+def plan_labels(
+    server: Server, keys: Sequence[str], wanted: labels.Wanted, snapshot: Snapshot
+) -> dict[str, set[str]]:
     """Which of the wanted labels plans have, by plan."""
     heads = labels.heads(wanted)
     with database(server) as db:
         return {
             document["_key"]: labels.of_plan(wanted, document)
             for some in _in_parts(keys)
-            for document in ask(db, server.settings, _LABELS, keys=some, heads=heads)
+            for document in ask(db, server.settings, _LABELS, keys=some, heads=heads, **snapshot.variables)
         }
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in
+from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in, snapshot
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.transactions import COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Report(NamedTuple):
 
 # Spline indexes the time and the application's name.
 _WHAT = (
-    " FILTER p._txInfo.uid NOT IN @open"
+    f" FILTER {COMMITTED}"
     " COLLECT application = p.execPlanDetails.applicationName, failed = p.error != null"
     " RETURN {application, failed}"
 )
@@ -75,13 +76,11 @@ def missing(settings: Arango, expected: Sequence[Expected]) -> list[Missing]:
         collections = collections_of(db, settings)
         if "progress" not in collections:
             return [each for one in expected for each in _unreported(one, ())]
-        opened: list[Any] = []
-        if "txInfo" in collections:
-            opened = [uid for uid in ask(db, settings, "FOR t IN txInfo RETURN t.uid") if uid]
+        committed = snapshot(db, settings, collections).variables
         names = sorted({name for one in expected for name in _names_on_glue(one)})
-        of_runs = [*_reports(ask(db, settings, _NAMED, names=names, open=opened))] if names else []
+        of_runs = [*_reports(ask(db, settings, _NAMED, names=names, **committed))] if names else []
         since = {one.since for one in expected}
-        later = {each: [*_reports(ask(db, settings, _SINCE, since=each, open=opened))] for each in since}
+        later = {each: [*_reports(ask(db, settings, _SINCE, since=each, **committed))] for each in since}
     return [each for one in expected for each in _unreported(one, [*of_runs, *later[one.since]])]
 
 

@@ -15,9 +15,11 @@ from typing import Any
 from lineage_merge.json_schema import Checker
 from lineage_merge.model import Problem
 from lineage_merge.naming import redact
+from lineage_merge.sources.spline import transactions
+from lineage_merge.sources.spline.transactions import Snapshot
 
 REQUIRED = ("executionPlan", "operation")
-# The parts of one plan; `progress` and `txInfo` stand beside the plans.
+# The parts of one plan.
 PLAN_PARTS = (
     "executionPlan",
     "operation",
@@ -32,7 +34,9 @@ PLAN_PARTS = (
     "takes",
     "expression",
 )
-COLLECTIONS = (*PLAN_PARTS, "progress", "txInfo")
+# Which transactions are committed; Spline 0.7 has neither.
+TRANSACTIONS = (transactions.COUNTER, transactions.OPEN)
+COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
 Document = dict[str, Any]
 
@@ -44,7 +48,7 @@ _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 class Plan:
     """All documents of one execution plan, checked. `header` None: its own document is missing.
 
-    `is_open` says that a transaction of it is not committed: then it counts as not there at all.
+    `is_open` says that a transaction of it was not committed: then it does not count at all.
     """
 
     key: str
@@ -142,15 +146,10 @@ def rejected(document: str, field: str, problem: str, database: str = "") -> Pro
     return Problem("rejected", place, field, problem)
 
 
-def is_open(document: Mapping[str, Any], open_transactions: frozenset[str]) -> bool:
-    """Whether a document belongs to a transaction that Spline has not committed."""
-    return bool(open_transactions) and (document.get("_txInfo") or {}).get("uid") in open_transactions
-
-
 def assemble(
     key: str,
     documents: Mapping[str, list[Document]],
-    open_transactions: frozenset[str],
+    snapshot: Snapshot,
     database: str = "",
 ) -> tuple[Plan, list[Problem]]:
     """Put one plan together from its documents by collection, leaving out broken ones."""
@@ -168,7 +167,7 @@ def assemble(
             fit[name] = max(document, fit[name], key=_in_order) if name in fit else document
         good[collection] = tuple(fit[each] for each in sorted(fit))
     header = good["executionPlan"][0] if good["executionPlan"] else None
-    is_pending = any(is_open(document, open_transactions) for found in good.values() for document in found)
+    is_pending = any(snapshot.hides(document) for found in good.values() for document in found)
     return Plan(key, header, good, is_pending), problems
 
 

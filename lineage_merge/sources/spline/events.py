@@ -8,8 +8,9 @@ from itertools import islice
 from lineage_merge.model import Problem
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.spline import labels
-from lineage_merge.sources.spline.documents import Document, check, is_open
+from lineage_merge.sources.spline.documents import Document, check
 from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.transactions import Snapshot
 from lineage_merge.sources.spline.translate import JOB_TYPE
 
 # So many events at once are asked for the labels of their plans.
@@ -33,14 +34,14 @@ def event_rows(
     database: str,
     documents: Iterable[Document | Problem],
     wanted: Wanted,
-    open_transactions: frozenset[str],
+    snapshot: Snapshot,
 ) -> Iterator[EventRow]:
     """The committed ends of writes, and the documents that are broken."""
     for document in documents:
         problem = document if isinstance(document, Problem) else check("progress", document, database)
         if problem or isinstance(document, Problem):
             yield EventRow(database, json.dumps(astuple(problem)) if problem else None)
-        elif not is_open(document, open_transactions):
+        elif not snapshot.hides(document):
             yield _event(database, document, wanted)
 
 

@@ -26,6 +26,7 @@ from lineage_merge.sources.spline.events import Wanted
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.operations import operations
 from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
 
 MOST_SLICES = 1000
@@ -42,11 +43,11 @@ class Context:
     spline: Spline
     names: Names
     marks_run_local: bool = False
-    open_transactions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
 
-    def opened(self, database: str) -> frozenset[str]:
-        """The uncommitted transactions of a database."""
-        return self.open_transactions.get(database, frozenset())
+    def snapshot(self, database: str) -> Snapshot:
+        """Which documents of a database count: as the driver found it, once."""
+        return self.snapshots.get(database, EVERYTHING)
 
     def dataset(self, uri: str, job: str) -> str:
         """The identity behind a raw URI: the newest write is looked for by it."""
@@ -73,7 +74,7 @@ def translate_plan(
     problems: list[Problem],
 ) -> Iterator[Record]:
     """One plan's records; first of them, of kind "plan", who wrote what and when it was made."""
-    plan, rejections = assemble(key, documents, context.opened(database), database)
+    plan, rejections = assemble(key, documents, context.snapshot(database), database)
     applied_by = chosen.application if chosen else ""
     name = application_name(plan) or applied_by
     job = application(name).job

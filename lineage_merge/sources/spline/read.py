@@ -29,7 +29,15 @@ from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.runs.events import EventRow, events_frame
 from lineage_merge.sources.spline import arango, export, key_filter, labels
 from lineage_merge.sources.spline.agent.read import read_agent
-from lineage_merge.sources.spline.documents import Document, check, parse, plan_key, plan_key_of, rejected
+from lineage_merge.sources.spline.documents import (
+    TRANSACTIONS,
+    Document,
+    check,
+    parse,
+    plan_key,
+    plan_key_of,
+    rejected,
+)
 from lineage_merge.sources.spline.events import event_rows, only_labelled
 from lineage_merge.sources.spline.plans import (
     MOST_SLICES,
@@ -42,6 +50,7 @@ from lineage_merge.sources.spline.plans import (
     translate_plan,
 )
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
 
 EVENTS_A_SLICE = 5000
 PLANS_A_SLICE = 500
@@ -80,15 +89,11 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     by_collection: dict[str, list[export.Part]] = defaultdict(list)
     for part in export.find(context.spline.export):
         by_collection[part.collection].append(part)
-    transactions: dict[str, set[str]] = defaultdict(set)
-    if by_collection["txInfo"]:
-        for database, uid in _parts(spark, by_collection["txInfo"]).flatMap(_open_transactions).collect():
-            transactions[database].add(uid)
-    opened = {name: frozenset(uids) for name, uids in transactions.items()}
-    context = replace(context, open_transactions=opened)
+    transactions = [part for name in TRANSACTIONS for part in by_collection.pop(name, ())]
+    context = replace(context, snapshots=_snapshots(spark, transactions))
 
     def read_events(part: export.Part) -> Iterator[EventRow]:
-        return event_rows(part.database, _parsed(part), context.wanted(), context.opened(part.database))
+        return event_rows(part.database, _parsed(part), context.wanted(), context.snapshot(part.database))
 
     progress = _parts(spark, by_collection["progress"]).flatMap(read_events)
     events = events_frame(spark, progress)
@@ -98,9 +103,7 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     recent = choice.recent(events, context.spline.runs, context.spline.lookback)
     chosen = choice.counted(recent, context.spline.runs)
 
-    plan_parts = [
-        part for name, parts in by_collection.items() if name not in ("progress", "txInfo") for part in parts
-    ]
+    plan_parts = [part for name, parts in by_collection.items() if name != "progress" for part in parts]
     recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
     unrecorded = sorted({part.database for part in plan_parts} - recorded)
     plans = choice.by_plan(chosen)
@@ -136,10 +139,33 @@ def _parsed(part: export.Part) -> Iterator[Document | Problem]:
             yield parse(part.collection, found.text, part.database)
 
 
-def _open_transactions(part: export.Part) -> Iterator[tuple[str, str]]:
+def _snapshots(spark: SparkSession, parts: list[export.Part]) -> dict[str, Snapshot]:
+    """What counts of each exported database, by the files of its transactions."""
+    if not parts:
+        return {}
+    opened: dict[str, set[str]] = defaultdict(set)
+    numbers: dict[str, int | None] = {}
+    for database, key, number in _parts(spark, parts).flatMap(_transactions).collect():
+        if number is None:
+            opened[database].add(key)
+        else:
+            numbers[database] = max(number, numbers.get(database) or 0)
+    return {
+        database: Snapshot(frozenset(opened[database]), numbers.get(database))
+        for database in {*opened, *numbers}
+    }
+
+
+def _transactions(part: export.Part) -> Iterator[tuple[str, str, int | None]]:
+    """The keys of open transactions, and with a number the newest of all."""
     for document in _parsed(part):
-        if not isinstance(document, Problem) and document.get("uid"):
-            yield part.database, str(document["uid"])
+        if isinstance(document, Problem):
+            continue
+        if part.collection == OPEN:
+            if document.get("_key"):
+                yield part.database, str(document["_key"]), None
+        elif (number := newest([document])) is not None:
+            yield part.database, "", number
 
 
 def _every(_database: str, _plan: str) -> bool:
@@ -210,7 +236,7 @@ def _labels_of_plans(spark: SparkSession, context: Context, parts: list[export.P
 
     def read(part: export.Part) -> Iterator[tuple[str, str, list[str]]]:
         for document in _parsed(part):
-            if not isinstance(document, Problem):
+            if not isinstance(document, Problem) and not context.snapshot(part.database).hides(document):
                 found = labels.of_plan(wanted, document)
                 if found:
                     yield part.database, plan_key_of("executionPlan", document), sorted(found)
@@ -225,7 +251,7 @@ def _labels_of_plans(spark: SparkSession, context: Context, parts: list[export.P
 def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> DataFrame:
     server = arango.log_in(settings)
     overview = arango.overview(server)
-    context = replace(context, open_transactions={"": overview.open_transactions})
+    context = replace(context, snapshots={"": overview.snapshot})
     if not overview.events:
         return _read_arango_plans(spark, context, server, overview.collections)
     spline = context.spline
@@ -236,11 +262,11 @@ def _read_arango(spark: SparkSession, context: Context, settings: Arango) -> Dat
     slices = _spans(since, overview.newest + 1, tasks)
 
     def labels_of(keys: list[str]) -> Mapping[str, set[str]]:
-        return arango.plan_labels(server, keys, spline.labels)
+        return arango.plan_labels(server, keys, spline.labels, overview.snapshot)
 
     def read_events(span: tuple[int, int] | None) -> Iterator[EventRow]:
         documents = arango.events(server, *span) if span else arango.odd_events(server)
-        return only_labelled(event_rows("", documents, context.wanted(), context.opened("")), labels_of)
+        return only_labelled(event_rows("", documents, context.wanted(), overview.snapshot), labels_of)
 
     progress = parallelize(spark, [*slices, None]).flatMap(read_events)
     events = keep(events_frame(spark, progress))

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.spline import labels
-from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in
+from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in, snapshot
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.transactions import COMMITTED
 
 _KEYS_A_REQUEST = 2000
 
 _SEEN = (
-    "FOR p IN progress FILTER p.timestamp >= @since AND p.error == null AND p._txInfo.uid NOT IN @open"
+    f"FOR p IN progress FILTER p.timestamp >= @since AND p.error == null AND {COMMITTED}"
     " COLLECT application = p.execPlanDetails.applicationName, plan = p.execPlanDetails.executionPlanKey,"
     " own = KEEP(p.labels || {}, @heads), extra = KEEP(p.extra || {}, @heads),"
     " copied = KEEP(p.execPlanDetails.labels || {}, @heads)"
@@ -22,7 +23,7 @@ _SEEN = (
     " RETURN {application, plan, own, extra, copied, newest}"
 )
 _PLANS = (
-    "FOR p IN executionPlan FILTER p._key IN @keys"
+    f"FOR p IN executionPlan FILTER p._key IN @keys AND {COMMITTED}"
     " RETURN {_key: p._key, labels: KEEP(p.labels || {}, @heads), extra: KEEP(p.extra || {}, @heads)}"
 )
 
@@ -45,18 +46,16 @@ def seen(settings: Arango, since: int, names: Sequence[str]) -> list[Seen]:
         collections = collections_of(db, settings)
         if "progress" not in collections:
             return []
-        opened: list[Any] = []
-        if "txInfo" in collections:
-            opened = [uid for uid in ask(db, settings, "FOR t IN txInfo RETURN t.uid") if uid]
+        committed = snapshot(db, settings, collections).variables
         heads = labels.heads(dict.fromkeys(names, ()))
-        rows = [*ask(db, settings, _SEEN, since=since, open=opened, heads=heads)]
+        rows = [*ask(db, settings, _SEEN, since=since, heads=heads, **committed)]
         rows = [row for row in rows if isinstance(row["application"], str) and row["application"]]
         found = [(row, labels.first_value(names, row["own"], row["extra"], row["copied"])) for row in rows]
         silent = sorted({str(row["plan"]) for row, dag_name in found if not dag_name})
         of_plans: dict[str, str] = {}
         for start in range(0, len(silent), _KEYS_A_REQUEST):
             keys = silent[start : start + _KEYS_A_REQUEST]
-            plans = ask(db, settings, _PLANS, keys=keys, heads=heads)
+            plans = ask(db, settings, _PLANS, keys=keys, heads=heads, **committed)
             of_plans |= {
                 plan["_key"]: labels.first_value(names, plan["labels"], plan["extra"]) for plan in plans
             }

@@ -26,12 +26,13 @@ from lineage_merge.sources.spline.arango import (
 )
 from lineage_merge.sources.spline.documents import COLLECTIONS, Document
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import DAY, SplineDatabase, time
 
 LEAVES = [f"Relation d.t{number}[a#1] csv" for number in range(3)]
 PARTS = ("executionPlan", "operation", "follows", "uses", "takes", "expression")
-EVERYTHING = frozenset(PARTS)
+ALL_PARTS = frozenset(PARTS)
 
 Loaded = Callable[..., Server]
 
@@ -78,7 +79,7 @@ def documents_of(spline: SplineDatabase) -> dict[str, dict[str, list[str]]]:
 def fetched(server: Server, keys: list[str]) -> dict[str, dict[str, list[str]]]:
     return {
         key: {name: keys_of(iter(documents)) for name, documents in parts.items()}
-        for key, parts in plans(server, iter(keys), EVERYTHING)
+        for key, parts in plans(server, iter(keys), ALL_PARTS)
     }
 
 
@@ -103,20 +104,41 @@ def test_the_overview_tells_collections_times_and_open_transactions(loaded: Load
 
     assert (found.oldest, found.newest) == (time(0), time(6 * DAY))
     assert found.events == len(spline.contents["progress"])
-    assert found.open_transactions == {uid}
+    assert found.snapshot == Snapshot(frozenset({uid}), spline.contents["counter"][0]["curVal"])
     assert found.collections == set(COLLECTIONS) & set(spline.contents)
 
 
 def test_a_database_without_progress_has_no_times(loaded: Loaded) -> None:
     spline = some_plans()
-    for missing in ("progress", "uses", "takes", "expression", "follows"):
+    for missing in ("progress", "uses", "takes", "expression", "follows", "counter"):
         del spline.contents[missing]
 
     found = overview(loaded(spline))
 
     assert (found.events, found.oldest, found.newest) == (0, 0, 0)
     assert found.collections == {"executionPlan", "operation"}
-    assert found.open_transactions == frozenset()
+    assert found.snapshot == EVERYTHING
+
+
+def test_the_counter_is_read_before_the_open_transactions(loaded: Loaded, arango: ArangoServer) -> None:
+    """A transaction that begins in between is younger than the snapshot, instead of missing from both."""
+    spline = some_plans()
+    spline.begin()
+
+    overview(loaded(spline))
+
+    asked = [query["query"] for query in queries(arango)]
+    assert [name for query in asked for name in ("counter", "txInfo") if f" {name} " in query] == [
+        "counter",
+        "txInfo",
+    ]
+
+
+def test_what_began_after_the_snapshot_has_no_time(loaded: Loaded) -> None:
+    spline = some_plans()
+    spline.ended(spline.contents["executionPlan"][0]["_key"], 90 * DAY, transaction=spline.later())
+
+    assert overview(loaded(spline)).newest == time(6 * DAY)
 
 
 @pytest.mark.parametrize("missing", ["executionPlan", "operation"])
@@ -265,7 +287,7 @@ def test_plans_come_with_all_their_parts_in_batches_and_bounded_requests(
     assert fetched(server, wanted) == {key: expected[key] for key in wanted}
 
     asked = queries(arango)
-    assert {each["bindVars"]["@collection"] for each in asked} == EVERYTHING
+    assert {each["bindVars"]["@collection"] for each in asked} == ALL_PARTS
     for query in asked:
         (given,) = (value for name, value in query["bindVars"].items() if name != "@collection")
         assert 1 <= len(given) <= 3

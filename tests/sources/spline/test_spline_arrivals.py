@@ -110,6 +110,14 @@ def test_what_spline_has_not_committed_is_not_there(asked: Asked) -> None:
     assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
 
 
+def test_what_began_after_the_snapshot_is_not_there_yet(asked: Asked) -> None:
+    spline = SplineDatabase()
+    key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
+    spline.ended(key, 2, transaction=spline.later())
+
+    assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
+
+
 def test_a_database_without_any_report_lacks_them_all(asked: Asked) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
@@ -122,7 +130,8 @@ def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> Non
 
     asked(spline, Expected("load", (RUN,), time(2)), *since_hour(1.5, "load"))
 
-    questions = [each for each in arango.standin.requests if each.path == "/_api/cursor"]
+    cursors = [each for each in arango.standin.requests if each.path == "/_api/cursor"]
+    questions = [each for each in cursors if " progress " in each.body["query"]]
     assert len(questions) == 3
     assert sum(each.scanned_full for each in questions) == 0
 

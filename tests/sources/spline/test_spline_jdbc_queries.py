@@ -11,6 +11,7 @@ from lineage_merge.model import Dataset, Element, Feeds, Problem, Reference
 from lineage_merge.records import records
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, shown, sources
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 from tests.spline_documents import Read, SplineDatabase
 
@@ -156,7 +157,7 @@ def plan_of(*uris: str, params: dict[str, Any] | None = None) -> list[Element]:
     for operation in spline.contents["operation"]:
         if operation["type"] == "Read":
             operation["params"] = params or {}
-    plan, rejections = assemble(key, spline.contents, frozenset())
+    plan, rejections = assemble(key, spline.contents, EVERYTHING)
     assert rejections == []
     return list(translate(plan))
 

@@ -8,9 +8,8 @@ import pytest
 
 from lineage_merge.model import Problem
 from lineage_merge.sources.spline.documents import Document, assemble, check, name_of, parse, plan_key
+from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot, newest
 from tests.spline_documents import SplineDatabase
-
-NOTHING_OPEN: frozenset[str] = frozenset()
 
 
 @pytest.fixture
@@ -31,21 +30,21 @@ def test_a_plan_is_the_same_from_shuffled_and_doubled_documents(spline: SplineDa
     changed = dict(spline.part("operation", f"{key}:op-1"), name="Other version")
     documents = {name: [*found, *found] for name, found in spline.contents.items()}
     documents["operation"].append(changed)
-    expected = assemble(key, documents, NOTHING_OPEN)
+    expected = assemble(key, documents, EVERYTHING)
 
     shuffled = {name: random.Random(7).sample(found, len(found)) for name, found in documents.items()}
     backwards = {name: found[::-1] for name, found in documents.items()}
 
     assert len(expected[0].operations) == len(spline.contents["operation"])
-    assert assemble(key, shuffled, NOTHING_OPEN) == expected
-    assert assemble(key, backwards, NOTHING_OPEN) == expected
+    assert assemble(key, shuffled, EVERYTHING) == expected
+    assert assemble(key, backwards, EVERYTHING) == expected
 
 
 def test_edges_without_keys_are_told_apart_by_their_ends(spline: SplineDatabase) -> None:
     for edge in spline.contents["follows"]:
         del edge["_key"]
 
-    plan, rejections = assemble(key_of(spline), spline.contents, NOTHING_OPEN)
+    plan, rejections = assemble(key_of(spline), spline.contents, EVERYTHING)
 
     assert rejections == []
     assert len(plan.follows) == len(spline.contents["follows"])
@@ -55,8 +54,53 @@ def test_edges_without_keys_are_told_apart_by_their_ends(spline: SplineDatabase)
 def test_a_plan_of_which_any_part_is_not_committed_is_open(spline: SplineDatabase, collection: str) -> None:
     spline.contents[collection][-1]["_txInfo"] = {"num": 9, "uid": "9", "params": {}}
 
-    assert assemble(key_of(spline), spline.contents, frozenset({"9"}))[0].is_open
-    assert not assemble(key_of(spline), spline.contents, frozenset({"8"}))[0].is_open
+    assert assemble(key_of(spline), spline.contents, Snapshot(frozenset({"9"})))[0].is_open
+    assert not assemble(key_of(spline), spline.contents, Snapshot(frozenset({"8"})))[0].is_open
+
+
+@pytest.mark.parametrize("collection", ["executionPlan", "operation", "follows", "expression"])
+def test_a_plan_of_which_any_part_is_younger_than_the_snapshot_is_open(
+    spline: SplineDatabase, collection: str
+) -> None:
+    spline.contents[collection][-1]["_txInfo"] = {"num": 1009, "uid": "9", "params": {}}
+
+    assert assemble(key_of(spline), spline.contents, Snapshot(newest=1008))[0].is_open
+    assert not assemble(key_of(spline), spline.contents, Snapshot(newest=1009))[0].is_open
+
+
+@pytest.mark.parametrize(
+    ("transaction", "is_hidden"),
+    [
+        ({"num": 5, "uid": "a"}, False),
+        ({"num": 6, "uid": "a"}, True),
+        ({"num": 1, "uid": "open"}, True),
+        ({"uid": "a"}, False),
+        ({"num": "9", "uid": ["open"]}, False),
+        (None, False),
+        ("open", False),
+    ],
+)
+def test_a_snapshot_hides_what_was_open_or_began_later(transaction: Any, is_hidden: bool) -> None:
+    document = {"_key": "x", "_txInfo": transaction}
+
+    assert Snapshot(frozenset({"open"}), 5).hides(document) is is_hidden
+    assert not EVERYTHING.hides(document)
+
+
+@pytest.mark.parametrize(
+    ("counters", "expected"),
+    [
+        ([{"_key": "tx", "curVal": 7}], 7),
+        ([{"_key": "tx", "curVal": 7.0}], 7),
+        ([{"_key": "other", "curVal": 7}], None),
+        ([{"_key": "tx"}], None),
+        ([{"_key": "tx", "curVal": True}], None),
+        ([{"_key": "tx", "curVal": float("nan")}], None),
+        ([], None),
+    ],
+)
+def test_the_newest_transaction_is_the_counters_value(counters: list[Document], expected: int | None) -> None:
+    assert newest(counters) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,7 +155,7 @@ def test_a_broken_part_leaves_the_rest_of_its_plan(spline: SplineDatabase) -> No
     broken = spline.part("operation", f"{key}:op-2")
     broken["type"] = "Delete"
 
-    plan, rejections = assemble(key, spline.contents, NOTHING_OPEN, "eu")
+    plan, rejections = assemble(key, spline.contents, EVERYTHING, "eu")
 
     assert [each.document for each in rejections] == [f"eu: operation/{broken['_key']}"]
     assert len(plan.operations) == len(spline.contents["operation"]) - 1

@@ -17,6 +17,7 @@ from lineage_merge.model import (
     Writes,
 )
 from lineage_merge.sources.spline.documents import assemble
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 from tests.spline_documents import Read, SplineDatabase, table_structure, table_text
 
@@ -29,7 +30,7 @@ def elements(spline: SplineDatabase, key: str, applied_by: str = "") -> set[Any]
 
 
 def _translated(spline: SplineDatabase, key: str, applied_by: str = "") -> list[Element]:
-    plan, rejections = assemble(key, spline.contents, frozenset())
+    plan, rejections = assemble(key, spline.contents, EVERYTHING)
     assert rejections == []
     return list(translate(plan, applied_by))
 
@@ -262,7 +263,7 @@ def test_on_glue_the_job_is_the_job_not_its_run() -> None:
 def test_the_database_is_named_where_there_are_several() -> None:
     spline = SplineDatabase()
     key = spline.plan("load")
-    plan, _ = assemble(key, spline.contents, frozenset(), "eu")
+    plan, _ = assemble(key, spline.contents, EVERYTHING, "eu")
 
     (problem,) = translate(plan, database="eu")
 

@@ -8,6 +8,7 @@ from lineage_merge.model import Alias, Authority, Dataset, Element, Reference
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.naming import CatalogTable, catalog_table
 from lineage_merge.sources.spline.subqueries import relations
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 from tests.spline_documents import Read, SplineDatabase
 
@@ -55,7 +56,7 @@ def test_a_table_is_known_from_its_name_in_datasource_v2(
 
 
 def elements(spline: SplineDatabase, key: str) -> list[Element]:
-    plan, rejections = assemble(key, spline.contents, frozenset())
+    plan, rejections = assemble(key, spline.contents, EVERYTHING)
     assert rejections == []
     return list(translate(plan))
 

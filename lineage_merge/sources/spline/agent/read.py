@@ -40,6 +40,7 @@ from lineage_merge.sources.spline.plans import (
     translate_plan,
 )
 from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.storage import Slice
 
 
@@ -164,7 +165,7 @@ def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
 
 def _event_rows(context: Context, rows: Iterable[Any]) -> Iterator[EventRow]:
     told = (_progress(row) for row in rows if row.rank != 0)
-    return event_rows("", told, context.wanted(), frozenset())
+    return event_rows("", told, context.wanted(), EVERYTHING)
 
 
 def _progress(row: Any) -> dict[str, Any] | Problem:

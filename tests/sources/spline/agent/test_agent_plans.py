@@ -15,6 +15,7 @@ from lineage_merge.sources.spline.agent.events import header, progress
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import PLAN_PARTS, assemble, plan_key_of
 from lineage_merge.sources.spline.operations import operations
+from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 from tests.agent_lines import Message, as_1_0, as_1_1
 
@@ -65,7 +66,7 @@ def elements(key: str, parts: dict[str, list[Any]]) -> set[str]:
     """Everything that is translated of a plan, the operations too."""
 
     def found() -> Iterator[Element]:
-        plan, problems = assemble(key, parts, frozenset())
+        plan, problems = assemble(key, parts, EVERYTHING)
         yield from problems
         yield from translate(plan, sequence=1)
         yield from operations(plan, JobKey("spark", "job"), 1)
