@@ -60,7 +60,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
                 applications(self.merge) or config.spline.applications, runs, upstream.began(context)
             )
             try:
-                absent = missing(config.spline.arango, expected)
+                absent = missing(config.spline.arango, expected, config.spline.lookback)
             except SourceUnreachable as error:
                 # Like a report that is late: it may be there at the next look.
                 self._problem = error.message

@@ -7,6 +7,7 @@ again. Needs no Spark.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ class Expected:
     """Runs that Spline should know: of an application (or its job on Glue; globs allowed).
 
     `run_ids` are Glue's ids of the job's runs, where they are known: then these runs are meant,
-    whenever they were. Otherwise any run that reported since `since` (ms since 1970).
+    within the lookback. Otherwise any run that reported since `since` (ms since 1970).
     """
 
     application: str
@@ -53,21 +54,24 @@ class Report(NamedTuple):
     failed: bool
 
 
-# Spline indexes the time and the application's name.
+# Spline indexes the time in each version; the application's name not in databases that began as 0.7.
 _WHAT = (
     f" FILTER {COMMITTED}"
     " COLLECT application = p.execPlanDetails.applicationName, failed = p.error != null"
     " RETURN {application, failed}"
 )
 _SINCE = f"FOR p IN progress FILTER p.timestamp >= @since{_WHAT}"
-_NAMED = f"FOR p IN progress FILTER p.execPlanDetails.applicationName IN @names{_WHAT}"
+_NAMED = (
+    f"FOR p IN progress FILTER p.timestamp >= @since AND p.execPlanDetails.applicationName IN @names{_WHAT}"
+)
 # So often does Glue at most run a job again by itself; each time is an attempt of the same run.
 _MOST_ATTEMPTS = 10
 
 
-def missing(settings: Arango, expected: Sequence[Expected]) -> list[Missing]:
+def missing(settings: Arango, expected: Sequence[Expected], lookback: timedelta) -> list[Missing]:
     """Which of the expected runs Spline does not know yet, in the order they were given.
 
+    A run whose id is known may have ended up to `lookback` before its `since`: the merge reads no older one.
     Raises `SourceError` where the database cannot be asked, `ConfigError` without a password.
     """
     if not expected:
@@ -78,7 +82,11 @@ def missing(settings: Arango, expected: Sequence[Expected]) -> list[Missing]:
             return [each for one in expected for each in _unreported(one, ())]
         committed = snapshot(db, settings, collections).variables
         names = sorted({name for one in expected for name in _names_on_glue(one)})
-        of_runs = [*_reports(ask(db, settings, _NAMED, names=names, **committed))] if names else []
+        of_runs: list[Report] = []
+        if names:
+            oldest = min(one.since for one in expected if one.run_ids) - lookback // timedelta(milliseconds=1)
+            rows = ask(db, settings, _NAMED, names=names, since=max(oldest, 0), **committed)
+            of_runs = [*_reports(rows)]
         since = {one.since for one in expected}
         later = {each: [*_reports(ask(db, settings, _SINCE, since=each, **committed))] for each in since}
     return [each for one in expected for each in _unreported(one, [*of_runs, *later[one.since]])]

@@ -1,6 +1,7 @@
 """Waiting for Spline: whose runs have reported, asked of a live database."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from lineage_merge.errors import SourceUnreachable
 from lineage_merge.sources.spline.arrivals import Expected, Missing, missing
 from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
-from tests.spline_documents import SplineDatabase, time
+from tests.arango_standin import ArangoStandin
+from tests.spline_documents import DAY, SplineDatabase, time
 
 RUN = "jr_0123456789abcdef"
 OTHER_RUN = "jr_fedcba9876543210"
@@ -25,7 +27,7 @@ def asked(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Asked:
     def ask(spline: SplineDatabase, *expected: Expected) -> list[Missing]:
         name = arango.database("spline", spline.collections)
         settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
-        return missing(settings, expected)
+        return missing(settings, expected, timedelta(days=30))
 
     return ask
 
@@ -125,6 +127,28 @@ def test_a_database_without_any_report_lacks_them_all(asked: Asked) -> None:
     assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
 
 
+def test_a_run_whose_id_is_known_and_that_the_merge_no_longer_reads_is_missing(asked: Asked) -> None:
+    spline = reported(f"nativespark-load-{RUN}", at=2)
+
+    assert asked(spline, Expected("load", (RUN,), time(2 + 30 * 24))) == []
+    assert asked(spline, Expected("load", (RUN,), time(3 + 30 * 24))) == [Missing("load", RUN)]
+
+
+def test_runs_are_found_by_their_time_where_the_name_has_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that began as Spline 0.7."""
+    monkeypatch.setenv("ARANGO_PASSWORD", "secret")
+    spline = reported(f"nativespark-load-{RUN}", *(f"other_{number}" for number in range(20)))
+    spline.plan("old", reads=["s3://raw/x"], writes="s3://lake/old", at=-31 * DAY)
+    indexes = {"progress": ("timestamp",)}
+    with ArangoStandin({"spline": spline.collections}, password="secret", indexes=indexes) as standin:
+        settings = Arango(standin.url, "spline", password_env="ARANGO_PASSWORD")
+        found = missing(settings, [Expected("load", (RUN, OTHER_RUN), time(1.5))], timedelta(days=30))
+        questions = [each for each in standin.requests if each.path == "/_api/cursor"]
+
+    assert found == [Missing("load", OTHER_RUN)]
+    assert sum(each.scanned_full for each in questions) == 0
+
+
 def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> None:
     spline = reported("load", *(f"other_{number}" for number in range(20)))
 
@@ -140,7 +164,7 @@ def test_nobody_there_is_known_at_once() -> None:
     settings = Arango("http://127.0.0.1:9", "spline")
 
     with pytest.raises(SourceUnreachable, match="no connection to ArangoDB"):
-        missing(settings, since_hour(1, "load"))
+        missing(settings, since_hour(1, "load"), timedelta(days=30))
 
 
 @pytest.mark.parametrize(
