@@ -219,7 +219,8 @@ def an_execution_that_is_not_committed_is_invisible(spline: SplineDatabase, name
 @_history
 def a_plan_that_began_after_the_snapshot_is_invisible(spline: SplineDatabase, name: str) -> Flows:
     _write(spline, name, "committed", 98 * DAY, "r1")
-    _write(spline, name, "later", 99 * DAY, "r2", transaction=spline.later())
+    plan = _write(spline, name, "later", None, "r2", transaction=spline.later())
+    spline.ended(plan, 99 * DAY, run="r2", transaction=spline.later())
     return {_flow("committed", name)}
 
 
