@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from lineage_merge.config import SparkOptions
-from tests.sources.openlineage.check_spark4 import CACHE, PYSPARK, installed
+from tests.sources.openlineage.check_listener import CACHE, PYSPARK, installed
 
 HERE = Path(__file__).resolve().parent
 

@@ -74,7 +74,7 @@ def read_openlineage(spark: SparkSession, config: Config, names: Names) -> DataF
     )
     runs = things.where("kind = 'RunEvent'")
     events = events_frame(spark, runs.rdd.flatMap(lambda each: event_rows(_run(each), context.wanted())))
-    recent = choice.recent(keep(_counted_once(events)), settings.runs, settings.lookback)
+    recent = choice.recent(keep(_counted_once(_failed_inside(events))), settings.runs, settings.lookback)
     written = recent.where("target is not null")
     chosen = choice.counted(written, settings.runs)
     translated = _translated(spark, context, runs, chosen)
@@ -112,6 +112,25 @@ def _counted_once(events: DataFrame) -> DataFrame:
         .withColumn("_inner", is_inner)
         .withColumn("rows", F.when(~F.col("_inner"), F.col("rows")))
         .drop("_from", "_inner")
+    )
+
+
+def _failed_inside(events: DataFrame) -> DataFrame:
+    """The events, a command marked as failed whose inner write failed.
+
+    Of a failed CREATE TABLE AS SELECT, openlineage-spark sends FAIL for the insert alone. The command around
+    it, to the same target, began before the insert, ended no earlier, and is reported as COMPLETE.
+    """
+    later = (
+        Window.partitionBy("run_id", "target")
+        .orderBy("_from", F.desc("at"), "key")
+        .rowsBetween(1, Window.unboundedFollowing)
+    )
+    inner = F.coalesce(F.min(F.when(F.col("failed"), F.col("at"))).over(later) <= F.col("at"), F.lit(False))
+    return (
+        events.withColumn("_from", F.col("at") - F.coalesce("duration_ms", F.lit(0)))
+        .withColumn("failed", F.col("failed") | (F.col("target").isNotNull() & inner))
+        .drop("_from")
     )
 
 

@@ -18,7 +18,8 @@ class Run:
     """What the events of one run say together; the later one counts where two differ.
 
     `at` (ms since 1970) is when it ended, or when a stream last told of itself; None while it is under
-    way. Inputs and outputs are by namespace and name, sorted; each has `facets` and `outputFacets`.
+    way. `failed`: there is an event FAIL or ABORT, whatever follows it. Inputs and outputs are by namespace
+    and name, sorted; each has `facets` and `outputFacets`.
     """
 
     run_id: str
@@ -44,7 +45,10 @@ def add_up(events: Iterable[Document]) -> Run:
     ends = [event for event in in_order if event.get("eventType") in _ENDS]
     jobs = _added(event["job"] for event in in_order)
     starts = [moment(event) for event in in_order if event.get("eventType") == "START"]
-    at, failed = (moment(ends[-1]), ends[-1]["eventType"] != "COMPLETE") if ends else (None, False)
+    at = moment(ends[-1]) if ends else None
+    # openlineage-spark ends a failed action with FAIL (of Spark's job), then COMPLETE (of the SQL execution
+    # around it): one failure is enough, in whichever order the two arrive.
+    failed = any(end["eventType"] != "COMPLETE" for end in ends)
     if at is None and _is_stream(jobs):
         told = [moment(event) for event in in_order if event.get("eventType") == "RUNNING"]
         at = told[-1] if told else None

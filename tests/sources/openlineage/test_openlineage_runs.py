@@ -283,6 +283,48 @@ def test_all_runs_and_those_since_a_time_count_when_asked_for(spark: SparkSessio
     assert {source for _, source, _ in flows_of(since)} == {"s3://in|new"}
 
 
+def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As openlineage-spark 1.53 does: FAIL of Spark's job, then COMPLETE; a command around it has no FAIL."""
+    facts = {"run_facets": of_spark("app", "app-1"), "job_facets": SQL}
+
+    def sent(kind: str, at: str, run: str, writes: str) -> Event:
+        output = dataset(f"s3://out|{writes}", OVERWRITE)
+        return event(kind, at, f"app.{run}", run, inputs=["s3://in|a"], outputs=[output], **facts)
+
+    write_lines(
+        tmp_path / "events.jsonl",
+        [
+            sent("START", "06:00", "overwrite", "failed"),
+            sent("FAIL", "06:01", "overwrite", "failed"),
+            sent("COMPLETE", "06:02", "overwrite", "failed"),
+            # CREATE TABLE AS SELECT: the command, and the insert within it.
+            sent("START", "06:10", "create", "broken"),
+            sent("START", "06:11", "insert", "broken"),
+            sent("FAIL", "06:12", "insert", "broken"),
+            sent("COMPLETE", "06:13", "insert", "broken"),
+            sent("COMPLETE", "06:13", "create", "broken"),
+            # A second try that succeeded, and one that failed after it.
+            sent("START", "06:20", "first", "repeated"),
+            sent("FAIL", "06:21", "first", "repeated"),
+            sent("COMPLETE", "06:21", "first", "repeated"),
+            sent("START", "06:22", "second", "repeated"),
+            sent("COMPLETE", "06:23", "second", "repeated"),
+            sent("START", "06:24", "third", "repeated"),
+            sent("FAIL", "06:25", "third", "repeated"),
+            sent("COMPLETE", "06:25", "third", "repeated"),
+        ],
+    )
+
+    found = read(spark, str(tmp_path))
+
+    assert flows_of(found) == {("app", "s3://in|a", "s3://out|repeated")}
+    assert writes_of(found) == {("app", "s3://out|repeated")}
+    assert jobs_of(found)["app"]["status"] == "failed"
+    assert not [row for row in found if row.kind == "runs"]
+
+
 def test_events_are_read_from_s3(spark: SparkSession, s3: S3, folder: Path, rows: list[Row]) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         s3.put("events", f"openlineage/{name}", folder / name)

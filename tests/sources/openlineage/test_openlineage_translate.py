@@ -89,12 +89,16 @@ def test_the_events_of_a_run_add_up_in_any_order() -> None:
         (["START", "RUNNING"], False, False),
         (["START", "FAIL"], True, True),
         (["START", "ABORT"], True, True),
-        (["START", "FAIL", "COMPLETE"], True, False),
+        (["START", "FAIL", "COMPLETE"], True, True),
+        (["START", "ABORT", "COMPLETE"], True, True),
+        (["START", "COMPLETE", "FAIL"], True, True),
         (["START", "COMPLETE", "RUNNING"], True, False),
         (["COMPLETE"], True, False),
     ],
 )
-def test_a_run_ends_as_its_last_end_says(kinds: list[str], ended: bool, failed: bool) -> None:
+def test_a_run_that_reported_a_failure_failed_whatever_follows(
+    kinds: list[str], ended: bool, failed: bool
+) -> None:
     run = add_up([event(kind, f"06:0{minute}") for minute, kind in enumerate(kinds)])
 
     assert (run.at is not None, run.failed) == (ended, failed)

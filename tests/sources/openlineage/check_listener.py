@@ -1,12 +1,14 @@
-"""Run a job on Spark 4 with openlineage-spark, in an environment of its own, and read its events.
+"""Run a job on Spark 3.5 and 4 with openlineage-spark and read its events.
 
-    python -m tests.sources.openlineage.check_spark4
+    python -m tests.sources.openlineage.check_listener           # both
+    python -m tests.sources.openlineage.check_listener 3.5       # one
 
-Started in an environment with the extra `test`. PySpark 4 (500 MB) is installed apart: under
-``LINEAGE_MERGE_SPARK4_CACHE``, where the next run finds it, else in a temporary folder. The jar of
-openlineage-spark comes with the others into lineage_merge's cache. Says in the last line how it went.
+Started in an environment with the extra `test`, whose PySpark 3.5 is used. PySpark 4 (500 MB) is installed
+apart: under ``LINEAGE_MERGE_SPARK4_CACHE``, where the next run finds it, else in a temporary folder. The jars
+of openlineage-spark are fetched into lineage_merge's cache. Prints a line with the outcome for each.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -31,14 +33,8 @@ HERE = Path(__file__).resolve().parent
 CACHE = "LINEAGE_MERGE_SPARK4_CACHE"
 PYSPARK = "4.0.1"
 LISTENER = "1.53.0"
-APPLICATION = "Spark Four Load"  # openlineage-spark calls it spark_four_load, Spline as it is
-_JAR = Bundle(
-    f"openlineage-spark {LISTENER}",
-    f"openlineage-spark-{LISTENER}",
-    20,
-    f'    <dependency org="io.openlineage" name="openlineage-spark_2.13" rev="{LISTENER}"'
-    ' conf="default" transitive="false"/>',
-)
+APPLICATION = "Spark Test Load"  # openlineage-spark calls it spark_test_load, Spline as it is
+SCALA = {"3.5": "2.12", "4": "2.13"}
 # What Spark's own launcher opens (`JavaModuleOptions`), less the vector module: the wheel's Java has none.
 _OPENED = (
     "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent"
@@ -47,24 +43,32 @@ _OPENED = (
 
 
 def main() -> int:
-    """0 if the events say what the job did."""
+    """0 if the events of each Spark report what the job did."""
+    chosen = sys.argv[1:] or list(SCALA)
+    return max(check(spark) for spark in chosen)
+
+
+def check(spark: str) -> int:
+    """0 if the events of one Spark report what the job did."""
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="lineage-merge-spark4-") as work:
+    with tempfile.TemporaryDirectory(prefix="lineage-merge-listener-") as work:
         folder = Path(work, "data")
         folder.mkdir()
         try:
-            python = installed(Path(os.environ.get(CACHE) or work))
+            python = installed(Path(os.environ.get(CACHE) or work)) if spark == "4" else Path(sys.executable)
             ready = time.monotonic()
-            run_job(python, folder)
+            run_job(python, folder, SCALA[spark])
         except subprocess.CalledProcessError as error:
             sys.stdout.write(f"{error.stdout or ''}\nFAILED: {' '.join(map(str, error.cmd))}\n")
             return 1
-        problems = wrong(read(folder / "events"), str(folder))
+        version = _version(python)
+        problems = wrong(read(folder / "events"), str(folder), version)
+        problems += not_provoked(folder / "events")
     for problem in problems:
         sys.stdout.write(f"{problem}\n")
     seconds = f"installing {ready - started:.0f} s, all {time.monotonic() - started:.0f} s"
     outcome = f"FAILED, {len(problems)} faults:" if problems else "OK:"
-    sys.stdout.write(f"{outcome} Spark {PYSPARK} with openlineage-spark {LISTENER} ({seconds})\n")
+    sys.stdout.write(f"{outcome} Spark {version} with openlineage-spark {LISTENER} ({seconds})\n")
     return 1 if problems else 0
 
 
@@ -82,10 +86,10 @@ def installed(cache: Path) -> Path:
     return python
 
 
-def run_job(python: Path, folder: Path) -> None:
+def run_job(python: Path, folder: Path, scala: str) -> None:
     """Run the job; its events go to ``folder/events``."""
     java = find_java()
-    jars = bundle_jars(_JAR, java, lambda line: None)
+    jars = bundle_jars(_listener(scala), java, lambda line: None)
     home = _run([str(python), "-c", "import pyspark; print(pyspark.__path__[0])"]).strip()
     (folder / "events").mkdir()
     options = {
@@ -106,7 +110,7 @@ def run_job(python: Path, folder: Path) -> None:
         *("-cp", f"{home}/jars/*", "org.apache.spark.deploy.SparkSubmit"),
         *("--jars", ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))),
         *(part for name, value in options.items() for part in ("--conf", f"{name}={value}")),
-        *(str(HERE / "spark4_job.py"), str(folder)),
+        *(str(HERE / "listener_job.py"), str(folder)),
     ]
     _run(submit, SPARK_HOME=home, PYSPARK_PYTHON=str(python), PYTHONPATH="")
 
@@ -120,8 +124,23 @@ def read(events: Path) -> list[Row]:
         return rows_of(read_openlineage(spark, settings, names.from_config(settings)))
 
 
-def wrong(rows: list[Row], folder: str) -> list[str]:
-    """What the events do not say as it was, a line each."""
+def not_provoked(events: Path) -> list[str]:
+    """A line if no failed write sent FAIL before COMPLETE: then the check would not show what it is for."""
+    ends: dict[str, list[str]] = {}
+    for path in sorted(events.iterdir()):
+        for line in path.read_text().splitlines():
+            event = json.loads(line)
+            ends.setdefault(event["run"]["runId"], []).append(event["eventType"])
+    found = sum("COMPLETE" in kinds[kinds.index("FAIL") :] for kinds in ends.values() if "FAIL" in kinds)
+    sys.stdout.write(f"{found} runs ended with FAIL, then COMPLETE\n")
+    return [] if found else [f"no run ended with FAIL, then COMPLETE: {sorted(map(tuple, ends.values()))}"]
+
+
+def wrong(rows: list[Row], folder: str, version: str) -> list[str]:
+    """Differences between what the events report and what the job did, a line each.
+
+    The writes that failed must not be among them.
+    """
     raw, totals, copied = (f"file|{folder}/{name}" for name in ("raw", "totals", "warehouse/copied"))
     job = jobs_of(rows).get(APPLICATION, {})
     expected: dict[str, tuple[Any, Any]] = {
@@ -141,7 +160,7 @@ def wrong(rows: list[Row], folder: str) -> list[str]:
         ),
         "job": (
             (job.get("framework"), job.get("status"), job.get("rows_written")),
-            (f"spark {PYSPARK}", "succeeded", "3"),
+            (f"spark {version}", "failed", "3"),
         ),
         "problems": (problems_of(rows), set()),
     }
@@ -160,6 +179,20 @@ def _columns(rows: list[Row], kind: str) -> set[tuple[str, str, str]]:
         for row in rows
         if row.kind == kind
     }
+
+
+def _listener(scala: str) -> Bundle:
+    return Bundle(
+        f"openlineage-spark {LISTENER}",
+        f"openlineage-spark_{scala}-{LISTENER}",
+        20,
+        f'    <dependency org="io.openlineage" name="openlineage-spark_{scala}" rev="{LISTENER}"'
+        ' conf="default" transitive="false"/>',
+    )
+
+
+def _version(python: Path) -> str:
+    return _run([str(python), "-c", "import pyspark; print(pyspark.__version__)"]).strip()
 
 
 def _run(command: list[str], **variables: str) -> str:
