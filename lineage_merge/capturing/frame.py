@@ -1,7 +1,7 @@
 """`capture`: the lineage of a frame or of a statement."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -64,9 +64,16 @@ def capture(
     place = f"capture of {job}"
     reader = PlanDocument(session, place)
     tree = session.tree(query)
-    document = reader.document(tree, session.attributes(query.output()), _write(into), job, session.version)
+    output = session.attributes(query.output())
+    document = reader.document(tree, output, _write(into), job, session.version)
+    columns, repeated = numbered(str(each.get("name")) for each in output)
+    # A table that the write names has columns of its own, by position.
     if into.columns:
         _rename(document, into.columns)
+    elif repeated and "output" not in into.params.get("table", {}):
+        _rename(document, columns)
+        what = f"result columns with one name, numbered in the graph: {', '.join(repeated)}"
+        reader.problems.append(Problem("notice", place, "columns", what))
     parts = {collection: tuple(found) for collection, found in documents(document).items()}
     spline = Plan("capture", parts["executionPlan"][0], parts)
     tables = reader.tables | ({_TARGET: into.table} if into.table and not into.uri else {})
@@ -113,9 +120,10 @@ def _write(into: Target) -> Document:
 
 
 def _rename(document: Document, columns: tuple[str, ...]) -> None:
-    """The names that CREATE VIEW gives, as those of a table of DataSource V2 are told."""
+    """Name the columns that are written, as a table of DataSource V2 lists its own."""
     listed = [f"{each}#{position}" for position, each in enumerate(columns)]
-    document["operations"]["write"]["params"]["table"] = {"output": listed}
+    params = document["operations"]["write"]["params"]
+    params["table"] = {**params.get("table", {}), "output": listed}
 
 
 def _referring(element: Element, tables: dict[str, Reference]) -> Element:
@@ -128,6 +136,25 @@ def _referring(element: Element, tables: dict[str, Reference]) -> Element:
         and value.name in tables
     }
     return replace(element, **changed)
+
+
+def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names, each different from the others without case, and those of them that were changed.
+
+    ``a, A, b`` are ``a, A_2, b``: the graph compares the names of columns without case.
+    """
+    given = tuple(names)
+    taken = {each.lower() for each in given}
+    seen: set[str] = set()
+    found: list[str] = []
+    for name in given:
+        new, number = name, 1
+        while new.lower() in seen or (number > 1 and new.lower() in taken):
+            number += 1
+            new = f"{name}_{number}"
+        seen.add(new.lower())
+        found.append(new)
+    return tuple(found), tuple(new for new, name in zip(found, given, strict=True) if new != name)
 
 
 def _placed(element: Element, place: str) -> Element:

@@ -95,7 +95,7 @@ class _Reader:
 
     def read(self) -> Origins:
         below = self._plan.children.get(self._plan.write, ())
-        values = self._attributes.output(self._plan, below[0]) if below else ()
+        values = self._plan.output(below[0]) if below else ()
         self._walk(values)
         names = [each.name for each in column_lineage(self._plan).columns]
         found = [self._origin(each) for each in values]

@@ -47,6 +47,9 @@ _LISTING = {
     "SerializeFromObject": "serializer",
     "Expand": "output",
 }
+# Lists of lists of expressions. `toJSON` writes null for one whose inner lists are Scala's vectors, which
+# they are after a rule of the analyzer has rewritten the plan, as it does above a union.
+_NESTED = {"Expand": "projections"}
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
 _READS = "reads"
 
@@ -114,6 +117,9 @@ class PlanDocument:
 
     def _operation(self, node: Node, children: list[str], outer: Names) -> str:
         made: Document = {"id": "", "name": node.name, "childIds": children}
+        nested = _NESTED.get(node.name)
+        if nested and node.fields.get(nested) is None:
+            node.fields = {**node.fields, nested: self._spoken.rows(node, nested)}
         names = self._renamed[id(node)] = self._seen(node)
         if not node.children:
             self._leaf(node, made)

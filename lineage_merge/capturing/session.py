@@ -59,10 +59,18 @@ class JvmSession:
 
     def attributes(self, output: Any) -> list[Json]:
         """Attributes with their types, however many, in one call."""
+        return [each[0] for each in self._expressions_of(output)]
+
+    def rows(self, node: Node, field: str) -> list[list[list[Json]]]:
+        found = getattr(node.java, field)()
+        return [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
+
+    def _expressions_of(self, sequence: Any) -> list[list[Json]]:
+        """The trees of a flat sequence of expressions, in one call."""
         logical = self.jvm.org.apache.spark.sql.catalyst.plans.logical
-        project = logical.Project(output, logical.OneRowRelation())
-        listed = json.loads(project.toJSON())[0].get("projectList") or []
-        return [each[0] for each in listed]
+        project = logical.Project(sequence, logical.OneRowRelation())
+        listed: list[list[Json]] = json.loads(project.toJSON())[0].get("projectList") or []
+        return listed
 
     def relation(self, node: Node) -> Relation | None:
         return relation(node)

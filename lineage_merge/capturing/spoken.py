@@ -40,6 +40,9 @@ class Spoken(Protocol):
     def output(self, node: Node) -> list[Json]:
         """The attributes that an operation puts out, as trees of one node each."""
 
+    def rows(self, node: Node, field: str) -> list[list[list[Json]]]:
+        """The trees of a field that is a list of lists of expressions."""
+
     def relation(self, node: Node) -> Relation | None:
         """What a leaf reads; None where it is no relation, but constants."""
 

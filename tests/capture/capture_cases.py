@@ -23,6 +23,8 @@ _ID = ("sales.id", "id", "IDENTITY", "")
 _PRICE = ("sales.price", "price", "IDENTITY", "")
 _CITY = ("sales.city", "city", "IDENTITY", "")
 _RUNNING = "sum(price) OVER (PARTITION BY city ORDER BY id)"
+_UNION = "(select city as name, price from sales union all select country, 0.0D from cities)"
+_NAME = {("sales.city", "name", "IDENTITY", ""), ("cities.country", "name", "IDENTITY", "")}
 
 
 class Case(NamedTuple):
@@ -128,7 +130,7 @@ CASES: dict[str, Case] = {
     ),
     "intersection": Case(
         _sql("select city from sales intersect select city from cities"),
-        {_CITY, ("cities.city", "city", "IDENTITY", "")},
+        {_CITY},
         {"sales.city JOIN", "cities.city JOIN"},
     ),
     "difference": Case(
@@ -212,6 +214,34 @@ CASES: dict[str, Case] = {
         _sql("select city, id, sum(price) as total from sales group by rollup (city, id)"),
         {_CITY, _ID, ("sales.price", "total", "AGGREGATION", "sum(price)")},
         {"sales.city GROUP_BY", "sales.id GROUP_BY"},
+    ),
+    "rollup over a union": Case(
+        _sql(f"select name, sum(price) as total from {_UNION} group by rollup (name)"),
+        {*_NAME, ("sales.price", "total", "AGGREGATION", "sum(price)")},
+        {"sales.city GROUP_BY", "cities.country GROUP_BY"},
+    ),
+    "cube over a union": Case(
+        _sql(f"select name, price, count(*) as n from {_UNION} group by cube (name, price)"),
+        {*_NAME, _PRICE},
+        {"sales.city GROUP_BY", "cities.country GROUP_BY", "sales.price GROUP_BY"},
+    ),
+    "grouping sets over a union": Case(
+        _sql(f"select name, count(*) as n from {_UNION} group by grouping sets ((name), (name, price), ())"),
+        _NAME,
+        {"sales.city GROUP_BY", "cities.country GROUP_BY", "sales.price GROUP_BY"},
+    ),
+    "rollup over a union in a common table expression, used twice": Case(
+        _sql(
+            f"with u as (select * from {_UNION}) select l.name, max(r.price) as most"
+            " from u l join u r on l.name = r.name group by rollup (l.name)"
+        ),
+        {*_NAME, ("sales.price", "most", "AGGREGATION", "max(price)")},
+        {"sales.city JOIN,GROUP_BY", "cities.country JOIN,GROUP_BY"},
+    ),
+    "unpivot over a union": Case(
+        _sql(f"select * from {_UNION} unpivot (amount for kind in (price))"),
+        {*_NAME, ("sales.price", "amount", "IDENTITY", "")},
+        {"sales.price FILTER"},
     ),
     "distinct": Case(_sql("select distinct city from sales"), {_CITY}, {"sales.city GROUP_BY"}),
     "cached frame": Case(

@@ -15,6 +15,7 @@ from lineage_merge import capture
 from lineage_merge.errors import CaptureError, ConfigError
 from lineage_merge.graph.files import flaws
 from lineage_merge.merge import join
+from lineage_merge.model import Problem
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
 from lineage_merge.query.on_files import read_folder
 from lineage_merge.records import RECORD_DDL
@@ -95,6 +96,39 @@ def _vertex(row: dict[str, Any]) -> Vertex:
 def _edge(row: dict[str, Any]) -> Edge:
     kept = {key: value for key, value in row.items() if key not in ("id", "label", "from", "to")}
     return Edge(row["id"], row["label"], row["from"], row["to"], held_properties(kept))
+
+
+def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSession, sales: str) -> None:
+    statement = (
+        "select l.city, r.price as City, r.id as city_2, l.id as city, l.id as a from sales l, sales r"
+    )
+    captured = capture(statement, name="daily", target="s3://lake/out")
+
+    flows = {
+        (edge.from_id.rpartition("|")[2], edge.to_id.rpartition("|")[2])
+        for edge in captured.edges
+        if edge.label == "feeds_column"
+    }
+    assert flows == {
+        ("city", "city"),
+        ("price", "city_3"),
+        ("id", "city_2"),
+        ("id", "city_4"),
+        ("id", "a"),
+    }
+    assert [each.name for each in captured.columns()] == ["city", "City_3", "city_2", "city_4", "a"]
+    what = "result columns with one name, numbered in the graph: City_3, city_4"
+    assert captured.problems == (Problem("notice", "capture of daily", "columns", what),)
+
+
+def test_numbered_columns_leave_the_name_of_the_target_alone(spark: SparkSession, sales: str) -> None:
+    one = capture("select l.id, r.id from sales l, sales r", target="default.pairs").nodes
+    other = capture("select l.id, r.id as other from sales l, sales r", target="default.pairs").nodes
+
+    def targets(nodes: tuple[Vertex, ...]) -> set[tuple[str, str]]:
+        return {(each.id, each.label) for each in nodes if each.label in ("file", "table")}
+
+    assert targets(one) == targets(other)
 
 
 def test_a_folder_of_it_is_valid_and_holds_the_same(spark: SparkSession, sales: str, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 An attribute keeps its id through the operations that it passes. Where an operation gives new
 attributes without saying what they are made of, they stand by position: for a CTE's output
-(`CTERelationRef`), for the rows of an `Expand`, for the columns below an old `View`. Of an
-INTERSECT the left side's attributes go on as if nothing had happened: above it they are made
-of both sides.
+(`CTERelationRef`), for the rows of an `Expand`, for the columns below an old `View`. INTERSECT and
+EXCEPT pass on the attributes of their left side: the right side only decides which rows remain
+(`influences.deciding`).
 """
 
 from collections.abc import Callable, Mapping
@@ -29,19 +29,12 @@ _BY_POSITION = ("View", "SubqueryAlias")
 class Attributes:
     """What `build` found.
 
-    `graph` holds all values; `renewed` says which node an attribute is when an operation
-    (first key) puts it out, where that is not the attribute's own id; `generated` the generator
-    of an attribute that has only some of its arguments.
+    `graph` holds all values; `generated` the generator of an attribute that has only some of its
+    arguments.
     """
 
     graph: ValueGraph
-    renewed: dict[str, dict[str, Node]] = field(default_factory=dict)
     generated: dict[Node, Node] = field(default_factory=dict)
-
-    def output(self, plan: PlanColumns, operation: str) -> tuple[Node, ...]:
-        """The values that an operation puts out, by position."""
-        renewed = self.renewed.get(operation, {})
-        return tuple(renewed.get(each, each) for each in plan.output(operation))
 
     def is_lost(self, plan: PlanColumns, operation: str) -> bool:
         """Whether an operation puts out new attributes that nobody knows the origin of."""
@@ -61,7 +54,6 @@ def build(plan: PlanColumns, application: str = "") -> Attributes:
     _expressions(plan, found.graph)
     _attributes(plan, found.graph)
     for operation in plan.bottom_up:
-        _pass_on_renewed(plan, found, operation)
         document = plan.operations[operation]
         if document.get("type") == "Read":
             _read(plan, found.graph, operation, application)
@@ -138,7 +130,7 @@ def _cte_reference(plan: PlanColumns, found: Attributes, operation: str) -> None
 def _cte_definition(plan: PlanColumns, found: Attributes, operation: str) -> None:
     _by_position(plan, found, operation)
     cte = plan.params(operation).get("id")
-    for position, value in enumerate(found.output(plan, operation)):
+    for position, value in enumerate(plan.output(operation)):
         found.graph.add(cte_column(cte, position), value)
 
 
@@ -146,7 +138,7 @@ def _by_position(plan: PlanColumns, found: Attributes, operation: str) -> None:
     children = plan.children.get(operation, ())
     if len(children) != 1:
         return
-    below = found.output(plan, children[0])
+    below = plan.output(children[0])
     if len(below) == len(plan.output(operation)):
         for position, attribute in _new_attributes(plan, operation):
             if attribute not in found.graph.inputs:
@@ -154,14 +146,13 @@ def _by_position(plan: PlanColumns, found: Attributes, operation: str) -> None:
 
 
 def _expand(plan: PlanColumns, found: Attributes, operation: str) -> None:
-    renewed = _below(found, plan, operation)
     new = _new_attributes(plan, operation)
     at_position = dict(new)
     for use in plan.uses.get(operation, ()):
         if len(use.path) == 3 and use.path[0] == "projections":
             attribute = at_position.get(int(use.path[2]))
             if attribute and use.value != attribute:
-                found.graph.add(attribute, renewed.get(use.value, use.value))
+                found.graph.add(attribute, use.value)
     names = [(each, str((plan.attributes.get(each) or {}).get("name"))) for _, each in new]
     for index, (attribute, name) in enumerate(names):
         if name == _GROUPING_ID:
@@ -208,21 +199,6 @@ def _generate(plan: PlanColumns, found: Attributes, operation: str) -> None:
             found.graph.add(attribute, argument, Transformation.TRANSFORMATION)
 
 
-def _intersect(plan: PlanColumns, found: Attributes, operation: str) -> None:
-    """Each value stands on both sides. (EXCEPT takes none from its right side: that decides on rows.)"""
-    children = plan.children.get(operation, ())
-    if len(children) != 2:
-        return
-    left, right = (found.output(plan, child) for child in children)
-    renewed = dict(found.renewed.get(operation, {}))
-    for attribute, first, second in zip(plan.output(operation), left, right, strict=False):
-        node = f"{operation}>{attribute}"
-        found.graph.add(node, first)
-        found.graph.add(node, second)
-        renewed[attribute] = node
-    found.renewed[operation] = renewed
-
-
 def _rows(plan: PlanColumns, found: Attributes, operation: str) -> None:
     """Iceberg's and Delta's MERGE: each `Keep` has a condition and a value for every column."""
     output = plan.output(operation)
@@ -234,43 +210,6 @@ def _rows(plan: PlanColumns, found: Attributes, operation: str) -> None:
                     found.graph.add(attribute, value)
 
 
-def _below(found: Attributes, plan: PlanColumns, operation: str) -> dict[str, Node]:
-    """The renewed attributes as an operation sees them."""
-    maps = [found.renewed[each] for each in plan.children.get(operation, ()) if found.renewed.get(each)]
-    if not maps:
-        return {}
-    if all(each is maps[0] for each in maps):
-        return maps[0]
-    merged: dict[str, Node] = {}
-    for each in maps:
-        merged.update(each)
-    return merged
-
-
-def _pass_on_renewed(plan: PlanColumns, found: Attributes, operation: str) -> None:
-    """Above a set operation its attributes are the renewed ones, in every expression too."""
-    renewed = _below(found, plan, operation)
-    if not renewed:
-        return
-    found.renewed[operation] = renewed
-    roots = [use.value for use in plan.uses.get(operation, ())]
-    roots += [
-        each for attribute in plan.produced.get(operation, ()) for each in plan.computed_by.get(attribute, ())
-    ]
-    seen: set[Node] = set()
-    while roots:
-        node = roots.pop()
-        if node in seen or node not in plan.expressions:
-            continue
-        seen.add(node)
-        inputs = found.graph.inputs.get(node)
-        if inputs:
-            found.graph.inputs[node] = [
-                each._replace(node=renewed.get(each.node, each.node)) for each in inputs
-            ]
-        roots.extend(plan.arguments.get(node, ()))
-
-
 _Operation = Callable[[PlanColumns, Attributes, str], None]
 
 _OPERATIONS: Mapping[str, _Operation] = {
@@ -278,7 +217,6 @@ _OPERATIONS: Mapping[str, _Operation] = {
     "CTERelationDef": _cte_definition,
     "Expand": _expand,
     "Generate": _generate,
-    "Intersect": _intersect,
     "MergeRows": _rows,
     **dict.fromkeys(_BY_POSITION, _by_position),
 }

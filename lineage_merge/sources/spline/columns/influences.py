@@ -3,7 +3,6 @@
 from collections import defaultdict
 
 from lineage_merge.column_lineage import InfluenceKind
-from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.value_graph import Node
 
@@ -19,7 +18,7 @@ _DECIDING = {
 }
 
 
-def deciding(plan: PlanColumns, attributes: Attributes) -> dict[InfluenceKind, list[Node]]:
+def deciding(plan: PlanColumns) -> dict[InfluenceKind, list[Node]]:
     """The values that decide on the rows of the target, by how they do; subqueries' text aside.
 
     DISTINCT groups by every column; INTERSECT and EXCEPT join their sides by every column.
@@ -29,11 +28,10 @@ def deciding(plan: PlanColumns, attributes: Attributes) -> dict[InfluenceKind, l
         name = str(plan.operations[operation].get("name"))
         if name in _DECIDING:
             parameter, kind = _DECIDING[name]
-            renewed = attributes.renewed.get(operation, {})
-            found[kind].extend(renewed.get(each, each) for each in plan.parameter(operation, parameter))
+            found[kind].extend(plan.parameter(operation, parameter))
         elif name == "Distinct":
-            found[InfluenceKind.GROUP_BY].extend(attributes.output(plan, operation))
+            found[InfluenceKind.GROUP_BY].extend(plan.output(operation))
         elif name in ("Intersect", "Except"):
             for child in plan.children.get(operation, ()):
-                found[InfluenceKind.JOIN].extend(attributes.output(plan, child))
+                found[InfluenceKind.JOIN].extend(plan.output(child))
     return found

@@ -60,7 +60,7 @@ def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
     """The column lineage of a plan; `application` stands on the references of what it reads."""
     attributes = build(plan, application)
     subqueries = _subqueries(plan, attributes)
-    columns, values = _written(plan, attributes)
+    columns, values = _written(plan)
     return ColumnLineage(
         columns=columns,
         sources=_sources(plan, application, subqueries),
@@ -138,7 +138,7 @@ def _name(plan: PlanColumns, attribute: str) -> str:
     return str((plan.attributes.get(attribute) or {}).get("name") or "")
 
 
-def _written(plan: PlanColumns, attributes: Attributes) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
+def _written(plan: PlanColumns) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
     """The target's columns and the value of each: the write's input, by position."""
     below = plan.children.get(plan.write, ())
     operation = below[0] if below else plan.write
@@ -159,7 +159,7 @@ def _written(plan: PlanColumns, attributes: Attributes) -> tuple[tuple[Column, .
         columns = [
             Column(each.position, name, each.data_type) for each, name in zip(columns, names, strict=True)
         ]
-    return tuple(columns), attributes.output(plan, operation)
+    return tuple(columns), plan.output(operation)
 
 
 def _table(plan: PlanColumns, below: tuple[str, ...]) -> tuple[TableColumn, ...]:
@@ -236,7 +236,7 @@ def _influences(
     plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns]
 ) -> tuple[Influence[Reference], ...]:
     nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
-    for found in (deciding(plan, attributes), *(each.influences for each in subqueries.values())):
+    for found in (deciding(plan), *(each.influences for each in subqueries.values())):
         for kind, values in found.items():
             nodes[kind].extend(values)
     kinds: defaultdict[tuple[Reference, str], set[InfluenceKind]] = defaultdict(set)

@@ -211,7 +211,7 @@ class _Reader:
 
     def _by_position(self, name: str, below: list[_Output]) -> _Output:
         output = _Output()
-        values_of = below[:1] if name == "Except" else below
+        values_of = below if name == "Union" else below[:1]
         for position, each in enumerate(below[0].ids if below else ()):
             node = self._new()
             for branch in values_of:

@@ -107,11 +107,16 @@ _QUERIES = {
         ),
         "t.a FILTER,GROUP_BY; t.b FILTER,GROUP_BY",
     ),
-    "INTERSECT has its values on both sides, also above it": (
+    "the right side of INTERSECT only decides on rows, also above it": (
         """SELECT max(a) + 1 x, b FROM (SELECT a, b FROM t INTERSECT SELECT k, v FROM u)
             WHERE a > 1 GROUP BY b""",
-        "t.a -> x AGGREGATION; u.k -> x AGGREGATION; t.b -> b IDENTITY; u.v -> b IDENTITY",
-        "t.a FILTER,JOIN; u.k FILTER,JOIN; t.b JOIN,GROUP_BY; u.v JOIN,GROUP_BY",
+        "t.a -> x AGGREGATION; t.b -> b IDENTITY",
+        "t.a FILTER,JOIN; u.k JOIN; t.b JOIN,GROUP_BY; u.v JOIN",
+    ),
+    "the right side of INTERSECT in a subquery only decides on rows": (
+        "SELECT b, (SELECT max(a) FROM (SELECT a FROM t INTERSECT SELECT k FROM u)) m FROM t",
+        "t.b -> b IDENTITY; t.a -> m AGGREGATION",
+        "t.a JOIN; u.k JOIN",
     ),
     "the right side of EXCEPT only decides on rows": (
         "SELECT a + 1 a1 FROM t EXCEPT SELECT k FROM u WHERE v = 'x'",
