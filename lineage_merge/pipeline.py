@@ -24,10 +24,10 @@ from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
 from lineage_merge.merge import join, names
-from lineage_merge.merge.coverage import NOTHING, Coverage, covered
+from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_retired
 from lineage_merge.merge.mentioned import of_mentioned
 from lineage_merge.merge.outcome import REPORT, Report
-from lineage_merge.merge.report import report
+from lineage_merge.merge.report import of_source, report
 from lineage_merge.merge.targets import targets
 from lineage_merge.progress import Say, silent
 from lineage_merge.sinks import after_load
@@ -89,7 +89,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
         for source, _ in registry.configured(config):
             with step("read"):
                 say(f"reading {source.name}")
-                read = function(source.read)(spark, config, known)
+                read = of_source(function(source.read)(spark, config, known), source.key)
                 (catalogs if source.is_catalog else found).append(read)
         records = keep(reduce(DataFrame.unionByName, found))
         if catalogs:
@@ -104,6 +104,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
             merged = join.Merged(nodes, edges, merged.aliases)
             # The first of Spark's jobs: what was only planned so far is done here.
             told = report(records, merged)
+            told = replace(told, not_retired=why_not_retired(config, told))
             by_target = targets(records, merged.aliases)
         building.count(**report_counts(told))
         return Built(nodes, edges, told, merged.aliases, by_target, covered(config, told), tuple(kept))

@@ -43,7 +43,8 @@ from lineage_merge.naming import redact
 #             of several, those with the highest authority count; properties: of the target, where
 #             nothing else may tell of it
 #   joined    target was found by rule
-#   problem   rule is its kind; document, field, message
+#   problem   rule is its kind; document, field, message; source is the key of the source that found it,
+#             which `merge.report.of_source` fills in
 #   count     rule is what was counted, at how many
 #   runs      job, at how many good runs of it the source looked at: when none of them wrote what the
 #             graph says that the job writes, it is retired after `spline.retire_after` of them

@@ -45,6 +45,8 @@ def print_report(console: Console, report: "Report", written: str) -> None:
         # That everything could be joined is news too.
         if kind in report.totals or kind == "not-joined":
             table.add_row(title, str(report.totals.get(kind, 0)))
+    if report.not_retired:
+        table.add_row("retiring is off", Text("\n".join(report.not_retired)))
     console.print(table)
     print_problems(console, report)
 
@@ -115,8 +117,9 @@ def print_problems(console: Console, report: "Report") -> None:
         console.print(Text(f"\n{title}:", style="bold"))
         for problem in problems[:_SHOWN]:
             console.print(Text(f"  {problem_text(problem)}"), soft_wrap=True)
-        if len(problems) > _SHOWN:
-            console.print(f"  ... and {len(problems) - _SHOWN} more")
+        more = max(report.totals.get(kind, 0), len(problems)) - _SHOWN
+        if more > 0:
+            console.print(f"  ... and {more:,} more")
 
 
 def problem_text(problem: "Problem") -> str:

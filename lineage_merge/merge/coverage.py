@@ -1,10 +1,10 @@
 """What a merge looked at, and so may find gone. Imports no Spark."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
+from lineage_merge.merge.outcome import Report
 from lineage_merge.sources import registry
 
 if TYPE_CHECKING:
@@ -44,31 +44,40 @@ class Coverage:
 NOTHING = Coverage()
 
 
-def covered(config: "Config", told: Report) -> Coverage:
-    """What may be retired: of a source with broken documents nothing, for they may tell of it."""
-    listed = len(told.problems) < MOST_PROBLEMS
-    broken = {problem.document for problem in told.of_kind("rejected")}
-    of_runs = set(broken)
-    projects = {kind: False for source in registry.SOURCES if source.whole for kind in source.job_types}
+def covered(config: "Config", report: Report) -> Coverage:
+    """Return what may be retired: of a source with rejected documents nothing, for they may hold it."""
+    projects = {kind: False for source in registry.SOURCES if source.by_project for kind in source.job_types}
+    runs = True
     after: list[int] = []
     types: set[str] = set()
     for source, settings in registry.configured(config):
-        if source.whole:
-            of_source = {document for document in broken if _stands_in(document, source.whole(settings))}
-            projects.update(dict.fromkeys(source.job_types, listed and not of_source))
-            of_runs -= of_source
+        complete = not _rejected(report, source.key)
+        if source.by_project:
+            projects.update(dict.fromkeys(source.job_types, complete))
         if source.retire_after:
+            runs = runs and complete
             after.append(source.retire_after(settings))
             types.update(source.job_types)
     return Coverage(
-        runs=bool(after) and listed and not of_runs,
+        runs=bool(after) and runs,
         projects=projects,
-        # One that is never to retire is kept by the others too.
+        # A target that one source never retires is not retired by the others either.
         retire_after=max(after) if after and all(after) else 0,
         job_types=tuple(sorted(types)),
     )
 
 
-def _stands_in(document: str, places: Iterable[str]) -> bool:
-    """Whether a document, as problems call it, is one of these files, part of one, or below one."""
-    return any(document == place or document.startswith((f"{place}: ", f"{place}/")) for place in places)
+def why_not_retired(config: "Config", report: Report) -> tuple[str, ...]:
+    """Return a line for each source of which nothing is retired: its name and the reason."""
+    found = []
+    for source, settings in registry.configured(config):
+        rejected = _rejected(report, source.key)
+        if rejected and (source.by_project or source.retire_after):
+            found.append(f"{source.name}: {rejected} {'document' if rejected == 1 else 'documents'} rejected")
+        if source.retire_after and not source.retire_after(settings):
+            found.append(f"{source.name}: retire_after is 0")
+    return tuple(found)
+
+
+def _rejected(report: Report, key: str) -> int:
+    return report.by_source.get(key, {}).get("rejected", 0)

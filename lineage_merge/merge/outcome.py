@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from lineage_merge.model import Problem
 
-# The driver keeps a list for people, not a second copy of the data.
+# Examples of each source and kind. The driver keeps a list for people, not a second copy of the data.
 MOST_PROBLEMS = 1000
+# What the merge itself finds counts under this name among the sources.
+MERGE = "merge"
 # Its file, beside the node and edge files.
 REPORT = "report.json"
 
@@ -24,8 +26,9 @@ class Report:
     """The outcome of a merge.
 
     `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined`: by rule.
-    `problems`: everything a person should know of, at most `MOST_PROBLEMS` from each place
-    that finds them; `totals` counts those by kind.
+    `problems`: examples of what a person should know of, at most `MOST_PROBLEMS` of each source and kind.
+    `by_source` counts all problems, by source (its key, or `MERGE`) and kind, `totals` by kind.
+    `not_retired`: of which sources nothing is retired, and why.
     """
 
     read: Mapping[str, int]
@@ -34,6 +37,8 @@ class Report:
     joined: tuple[Joined, ...]
     problems: tuple[Problem, ...]
     totals: Mapping[str, int] = field(default_factory=dict)
+    by_source: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    not_retired: tuple[str, ...] = ()
 
     def of_kind(self, kind: str) -> list[Problem]:
         """The problems of one kind."""
@@ -52,6 +57,8 @@ class Report:
                 for each in told.get("problems", ())
             ),
             totals=told.get("totals", {}),
+            by_source=told.get("by_source", {}),
+            not_retired=tuple(told.get("not_retired", ())),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -62,6 +69,8 @@ class Report:
             "edges": dict(self.edges),
             "joined": [joined._asdict() for joined in self.joined],
             "totals": dict(self.totals),
+            "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
+            "not_retired": list(self.not_retired),
             "problems": [
                 {
                     "kind": problem.kind,

@@ -1,7 +1,7 @@
 """What a source is: its settings, and where its functions stand. Imports no Spark and asks nobody."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -35,9 +35,9 @@ class Source:
     `files` are those that it reads, `needs_aws` tells whether it needs credentials beside those for files in
     S3, `catalogs` are namespaces by the names that Spark has for them. `retire_after` makes it a source that
     tells runs: how many good runs of a job retire a target that none of them wrote (0: never), where
-    it tells all runs of `job_types`. `whole` makes it one that tells `job_types` project by project, so that
-    what a project no longer has goes at once: the files and folders that tell them, of which none may be
-    broken. `is_catalog`: it only describes what other sources mention.
+    it tells all runs of `job_types`. `by_project` makes it one that describes `job_types` project by project:
+    what a project no longer has is retired at once, unless a document of the source was rejected.
+    `is_catalog`: it only describes what other sources mention.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Source:
     needs_aws: Callable[[Any], bool] = _not_of_aws
     catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
     retire_after: Callable[[Any], int] | None = None
-    whole: Callable[[Any], Sequence[str]] | None = None
+    by_project: bool = False
     job_types: tuple[str, ...] = ()
     is_catalog: bool = False
 

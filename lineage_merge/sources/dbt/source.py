@@ -12,6 +12,6 @@ DBT = Source(
     paths=("manifest", "catalog"),
     checks=(("dbt", "lineage_merge.doctor.exports:examine_dbt"),),
     files=lambda projects: [file for each in projects for file in (each.manifest, each.catalog)],
-    whole=lambda projects: [file for each in projects for file in (each.manifest, each.catalog) if file],
+    by_project=True,
     job_types=("dbt",),
 )

@@ -12,6 +12,6 @@ SQL = Source(
     paths=("path", "schema"),
     look="lineage_merge.sources.sql.files:look",
     files=lambda folders: [path for each in folders for path in (each.path, *each.schema)],
-    whole=lambda folders: [each.path.rstrip("/") for each in folders],
+    by_project=True,
     job_types=("sql",),
 )
