@@ -273,7 +273,7 @@ def test_a_byte_order_mark_does_no_harm() -> None:
         (model("b", depends_on={"nodes": ["x", None]}), "nodes.model.shop.b.depends_on.nodes[1]"),
         (model("b", config="table"), "nodes.model.shop.b.config"),
         (model("b", config={"materialized": 1}), "nodes.model.shop.b.config.materialized"),
-        (model("b", config={"enabled": "no"}), "nodes.model.shop.b.config.enabled"),
+        (model("b", config={"enabled": ["no"]}), "nodes.model.shop.b.config.enabled"),
         (model("b", tags=[1]), "nodes.model.shop.b.tags[0]"),
     ],
 )
@@ -288,6 +288,24 @@ def test_a_broken_node_is_named_and_the_others_stay(broken: object, field: str) 
         ("rejected", f"{WHERE}: model.shop.b", field)
     ]
     assert problems[0].message
+
+
+@pytest.mark.parametrize("text", ["True and True", "True or False", "None"])
+def test_an_entry_whose_enabled_was_rendered_to_text_stays_as_dbt_takes_it_for_true(text: str) -> None:
+    # Older dbt: `enabled: "{{ var('a', true) }} and {{ var('b', true) }}"` in a package's sources.yml.
+    nodes = {"model.shop.a": model("a", config={"enabled": text})}
+    entry = {
+        "name": "t",
+        "source_name": "raw",
+        "database": "dev",
+        "schema": "raw",
+        "config": {"enabled": text},
+    }
+
+    manifest, problems = read(document(nodes=nodes, sources={"source.shop.raw.t": entry}))
+
+    assert set(manifest.nodes) == {"model.shop.a", "source.shop.raw.t"}
+    assert problems == []
 
 
 def test_broken_sources_exposures_and_metrics_are_named_too() -> None:
