@@ -9,6 +9,12 @@ from sqlglot.errors import SqlglotError
 Parts = tuple[str, ...]
 
 
+def is_dual(table: exp.Table) -> bool:
+    """Whether it is the one row that Oracle, MySQL, Snowflake and others select constants from."""
+    parts = [part.name.casefold() for part in table.parts]
+    return parts in (["dual"], ["sys", "dual"], ["sysibm", "sysdummy1"])
+
+
 class TableNames:
     """The datasets by their names in SQL, whole or without database and schema."""
 

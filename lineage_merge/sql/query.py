@@ -17,6 +17,7 @@ from lineage_merge.sql.derivation import (
     merged,
 )
 from lineage_merge.sql.items import by_name, by_position, coalesced, star
+from lineage_merge.sql.names import is_dual
 from lineage_merge.sql.pivots import Pivots
 from lineage_merge.sql.projections import Projections
 from lineage_merge.sql.scope import Item, Named, Relation, Scope, Source
@@ -301,6 +302,8 @@ class Queries:
             names = dict(zip(("this", "table", "db", "catalog"), reversed(parts[:4]), strict=False))
             relation, _ = self._function(exp.Column(**names), [], table.alias, scope)
             return relation
+        if is_dual(table):
+            return Relation([])
         self._note("reads tables that are not known", ".".join(path))
         return Relation([Everything(None)])
 

@@ -12,6 +12,7 @@ from lineage_merge.sources.sql.temporaries import Temporaries, Temporary, droppe
 from lineage_merge.sources.sql.writes import Note
 from lineage_merge.sql.depth import deep
 from lineage_merge.sql.faults import reason
+from lineage_merge.sql.names import is_dual
 from lineage_merge.sql.query import Queries
 from lineage_merge.sql.scope import Relation
 from lineage_merge.sql.tables import Everything, Table, fold
@@ -104,6 +105,8 @@ class Context:
                 reads.setdefault(source, set()).update(via, {temporary.name})
             return temporary.relation
         key = self._key(table)
+        if is_dual(table) and (key is None or self._known(key) == NOTHING):
+            return None
         if key is None:
             self._unknown(".".join(part.name for part in table.parts))
             return Relation([Everything(None)])

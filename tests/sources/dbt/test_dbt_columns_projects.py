@@ -276,3 +276,22 @@ def test_the_same_project_in_another_order_gives_the_same() -> None:
     second.model("m", "select a.z, u.k from db.mart.a a join db.raw.u u on a.id = u.id", "model.a")
     second.model("b", "select x, y from db.mart.a", "model.a").model("a", "select * from db.raw.t")
     assert first.read() == second.read()
+
+
+@pytest.mark.parametrize("dual", ["dual", "DUAL", "sys.dual"])
+def test_dual_is_no_table(dual: str) -> None:
+    project = (
+        Project("oracle")
+        .source("t", "a")
+        .model("m", f"select (select 1 from {dual}) x, a from db.raw.t, {dual}")
+    )
+    lineage = project.read()
+    assert edges(lineage) == {"t.a -> a IDENTITY"}
+    assert problems(lineage) == []
+
+
+@pytest.mark.parametrize("adapter", ["databricks", "spark"])
+def test_tables_of_databricks_and_spark_are_found_whatever_their_case(adapter: str) -> None:
+    project = Project(adapter).source("t", "Id", relation_name="`db`.`Raw`.`Orders`")
+    project.model("m", "select ID from DB.raw.`ORDERS`")
+    assert edges(project.read()) == {"t.Id -> ID IDENTITY"}
