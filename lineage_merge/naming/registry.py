@@ -4,6 +4,7 @@ from lineage_merge.naming.athena import ATHENA
 from lineage_merge.naming.azure import AZURE
 from lineage_merge.naming.bigquery import BIGQUERY
 from lineage_merge.naming.cassandra import CASSANDRA
+from lineage_merge.naming.databricks import DATABRICKS, SPARK
 from lineage_merge.naming.elasticsearch import ELASTICSEARCH
 from lineage_merge.naming.gcs import GCS
 from lineage_merge.naming.glue import GLUE
@@ -39,6 +40,8 @@ PLATFORMS: tuple[Platform, ...] = (
     BIGQUERY,
     ATHENA,
     TRINO,
+    DATABRICKS,
+    SPARK,
     HIVE,
     SPARK_CATALOG,
     GLUE,
