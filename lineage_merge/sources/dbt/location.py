@@ -1,7 +1,7 @@
 """Where the files of a dbt dataset lie, as far as the manifest tells it.
 
-Sources say it in `external.location` (dbt-external-tables), models in the setting that their
-adapter has for it. What only the profile knows (a root directory) or only the run (a
+Sources say it in `external.location` (dbt-external-tables) or are a path (dbt-duckdb), models in the
+setting that their adapter has for it. What only the profile knows (a root directory) or only the run (a
 generated directory that stands for the table) is not told.
 """
 
@@ -9,15 +9,20 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lineage_merge.sources.dbt import relation
+
 Settings = Mapping[str, Any]
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*")
+_ABSOLUTE = re.compile(r"/\S+")
 
 
 def source_location(entry: Settings) -> str:
     """The URI of an external source's files, "" where the manifest has none."""
     external = entry.get("external")
-    return _uri(external.get("location")) if isinstance(external, Mapping) else ""
+    location = _uri(external.get("location")) if isinstance(external, Mapping) else ""
+    # dbt-duckdb renders `meta.external_location` as the relation's name.
+    return location or _path(relation.path_of(entry.get("relation_name") or ""))
 
 
 def built_location(adapter: str, config: Settings, materialized: str, names: tuple[str, str, str]) -> str:
@@ -25,15 +30,27 @@ def built_location(adapter: str, config: Settings, materialized: str, names: tup
 
     `names` are database, schema and identifier.
     """
-    tell = _ADAPTERS.get(adapter.lower())
-    return "" if tell is None or "view" in materialized else _uri(tell(config, names))
+    name = adapter.lower()
+    tell = _ADAPTERS.get(name)
+    if tell is None or "view" in materialized:
+        return ""
+    # Only DuckDB writes to the file system of the machine that runs dbt.
+    return (_path if name == "duckdb" else _uri)(tell(config, names))
 
 
 def _uri(value: object) -> str:
-    if not isinstance(value, str):
-        return ""
-    text = value.strip().strip("'\"").strip()
+    text = _text(value)
     return text if _URI.fullmatch(text) else ""
+
+
+def _path(value: object) -> str:
+    """A URI, or an absolute path of a file system. Where a relative one starts is not in the manifest."""
+    text = _text(value)
+    return text if _URI.fullmatch(text) or _ABSOLUTE.fullmatch(text) else ""
+
+
+def _text(value: object) -> str:
+    return value.strip().strip("'\"").strip() if isinstance(value, str) else ""
 
 
 def _athena(config: Settings, names: tuple[str, str, str]) -> str:

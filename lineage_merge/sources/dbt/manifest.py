@@ -43,11 +43,12 @@ _READ = frozenset(
         "depends_on",
         "config",
         "external",
+        "relation_name",
     }
 )
 
 # What is read in addition where columns are asked for.
-_READ_FOR_COLUMNS = frozenset({"columns", "relation_name"})
+_READ_FOR_COLUMNS = frozenset({"columns"})
 _READ_OF_CODE = frozenset({"compiled_code", "compiled_sql", "language"})
 _WITH_CODE = frozenset({"model", "snapshot"})
 

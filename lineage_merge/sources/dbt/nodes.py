@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 from lineage_merge.sources.dbt.location import built_location, source_location
+from lineage_merge.sources.dbt.relation import names_of
 
 Kind = Literal[
     "source",
@@ -152,10 +153,14 @@ def _node(
     name = entry["name"]
     # dbt writes a model of another project, which a plugin brought in, with empty paths.
     elsewhere = kind == "model" and entry.get("path") == entry.get("original_file_path") == ""
-    names = (
-        entry.get("database") or "",
-        entry.get("schema") or "",
-        entry.get("identifier" if kind == "source" else "alias") or name,
+    names = names_of(
+        adapter,
+        entry.get("relation_name") or "",
+        (
+            entry.get("database") or "",
+            entry.get("schema") or "",
+            entry.get("identifier" if kind == "source" else "alias") or name,
+        ),
     )
     materialized = config.get("materialized") or "view"  # dbt's own default
     location = ""

@@ -29,6 +29,8 @@ from lineage_merge.sources.dbt.order import parents_first
 # The rule's name on vertices and in reports: a table and the path of its files are one dataset.
 LOCATION_RULE = "dbt-location"
 
+# Platforms that compare names without case; their catalogs have them in lower case.
+_LOWER_CASE = frozenset({"databricks", "fabricspark", "spark"})
 _VIEWS = frozenset({"view", "materialized_view", "materializedview"})
 # A quoted part of a name, or one of several that stand in one field.
 _QUOTED = re.compile(r"""(?:^|(?<=\.))(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|\[((?:[^\]]|\]\])+)\])(?=\.|$)""")
@@ -71,7 +73,8 @@ def _reference(manifest: Manifest, node: Node, namespace: str) -> Reference:
     if node.kind == "exposure":
         return Reference(f"dbt://{manifest.project or node.package_name}", node.name)
     parts = (_QUOTED.sub(_unquoted, part) for part in (node.database, node.schema, node.identifier))
-    return Reference(namespace, ".".join(part for part in parts if part))
+    name = ".".join(part for part in parts if part)
+    return Reference(namespace, name.lower() if manifest.adapter.lower() in _LOWER_CASE else name)
 
 
 def _unquoted(match: re.Match[str]) -> str:

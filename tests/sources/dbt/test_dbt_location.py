@@ -98,3 +98,44 @@ def test_a_location_that_the_manifest_does_not_tell_is_not_guessed(
 @pytest.mark.parametrize("external", [None, True, {"location": None}, {"location": "@stage/sales"}, {}])
 def test_a_source_whose_files_have_no_uri_stays_a_table(external: object) -> None:
     assert aliases(elements("snowflake", {"external": external}, "source")) == []
+
+
+@pytest.mark.parametrize(
+    ("relation_name", "path"),
+    [
+        # As dbt-duckdb 1.11 renders `meta.external_location`.
+        ("'/srv/lake/ext/sales.csv'", "/srv/lake/ext/sales.csv"),
+        ("'s3://lake/raw/sales/*.parquet'", "s3://lake/raw/sales/*.parquet"),
+        ("'https://files/it''s.csv'", "https://files/it's.csv"),
+        ("read_csv('/srv/lake/sales.csv')", "/srv/lake/sales.csv"),
+        ("read_parquet(['s3://lake/sales'], union_by_name=true)", "s3://lake/sales"),
+        ("delta_scan('s3://lake/sales')", "s3://lake/sales"),
+    ],
+)
+def test_a_source_of_duckdb_with_an_external_location_is_that_path(relation_name: str, path: str) -> None:
+    found = elements("duckdb", {"relation_name": relation_name}, "source")
+    assert aliases(found) == [Alias(Reference(HOST, "lake.raw.sales"), Reference("", path), "dbt-location")]
+
+
+@pytest.mark.parametrize(
+    "relation_name",
+    [
+        '"lake"."raw"."sales"',
+        "'ext/sales.csv'",  # relative to where dbt ran
+        "read_parquet(['s3://lake/a', 's3://lake/b'])",
+        "postgres_scan('host=db', 'public', 'sales')",
+        "sqlite_scan('/srv/shop.db', 'sales')",
+    ],
+)
+def test_a_source_of_duckdb_that_is_no_single_known_path_has_no_location(relation_name: str) -> None:
+    assert aliases(elements("duckdb", {"relation_name": relation_name}, "source")) == []
+
+
+def test_an_external_model_of_duckdb_on_the_local_file_system_is_its_file() -> None:
+    config = {"materialized": "external", "location": "/srv/out/mart.parquet"}
+    found = elements("duckdb", {"config": config, "relation_name": '"lake"."raw"."sales"'})
+    assert [alias.of for alias in aliases(found)] == [Reference("", "/srv/out/mart.parquet")]
+
+
+def test_a_path_of_another_platform_without_a_scheme_is_not_taken_for_the_local_file_system() -> None:
+    assert aliases(elements("databricks", {"config": {"location_root": "/mnt/mart"}})) == []

@@ -558,3 +558,39 @@ def test_folding_ephemerals_keeps_what_reaches_what(project: dict[str, tuple[boo
             passing = {(a, b) for a, b in before if {a, b} <= inside}
             assert step in reachable(passing, start.removeprefix("dev.public."))
             assert end.removeprefix("dev.public.") in reachable(passing, step)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "fields", "name"),
+    [
+        # dbt-clickhouse has no database: a source whose schema is its own name takes `database` for it.
+        ("clickhouse", {"database": "events", "relation_name": "`events`.`t`"}, "events.t"),
+        ("clickhouse", {"database": "x", "schema": "events", "relation_name": "`events`.`t`"}, "events.t"),
+        ("clickhouse", {"database": "", "schema": "events", "relation_name": "`events`.`t`"}, "events.t"),
+        ("postgres", {"relation_name": '"dev"."other"."t"'}, "dev.other.t"),
+        ("postgres", {"relation_name": '"DEV"."raw"."t"'}, "dev.raw.t"),
+        ("oracle", {"relation_name": "raw.t"}, "dev.raw.t"),
+        ("snowflake", {"relation_name": "dev.raw.t"}, "dev.raw.t"),
+        ("duckdb", {"relation_name": "read_csv('x')"}, "dev.raw.t"),
+        ("bigquery", {"relation_name": "`dev`.`raw`.`ga.t`", "identifier": "ga.t"}, "dev.raw.ga.t"),
+        ("postgres", {"relation_name": None}, "dev.raw.t"),
+    ],
+)
+def test_the_relation_name_is_right_where_it_contradicts_database_and_schema(
+    adapter: str, fields: dict[str, Any], name: str
+) -> None:
+    content = document(sources={"source.shop.raw.t": source("t", **fields)})
+    content["metadata"]["adapter_type"] = adapter
+
+    assert set(datasets(elements(content))) == {name}
+
+
+@pytest.mark.parametrize("adapter", ["databricks", "spark"])
+def test_names_of_databricks_and_spark_are_lower_case(adapter: str) -> None:
+    content = document(
+        node("Mart", "source.shop.raw.T", schema="Sales"),
+        sources={"source.shop.raw.T": source("T", database="Prod")},
+    )
+    content["metadata"]["adapter_type"] = adapter
+
+    assert flows(elements(content)) == {("prod.raw.t", (), "dev.sales.mart")}

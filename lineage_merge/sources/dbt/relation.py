@@ -1,0 +1,61 @@
+"""What a manifest's `relation_name` means: the text by which compiled SQL calls a relation. Pure.
+
+It is rendered by the adapter, and so is right where `database` and `schema` are not: ClickHouse has
+no database above its schemas, and a source of DuckDB may be a file or a function that reads files.
+"""
+
+import re
+
+from lineage_merge.naming.identifiers import split_name
+
+# Adapters whose relations have two parts, whatever `database` says.
+_TWO_PARTS = frozenset({"clickhouse"})
+_LITERAL = r"'((?:[^']|'')*)'"
+_PATH = re.compile(_LITERAL)
+# read_parquet('s3://b/x.parquet', union_by_name=true), or with a list of one path.
+_READER = re.compile(
+    r"(?:read_\w+|parquet_scan|delta_scan|iceberg_scan|st_read)\("
+    rf"\s*(?:{_LITERAL}|\[\s*{_LITERAL}\s*\])\s*[,)]",
+    re.IGNORECASE,
+)
+
+
+def names_of(adapter: str, relation_name: str, names: tuple[str, str, str]) -> tuple[str, str, str]:
+    """Database, schema and identifier (`names` as the manifest has them) of a relation.
+
+    Those of `relation_name` where it contradicts them, or where the platform has no database.
+    """
+    stated = _parts(relation_name)
+    given = [part.value.casefold() for part in split_name(".".join(filter(None, names)))]
+    if not stated or len(stated) > len(names):
+        return names
+    compared = [part.casefold() for part in stated]
+    shorter = min(len(compared), len(given))
+    agrees = compared[-shorter:] == given[-shorter:]
+    if agrees and not (adapter.lower() in _TWO_PARTS and len(compared) < len(given)):
+        return names
+    missing = len(names) - len(stated)
+    database, schema, identifier = (*[""] * missing, *map(_quoted, stated))
+    return database, schema, identifier
+
+
+def path_of(relation_name: str) -> str:
+    """The path that a relation is, or that the function reads which it is; "" for a table's name."""
+    text = relation_name.strip()
+    match = _PATH.fullmatch(text) or _READER.match(text)
+    found = next((group for group in match.groups() if group), "") if match else ""
+    return found.replace("''", "'")
+
+
+def _parts(relation_name: str) -> list[str]:
+    """The parts of a table's name; none of a path, a function or a query."""
+    text = relation_name.strip()
+    if not text or "'" in text or "(" in text:
+        return []
+    parts = [part.value for part in split_name(text)]
+    return parts if all(parts) else []
+
+
+def _quoted(part: str) -> str:
+    # The manifest's fields have names without quotes; a part that has a dot keeps them.
+    return '"' + part.replace('"', '""') + '"' if "." in part else part
