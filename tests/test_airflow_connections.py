@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.connections import PASSWORD_VARIABLE, arangodb, environment, gremlin
+from lineage_merge.airflow.connections import PASSWORD_VARIABLE, arangodb, credentials, environment, gremlin
 from lineage_merge.errors import ConfigError
 
 PASSWORD = "hunter2"
@@ -125,3 +125,30 @@ def test_the_environment_is_as_before_when_a_step_has_ended(monkeypatch: pytest.
 
     assert os.environ["LINEAGE_TEST_OLD"] == "old"
     assert "LINEAGE_TEST_NEW" not in os.environ
+
+
+def test_static_keys_of_a_connection_clear_an_inherited_session_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
+    inherited = dict.fromkeys(names, "inherited")
+    for name, value in inherited.items():
+        monkeypatch.setenv(name, value)
+    static = SimpleNamespace(access_key="key", secret_key="secret", token="")
+
+    with environment(credentials(static)):
+        inside = {name: os.environ[name] for name in names if name in os.environ}
+
+    assert inside == {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+    assert {name: os.environ.get(name) for name in names} == inherited
+
+
+def test_the_token_of_a_role_goes_with_its_keys() -> None:
+    found = credentials(SimpleNamespace(access_key="key", secret_key="secret", token="token"))
+
+    assert found == {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_SESSION_TOKEN": "token",
+        "AWS_SECURITY_TOKEN": None,
+    }

@@ -14,6 +14,7 @@ from lineage_merge.errors import ConfigError
 
 ARANGODB = "arangodb_default"
 GREMLIN = "gremlin_default"
+AWS = "aws_default"
 
 # Who holds the password while a step runs on this machine.
 PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
@@ -100,11 +101,16 @@ def _gremlin_url(host: str, port: int | None, extra: Mapping[str, Any]) -> str:
     return f"{extra.get('scheme') or 'wss'}://{host}:{port or _IAM_PORT}/gremlin"
 
 
-def aws(conn_id: str | None) -> dict[str, str]:
-    """What the AWS connection says, as variables of the usual AWS chain.
+# Set together: a token of other credentials would make AWS refuse these.
+_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
-    Nothing where it leaves all to that chain, as on MWAA.
+
+def aws(conn_id: str | None) -> dict[str, str | None]:
+    """Return the AWS connection as variables of the usual AWS chain; None: unset the variable.
+
+    Empty where the connection leaves all to that chain, as on MWAA.
     """
+    conn_id = existing_aws(conn_id)
     if not conn_id:
         return {}
     try:
@@ -113,28 +119,56 @@ def aws(conn_id: str | None) -> dict[str, str]:
         return {}
     hook = AwsGenericHook(aws_conn_id=conn_id, client_type="sts")
     given = hook.conn_config
-    variables = {"AWS_DEFAULT_REGION": given.region_name, "AWS_ENDPOINT_URL": given.endpoint_url}
+    variables: dict[str, str | None] = {
+        name: value
+        for name, value in (
+            ("AWS_DEFAULT_REGION", given.region_name),
+            ("AWS_ENDPOINT_URL", given.endpoint_url),
+        )
+        if value
+    }
     if given.aws_access_key_id or given.role_arn or given.profile_name:
         # Taken once: a role's credentials last for an hour.
-        found = hook.get_credentials()
-        variables |= {
-            "AWS_ACCESS_KEY_ID": found.access_key,
-            "AWS_SECRET_ACCESS_KEY": found.secret_key,
-            "AWS_SESSION_TOKEN": found.token,
-        }
-    return {name: value for name, value in variables.items() if value}
+        variables |= credentials(hook.get_credentials())
+    return variables
+
+
+def credentials(found: Any) -> dict[str, str | None]:
+    """Return variables for credentials as boto3 has them. Keys without a token unset an inherited one."""
+    values = (found.access_key, found.secret_key, found.token or None, None)
+    return dict(zip(_CREDENTIALS, values, strict=True))
+
+
+def existing_aws(conn_id: str | None) -> str | None:
+    """Return the id, or None for the default connection where Airflow has none: then the role is enough.
+
+    The provider does the same, with a warning in each task's log.
+    """
+    if conn_id != AWS:
+        return conn_id or None
+    from lineage_merge.airflow.compat import AirflowNotFoundException, base_hook
+
+    try:
+        base_hook().get_connection(conn_id)
+    except AirflowNotFoundException:
+        return None
+    return conn_id
 
 
 @contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """This process with these variables, for as long as the block lasts."""
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set these variables of this process for as long as the block lasts; None: unset."""
     before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    _set(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 #   settings                further keys of the configuration, dotted
 #   arangodb, gremlin, aws  ids of connections; None: the default where `config` says nothing
 Merge = Mapping[str, Any]
+# The key of `Merge` that names a connection, by the connection's default id.
+_CONNECTION_OF = {connections.ARANGODB: "arangodb", connections.GREMLIN: "gremlin"}
 
 
 class Resolved(NamedTuple):
@@ -48,7 +50,7 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
     with connections.environment(connections.aws(merge.get("aws"))):
         flags = {key: _text(value) for key, value in _given(merge).items()}
         settings = config.gather(merge.get("config") or None, flags=flags)
-        reached = _connected(merge, settings, here=here)
+        reached = _connected(merge, settings, task, context, here=here)
         if reached.settings:
             flags |= {key: _text(value) for key, value in reached.settings.items()}
             settings = config.gather(merge.get("config") or None, flags=flags)
@@ -81,21 +83,28 @@ def _given(merge: Merge) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value not in (None, "", [], {}, ())}
 
 
-def _connected(merge: Merge, settings: Mapping[str, Any], *, here: bool) -> connections.Reached:
-    """What the connections say. One that nobody named counts where nothing else says where to go."""
-    spline = settings.get("spline") or {}
-    has_spline = isinstance(spline, dict) and not {"export", "arango"}.isdisjoint(spline)
-    graph = settings.get("gremlin") or {}
-    has_graph = isinstance(graph, dict) and "endpoint" in graph
+def _connected(
+    merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
+) -> connections.Reached:
+    """Settings from connections: those that the group names, and defaults for what the settings lack."""
+    from lineage_merge.airflow import source_connections
+    from lineage_merge.sources.registry import SOURCES
+
     found = connections.Reached({}, {})
-    if merge.get("arangodb") or not has_spline:
-        # A merge of dbt alone needs no Spline.
-        connection = _connection(
-            merge.get("arangodb"), connections.ARANGODB, optional=bool(settings.get("dbt"))
+    for source in SOURCES:
+        named = merge.get(_CONNECTION_OF.get(source.connection, ""))
+        need = source_connections.need(
+            source,
+            settings,
+            named=bool(named),
+            has_upstream_jobs=lambda: bool(upstream.glue_runs(task, context)),
         )
-        if connection is not None:
-            found = connections.arangodb(connection, here=here)
-    if merge.get("gremlin") or not has_graph:
+        if need != "none":
+            connection = _connection(named, source.connection, optional=need == "optional")
+            if connection is not None:
+                found = connections.arangodb(connection, here=here)
+    graph = settings.get("gremlin") or {}
+    if merge.get("gremlin") or not (isinstance(graph, Mapping) and "endpoint" in graph):
         connection = _connection(merge.get("gremlin"), connections.GREMLIN, optional=False)
         found.settings.update(connections.gremlin(connection).settings)
     return found

@@ -38,6 +38,9 @@ class Source:
     it tells all runs of `job_types`. `by_project` makes it one that describes `job_types` project by project:
     what a project no longer has is retired at once, unless a document of the source was rejected.
     `is_catalog`: it only describes what other sources mention.
+
+    `places` are keys below `key` that name where to read; where settings have none of them, Airflow's
+    connection `connection` supplies one.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Source:
     by_project: bool = False
     job_types: tuple[str, ...] = ()
     is_catalog: bool = False
+    places: tuple[str, ...] = ()
+    connection: str = ""
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of its part of the configuration."""

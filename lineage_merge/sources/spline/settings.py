@@ -12,6 +12,9 @@ from lineage_merge.errors import ConfigError
 from lineage_merge.sources.landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
 
+# Keys that say where Spline's documents are read from.
+PLACES = ("export", "arango", "agent", "kafka")
+
 
 @dataclass(frozen=True, slots=True)
 class Arango:
@@ -75,7 +78,7 @@ class Spline:
 
 def parse(settings: Mapping[str, Any]) -> Spline:
     """What the schema has passed. Raises `ConfigError`."""
-    if not settings.keys() & {"export", "arango", "agent", "kafka"}:
+    if not settings.keys() & {*PLACES}:
         raise ConfigError("spline", "give export, arango, agent or kafka")
     return Spline(
         export=settings.get("export", ""),

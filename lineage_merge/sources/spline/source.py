@@ -1,7 +1,7 @@
 """Spline as a source: its server's database, exported or live, or what its agents wrote."""
 
 from lineage_merge.sources.source import Source
-from lineage_merge.sources.spline.settings import parse
+from lineage_merge.sources.spline.settings import PLACES, parse
 
 SPLINE = Source(
     "Spline",
@@ -20,4 +20,6 @@ SPLINE = Source(
     needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),
     retire_after=lambda spline: spline.retire_after,
     job_types=("spark",),
+    places=PLACES,
+    connection="arangodb_default",
 )
