@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +20,8 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
+from gremlin_python.driver.client import Client
+from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.traversal import T
 
 from lineage_merge import config, storage
@@ -45,22 +48,26 @@ class Gremlin:
         self._home = folder
         for source, target, _ in mounts("gremlin"):
             inside = folder / PurePosixPath(target).relative_to(SERVER_HOME)
-            if source.startswith("."):
+            if (REPOSITORY / source).is_file():
+                inside.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(REPOSITORY / source, inside)
+            elif source.startswith("."):
                 shutil.copytree(REPOSITORY / source, inside)
             else:
                 inside.mkdir(parents=True)
-        (self._settings,) = SERVICES["gremlin"]["command"]
-        text = (folder / self._settings).read_text()
+        *_, settings = SERVICES["gremlin"]["command"]
+        text = (folder / settings).read_text()
         here = text.replace("\nport: 8182\n", f"\nport: {self.port}\n").replace(" 0.0.0.0\n", " 127.0.0.1\n")
-        (folder / self._settings).write_text(here)
+        (folder / settings).write_text(here)
 
     @contextmanager
     def running(self) -> Iterator["Gremlin"]:
         """Start it, and end it as `docker compose stop` does."""
         java = find_java()
         classes = f"{gremlin_jars(java, lambda _: None)}/*"
-        command = [str(java), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", classes]
-        command += ["org.apache.tinkerpop.gremlin.server.GremlinServer", self._settings]
+        program, *options = SERVICES["gremlin"]["entrypoint"]
+        assert (program, options[-2:]) == ("java", ["-cp", "lib/*"])
+        command = [str(java), *options[:-1], classes, *SERVICES["gremlin"]["command"]]
         with (self._home / "server.log").open("a") as log:
             process = subprocess.Popen(command, cwd=self._home, stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -79,16 +86,13 @@ class Gremlin:
             time.sleep(0.2)
 
     def healthy(self) -> bool:
-        """Whether the address that the health check asks answers it."""
-        address = SERVICES["gremlin"]["healthcheck"]["test"][-1].replace(":8182/", f":{self.port}/")
+        """Whether what the health check connects to accepts a connection."""
+        assert SERVICES["gremlin"]["healthcheck"]["test"] == ["CMD", "nc", "-z", "127.0.0.1", "8182"]
         try:
-            with urllib.request.urlopen(address, timeout=5) as answer:
-                return bool(answer.status == 200)
-        except urllib.error.HTTPError as error:
-            error.close()
-            return False
+            socket.create_connection(("127.0.0.1", self.port), 5).close()
         except OSError:
             return False
+        return True
 
 
 def mounts(service: str) -> list[tuple[str, str, str]]:
@@ -137,7 +141,33 @@ def test_the_configuration_is_mounted_such_that_the_server_cannot_change_it() ->
     assert bound
     assert all(mode == "ro" for _, _, mode in bound)
     # The image's entry point edits the file that it is given, and ends where it cannot.
-    assert SERVICES["gremlin"]["entrypoint"] == ["bin/gremlin-server.sh"]
+    assert SERVICES["gremlin"]["entrypoint"][0] == "java"
+
+
+@pytest.mark.parametrize("language", [None, "gremlin-groovy"])
+def test_the_server_runs_no_script(gremlin_server: Gremlin, tmp_path: Path, language: str | None) -> None:
+    touched = tmp_path / "touched"
+    script = f"['touch', '{touched}'].execute().waitFor()"
+    options = {"language": language} if language else {}
+    client = Client(gremlin_server.url, "g")
+    try:
+        with pytest.raises(GremlinServerError):
+            client.submit(script, request_options=options).all().result()
+        assert client.submit("g.inject(1)").all().result() == [1]
+    finally:
+        client.close()
+    assert not touched.exists()
+
+
+def test_the_server_answers_no_plain_http_and_no_page_of_another_origin(gremlin_server: Gremlin) -> None:
+    address = gremlin_server.url.replace("ws://", "http://")
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    page = {**upgrade, "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Origin": "https://evil.example"}
+    for path, headers, status in (("", {}, 426), ("?gremlin=g.V()", {}, 426), ("", page, 403)):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(address + path, headers=headers), timeout=10)
+        refused.value.close()
+        assert refused.value.code == status
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -1,9 +1,9 @@
 """Who serves a graph file: one owner, and others that use its server meanwhile.
 
-Beside ``graph.json`` lie ``graph.json.server`` (locked by the owner for as long as it
-lives; JSON: its process id and URL) and ``graph.json.users`` (locked, shared, by each
-that uses the owner's server). The system frees a lock when its process ends, however it
-ends, so nothing needs to be cleaned up after a crash.
+Beside ``graph.json`` are ``graph.json.server`` (mode 0600; locked by the owner for as long as it
+lives; JSON: its process id and URL with the password of this start) and ``graph.json.users``
+(locked, shared, by each that uses the owner's server). The system frees a lock when its process
+ends, however it ends, so nothing needs to be cleaned up after a crash.
 """
 
 import fcntl
@@ -12,6 +12,8 @@ import os
 import time
 from pathlib import Path
 from typing import IO
+
+from lineage_merge.embedded.private import make_folder, open_private
 
 _LOOK_SECONDS = 0.2
 
@@ -62,7 +64,10 @@ def wait_for_users(graph_file: Path, seconds: float) -> Hold | None:
 
 
 def served_at(graph_file: Path) -> str | None:
-    """The URL that the newest owner announced; whether it still answers is for the caller to ask."""
+    """Return the URL, with user and password, that the newest owner announced.
+
+    Whether it still answers is for the caller to ask.
+    """
     try:
         url = json.loads(_state_file(graph_file).read_text())["url"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -71,8 +76,8 @@ def served_at(graph_file: Path) -> str | None:
 
 
 def _locked(path: Path, kind: int) -> Hold | None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    held = path.open("a+", encoding="utf-8")
+    make_folder(path.parent)
+    held = open_private(path, "a+")
     try:
         fcntl.flock(held, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -15,40 +16,54 @@ from pathlib import Path
 from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.embedded import watch
-from lineage_merge.embedded.settings import write_settings
+from lineage_merge.embedded.settings import USER, write_settings
 from lineage_merge.embedded.store import connected
 from lineage_merge.errors import EmbeddedError
 
 _START_SECONDS = 90
+_PASSWORD_BYTES = 24
 _LOOK_SECONDS = 0.05
-_MAIN = "org.apache.tinkerpop.gremlin.server.GremlinServer"
+# Not the server's own main class, which starts a script engine: see the file.
+_MAIN = "groovy.ui.GroovyMain"
+_SCRIPT = Path(__file__).with_name("gremlin_server.groovy")
 _LOGGED = "org.slf4j.simpleLogger"
 _NOISE = re.compile(r"^\s*(at |\.\.\. \d+ more|$)")
 _TELLING = re.compile(r"Caused by: |ERROR|Error|Exception|OutOfMemory")
 
 
 class ServerProcess:
-    """One running server. `url` is its address, `log` the file that it writes to.
+    """One running server. `url` is its address with user and password, `log` the file that it writes to.
 
     Ends with this process, even when that is killed.
     """
 
-    def __init__(self, java: Path, jars: Path, host: str, port: int, transactional: bool, heap: str) -> None:
+    def __init__(
+        self,
+        java: Path,
+        jars: Path,
+        host: str,
+        port: int,
+        transactional: bool,
+        heap: str,
+        password: str | None = None,
+    ) -> None:
         """Start it and wait until a query answers. Raises `EmbeddedError`.
 
-        `jars` is a directory of jars, `heap` is Java's ``-Xmx``, such as ``768m``.
+        `jars` is a directory of jars, `heap` is Java's ``-Xmx``, such as ``768m``; `password` None
+        chooses a random one.
         """
-        self.url = f"ws://{host}:{port}/gremlin"
+        password = password or secrets.token_urlsafe(_PASSWORD_BYTES)
+        self.url = f"ws://{USER}:{password}@{host}:{port}/gremlin"
         self._port = port
         self._directory = Path(tempfile.mkdtemp(prefix="lineage-merge-gremlin-"))
         self.log = self._directory / "server.log"
-        settings = write_settings(self._directory, host, port, transactional)
+        settings = write_settings(self._directory, host, port, transactional, password)
         # The watcher needs the standard library only: isolated and without site, it starts at once.
         command = [sys.executable, "-I", "-S", watch.__file__, str(os.getpid()), str(self._directory)]
         command += [str(java), f"-Xmx{heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
-        command += [f"-D{_LOGGED}.defaultLogLevel=warn", f"-D{_LOGGED}.log.{_MAIN}=info"]
-        command += ["-cp", f"{jars}/*", _MAIN, str(settings)]
+        command += [f"-D{_LOGGED}.defaultLogLevel=warn"]
+        command += ["-cp", f"{jars}/*", _MAIN, str(_SCRIPT), str(settings)]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the Java that was chosen
                 command,
@@ -56,6 +71,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C in the terminal is ours to handle: the graph is saved first
+                umask=0o077,  # the graph file is written by the server
             )
         try:
             self._await_answer()

@@ -10,6 +10,7 @@ from gremlin_python.driver.protocol import GremlinServerError
 from lineage_merge.embedded import ownership, store
 from lineage_merge.embedded.jars import gremlin_jars
 from lineage_merge.embedded.java import find_java
+from lineage_merge.embedded.private import make_folder, make_private
 from lineage_merge.embedded.process import ServerProcess, free_port, port_is_free
 from lineage_merge.errors import EmbeddedError
 from lineage_merge.progress import Say, silent
@@ -29,9 +30,9 @@ class EmbeddedServer:
             server.save()
 
     `graph_file` is read at the start and written by `save` and at the end; without one the
-    graph is gone at the end. `port` None takes a free one. `transactional` makes concurrent
-    writers conflict. `heap` is Java's ``-Xmx``. `on_progress` is told, in a line each, what
-    takes time. Raises `EmbeddedError` and `JavaMissing` on entry.
+    graph is gone at the end. `port` None takes a free one, `password` None a random one.
+    `transactional` makes concurrent writers conflict. `heap` is Java's ``-Xmx``. `on_progress`
+    gets a line for each step that takes time. Raises `EmbeddedError` and `JavaMissing` on entry.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class EmbeddedServer:
         on_progress: Say = silent,
         heap: str = "1g",
         user_seconds: float = 300,
+        password: str | None = None,
     ) -> None:
         """`user_seconds`: how long the end waits for other processes that use this server."""
         self._graph_file = graph_file.absolute() if graph_file else None
@@ -52,6 +54,7 @@ class EmbeddedServer:
         self._say = on_progress
         self._heap = heap
         self._user_seconds = user_seconds
+        self._password = password
         self._may_attach = False
         self._process: ServerProcess | None = None
         self._hold: ownership.Hold | None = None
@@ -72,10 +75,18 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """``ws://127.0.0.1:PORT/gremlin``; raises `EmbeddedError` before the start."""
+        """``ws://USER:PASSWORD@127.0.0.1:PORT/gremlin``: not for messages, which name the `address`.
+
+        Raises `EmbeddedError` before the start.
+        """
         if self._url is None:
             raise EmbeddedError("the embedded Gremlin Server is not started")
         return self._url
+
+    @property
+    def address(self) -> str:
+        """The URL without user and password."""
+        return store.without_login(self.url)
 
     @property
     def attached(self) -> bool:
@@ -150,6 +161,8 @@ class EmbeddedServer:
         """True: the file is ours to serve. False: attached to the server that serves it."""
         if not self._graph_file:
             return True
+        folder = self._graph_file.parent
+        make_folder(folder, own=store.is_default_folder(folder))
         deadline = time.monotonic() + _ATTACH_SECONDS
         while True:
             if hold := ownership.own(self._graph_file):
@@ -158,7 +171,8 @@ class EmbeddedServer:
             if self._may_attach and self._attach(self._graph_file):
                 return False
             if not self._may_attach or time.monotonic() > deadline:
-                where = ownership.served_at(self._graph_file) or "an address not known yet"
+                url = ownership.served_at(self._graph_file)
+                where = store.without_login(url) if url else "an address not known yet"
                 raise EmbeddedError(f"{self._graph_file} is already served by another process, at {where}")
             time.sleep(_LOOK_SECONDS)
 
@@ -175,6 +189,7 @@ class EmbeddedServer:
     def _start_process(self) -> None:
         restoring = self._graph_file if self._graph_file and self._graph_file.exists() else None
         if restoring:
+            make_private(restoring)  # one that an earlier version wrote
             store.verify(restoring)
         java = find_java()
         jars = gremlin_jars(java, self._say)
@@ -184,7 +199,9 @@ class EmbeddedServer:
         for attempt in range(1, _PORT_TRIES + 1):
             port = self._port if self._port is not None else free_port(self._host)
             try:
-                process = ServerProcess(java, jars, self._host, port, self._transactional, self._heap)
+                process = ServerProcess(
+                    java, jars, self._host, port, self._transactional, self._heap, self._password
+                )
                 break
             except EmbeddedError:
                 # Between choosing a port and opening it, another process may have taken it.

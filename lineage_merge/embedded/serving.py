@@ -4,6 +4,7 @@ import signal
 import threading
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.errors import EmbeddedError
@@ -29,16 +30,14 @@ def serve(graph_file: Path, port: int | None, say: Say) -> None:
     server = EmbeddedServer.attach_or_start(graph_file, port, on_progress=say, user_seconds=_USER_SECONDS)
     with server:
         if server.attached:
-            say(f"already running: {server.url}")
+            say(f"already running: {server.address}")
+            _say_how_to_connect(server, say)
             return
         before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            say(f"Gremlin Server: {server.url}")
+            say(f"Gremlin Server: {server.address}")
             say(f"graph file: {graph_file}")
-            say("connect from Python:")
-            say("    from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection")
-            say("    from gremlin_python.process.anonymous_traversal import traversal")
-            say(f'    g = traversal().with_remote(DriverRemoteConnection("{server.url}", "g"))')
+            _say_how_to_connect(server, say)
             say("stop with Ctrl-C")
             while not ended.wait(_LOOK_SECONDS):
                 if not server.alive():
@@ -48,3 +47,12 @@ def serve(graph_file: Path, port: int | None, say: Say) -> None:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _say_how_to_connect(server: EmbeddedServer, say: Say) -> None:
+    login = urlsplit(server.url)
+    say(f"user: {login.username}, password of this start: {login.password}")
+    say("connect from Python:")
+    say("    from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection")
+    say("    from gremlin_python.process.anonymous_traversal import traversal")
+    say(f'    g = traversal().with_remote(DriverRemoteConnection("{server.url}", "g"))')

@@ -13,15 +13,15 @@ _SERIALIZERS = (
     "GraphSONMessageSerializerV3",
     "GraphSONMessageSerializerV2",
 )
-# In 3.7 only a Groovy script can bind `g`, so Groovy is loaded although no query needs it.
-_BIND_G = "def globals = [:]\nglobals << [g : traversal().withEmbedded(graph)]\n"
+# The user of the one password; SASL and HTTP both want a name.
+USER = "lineage"
 
 
-def write_settings(directory: Path, host: str, port: int, transactional: bool) -> Path:
+def write_settings(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
     """Write the server's files into `directory`; returns the one that it takes as its argument.
 
     String ids and vertex properties that default to `set`, as in Neptune. `transactional`:
-    a graph whose concurrent writers really conflict.
+    a graph whose concurrent writers really conflict. The returned file holds the password: mode 0600.
     """
     graph = directory / "graph.properties"
     graph.write_text(
@@ -30,13 +30,6 @@ def write_settings(directory: Path, host: str, port: int, transactional: bool) -
         "gremlin.tinkergraph.edgeIdManager=ANY\n"
         "gremlin.tinkergraph.defaultVertexPropertyCardinality=set\n"
     )
-    script = directory / "bind.groovy"
-    script.write_text(_BIND_G)
-    plugins: dict[str, object] = {
-        "org.apache.tinkerpop.gremlin.server.jsr223.GremlinServerGremlinPlugin": {},
-        "org.apache.tinkerpop.gremlin.tinkergraph.jsr223.TinkerGraphGremlinPlugin": {},
-        "org.apache.tinkerpop.gremlin.jsr223.ScriptFileGremlinPlugin": {"files": [str(script)]},
-    }
     server = directory / "server.yaml"
     settings = {
         "host": host,
@@ -46,14 +39,15 @@ def write_settings(directory: Path, host: str, port: int, transactional: bool) -
         # A vertex of TinkerGraph keeps edges and sets in collections that two threads spoil: of many edges
         # written to one vertex at once, some would hang on nothing.
         **({} if transactional else {"gremlinPool": 1}),
-        "channelizer": "org.apache.tinkerpop.gremlin.server.channel.WebSocketChannelizer",
         # Ends the process when the graph does not open, where the default one goes on without.
         "graphManager": "org.apache.tinkerpop.gremlin.server.util.CheckedGraphManager",
         "graphs": {"graph": str(graph)},
-        "scriptEngines": {"gremlin-groovy": {"plugins": plugins}},
+        "scriptEngines": {"gremlin-lang": {}},
+        "authentication": {"config": {"user": USER, "password": password}},
         "serializers": [
             {"className": f"org.apache.tinkerpop.gremlin.util.ser.{name}"} for name in _SERIALIZERS
         ],
     }
+    server.touch(mode=0o600)
     server.write_text(json.dumps(settings, indent=1))  # JSON is YAML, and quotes every path safely
     return server

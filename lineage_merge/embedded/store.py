@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.traversal import IO
 
+from lineage_merge.embedded.private import make_folder, make_private, open_private
 from lineage_merge.errors import EmbeddedError
 
 # A large graph takes longer than a query may.
@@ -37,6 +38,17 @@ def default_graph_file() -> Path:
         return Path(home) / "graph.json"
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(data) / "lineage-merge" / "graph.json"
+
+
+def is_default_folder(folder: Path) -> bool:
+    """Whether this is the folder in the user's data directory, which holds nothing but our files."""
+    return not os.environ.get("LINEAGE_MERGE_HOME") and folder == default_graph_file().parent
+
+
+def without_login(url: str) -> str:
+    """The URL of a server without user and password, for messages."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 @contextmanager
@@ -84,8 +96,8 @@ def save(url: str, graph_file: Path) -> None:
 @contextmanager
 def _saving(graph_file: Path) -> Iterator[None]:
     """One at a time: an older copy, finished later, must not replace a newer one."""
-    graph_file.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{graph_file}.saving").open("w") as held:
+    make_folder(graph_file.parent)
+    with open_private(Path(f"{graph_file}.saving"), "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
@@ -104,6 +116,7 @@ def _saved_once(url: str, graph_file: Path) -> str:
             return problem
         with copy.open("rb+") as written:
             os.fsync(written.fileno())
+        make_private(copy)
         copy.replace(graph_file)
     return ""
 

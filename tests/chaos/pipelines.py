@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.embedded.settings import USER
 from tests.spline_documents import DAY, SplineDatabase
 
 WAREHOUSE = "redshift://wh:5439"
 ENVIRONMENT = "dev"
 # Of DAG and database, and of the file with the manifest.
 PIPELINES: Mapping[str, str] = {"other": "other", "before": "daily", "after": "daily"}
+# Each start of the graph's server has it, so that clients find the same server after a restart.
+PASSWORD = "chaos"
 _RUNS = 4
 
 
@@ -44,7 +47,7 @@ def settings(
         },
         "dbt": [{"manifest": str(folder / f"{name}.json"), "namespace": WAREHOUSE}],
         "gremlin": {
-            "endpoint": f"ws://127.0.0.1:{graph_port}/gremlin",
+            "endpoint": f"ws://{USER}:{PASSWORD}@127.0.0.1:{graph_port}/gremlin",
             "timeout_seconds": 20,
             "retry_seconds": retry_seconds,
         },

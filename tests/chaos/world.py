@@ -167,7 +167,9 @@ class World:
 
     def _started_server(self) -> EmbeddedServer:
         file = self.folder / "graph" / "graph.json"
-        server = EmbeddedServer(file, self._graph_port, transactional=True, heap="400m")
+        server = EmbeddedServer(
+            file, self._graph_port, transactional=True, heap="400m", password=pipelines.PASSWORD
+        )
         deadline = time.monotonic() + _START_SECONDS
         while True:
             try:

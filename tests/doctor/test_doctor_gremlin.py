@@ -101,8 +101,11 @@ def test_a_write_whose_answer_is_lost_is_taken_away_all_the_same(
 def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) -> Iterator[str]:
     """A Gremlin Server of which one setting differs from the embedded one's."""
 
-    def write(directory: Path, host: str, port: int, transactional: bool) -> Path:
-        written = settings.write_settings(directory, host, port, transactional)
+    def write(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
+        written = settings.write_settings(directory, host, port, transactional, password)
+        script = directory / process._SCRIPT.name
+        script.write_text(process._SCRIPT.read_text())
+        monkeypatch.setattr(process, "_SCRIPT", script)
         text = (directory / file).read_text()
         assert old in text
         (directory / file).write_text(text.replace(old, new))
@@ -154,7 +157,7 @@ def test_a_graph_that_only_reads_says_where_to_write(monkeypatch: pytest.MonkeyP
     strategy = "org.apache.tinkerpop.gremlin.process.traversal.strategy.verification.ReadOnlyStrategy"
     bound = "traversal().withEmbedded(graph)"
     read_only = f"{bound}.withStrategies({strategy}.instance())"
-    with server_with(monkeypatch, "bind.groovy", bound, read_only) as url:
+    with server_with(monkeypatch, "gremlin_server.groovy", bound, read_only) as url:
         findings = found(url)
 
     assert findings["graph read"].state == "ok"

@@ -20,7 +20,8 @@ class CuttingProxy:
         parts = urlsplit(url)
         self._server = (parts.hostname or "", parts.port or 80)
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"ws://127.0.0.1:{self._listener.getsockname()[1]}{parts.path}"
+        login = f"{parts.username}:{parts.password}@" if parts.password else ""
+        self.url = f"ws://{login}127.0.0.1:{self._listener.getsockname()[1]}{parts.path}"
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
         self.requests = 0

@@ -89,8 +89,9 @@ def test_another_merge_between_any_two_requests_that_take_out_leaves_nothing_beh
     for dag in merges:
         update(made(dag, 1).merge(spark), server, "dev", dag)
     start = graph(server)
-    gate = Gate(urlsplit(server.url).port or 0, websocket)
-    way = Endpoint(f"ws://127.0.0.1:{gate.port}/gremlin")
+    port = urlsplit(server.url).port or 0
+    gate = Gate(port, websocket)
+    way = Endpoint(server.url.replace(f":{port}/", f":{gate.port}/"))
     try:
         update(merges["one"], way, "dev", "one", allow_retire=True)
         total = gate.requests

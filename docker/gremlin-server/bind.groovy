@@ -1,2 +1,0 @@
-def globals = [:]
-globals << [g : traversal().withEmbedded(graph)]

@@ -1,0 +1,310 @@
+// Gremlin Server without script engine: `java -cp 'lib/*' groovy.ui.GroovyMain gremlin_server.groovy server.yaml`.
+//
+// The server's own main class needs a Groovy script engine to bind `g`, and keeps it for clients. This
+// one binds `g` itself, so that no request can reach an engine: bytecode without lambdas is translated
+// by reflection, text is parsed by the gremlin-lang grammar. It also has what Gremlin Server lacks: a
+// check of the Origin header, and a password that a client may send with the WebSocket handshake.
+// Groovy compiles this file at the start; a compiled class in Java would be a binary in the package.
+
+import groovy.transform.CompileStatic
+import groovy.transform.TupleConstructor
+import io.netty.bootstrap.ServerBootstrap
+import io.netty.buffer.PooledByteBufAllocator
+import io.netty.buffer.Unpooled
+import io.netty.channel.ChannelFutureListener
+import io.netty.channel.ChannelHandler
+import io.netty.channel.ChannelHandlerContext
+import io.netty.channel.ChannelInboundHandlerAdapter
+import io.netty.channel.ChannelOption
+import io.netty.channel.ChannelPipeline
+import io.netty.channel.WriteBufferWaterMark
+import io.netty.channel.nio.NioEventLoopGroup
+import io.netty.channel.socket.nio.NioServerSocketChannel
+import io.netty.handler.codec.http.DefaultFullHttpResponse
+import io.netty.handler.codec.http.FullHttpRequest
+import io.netty.handler.codec.http.HttpHeaderNames
+import io.netty.handler.codec.http.HttpHeaderValues
+import io.netty.handler.codec.http.HttpHeaders
+import io.netty.handler.codec.http.HttpResponseStatus
+import io.netty.handler.codec.http.HttpVersion
+import io.netty.util.ReferenceCountUtil
+import java.nio.charset.StandardCharsets
+import java.security.MessageDigest
+import java.util.concurrent.TimeUnit
+import org.apache.tinkerpop.gremlin.process.traversal.AnonymousTraversalSource
+import org.apache.tinkerpop.gremlin.process.traversal.Bytecode
+import org.apache.tinkerpop.gremlin.process.traversal.util.BytecodeHelper
+import org.apache.tinkerpop.gremlin.server.Settings
+import org.apache.tinkerpop.gremlin.server.auth.AuthenticatedUser
+import org.apache.tinkerpop.gremlin.server.auth.AuthenticationException
+import org.apache.tinkerpop.gremlin.server.auth.Authenticator
+import org.apache.tinkerpop.gremlin.server.channel.WebSocketChannelizer
+import org.apache.tinkerpop.gremlin.server.handler.FrameMessageSizeEstimator
+import org.apache.tinkerpop.gremlin.server.handler.SaslAuthenticationHandler
+import org.apache.tinkerpop.gremlin.server.op.OpLoader
+import org.apache.tinkerpop.gremlin.server.util.ServerGremlinExecutor
+import org.apache.tinkerpop.gremlin.util.Gremlin
+import org.apache.tinkerpop.gremlin.util.Tokens
+import org.apache.tinkerpop.gremlin.util.message.RequestMessage
+import org.apache.tinkerpop.gremlin.util.message.ResponseMessage
+import org.apache.tinkerpop.gremlin.util.message.ResponseStatusCode
+
+/** Hides the factory of the Groovy engine from the service loader. */
+@CompileStatic
+class WithoutGroovyEngine extends ClassLoader {
+    private static final String FACTORIES =
+        'META-INF/services/org.apache.tinkerpop.gremlin.jsr223.GremlinScriptEngineFactory'
+
+    WithoutGroovyEngine(ClassLoader parent) {
+        super(parent)
+    }
+
+    @Override
+    Enumeration<URL> getResources(String name) {
+        List<URL> found = Collections.list(super.getResources(name))
+        if (name == FACTORIES) {
+            found.removeIf { URL url -> url.path.contains('/gremlin-groovy-') }
+        }
+        return Collections.enumeration(found)
+    }
+}
+
+/** The user and the password of this start. */
+@CompileStatic
+@TupleConstructor
+class Login {
+    String user
+    String password
+
+    boolean matches(String user, String password) {
+        byte[] given = "$user:$password".toString().getBytes(StandardCharsets.UTF_8)
+        return MessageDigest.isEqual(given, "${this.user}:${this.password}".toString().getBytes(StandardCharsets.UTF_8))
+    }
+}
+
+/** SASL PLAIN, for consoles and notebooks. */
+@CompileStatic
+@TupleConstructor
+class LoginAuthenticator implements Authenticator {
+    Login login
+
+    @Override
+    boolean requireAuthentication() { true }
+
+    @Override
+    void setup(Map<String, Object> config) {}
+
+    @Override
+    Authenticator.SaslNegotiator newSaslNegotiator(InetAddress remote) { new PlainNegotiator(login) }
+
+    @Override
+    AuthenticatedUser authenticate(Map<String, String> credentials) {
+        throw new AuthenticationException('Username and/or password are incorrect')
+    }
+}
+
+@CompileStatic
+class PlainNegotiator implements Authenticator.SaslNegotiator {
+    private final Login login
+    private String[] given = null
+
+    PlainNegotiator(Login login) {
+        this.login = login
+    }
+
+    @Override
+    byte[] evaluateResponse(byte[] response) {
+        given = new String(response, StandardCharsets.UTF_8).split('\0', -1)
+        return null
+    }
+
+    @Override
+    boolean isComplete() { given != null }
+
+    @Override
+    AuthenticatedUser getAuthenticatedUser() {
+        if (given == null || given.length != 3 || !login.matches(given[1], given[2])) {
+            throw new AuthenticationException('Username and/or password are incorrect')
+        }
+        return new AuthenticatedUser(login.user)
+    }
+}
+
+/** Checks the HTTP request that opens a connection: path, Origin, and the password where it has one. */
+@CompileStatic
+@ChannelHandler.Sharable
+class HandshakeCheck extends ChannelInboundHandlerAdapter {
+    private final Login login
+    private final Set<String> origins
+
+    HandshakeCheck(Login login, int port) {
+        this.login = login
+        // Some drivers send the server's own address. A page cannot have it: this port serves none.
+        this.origins = ['127.0.0.1', 'localhost', '[::1]'].collect { String host -> "http://$host:$port".toString() } as Set
+    }
+
+    @Override
+    void channelRead(ChannelHandlerContext context, Object message) {
+        if (message instanceof FullHttpRequest) {
+            HttpResponseStatus refusal = refusalOf((FullHttpRequest) message)
+            if (refusal != null) {
+                ReferenceCountUtil.release(message)
+                refuse(context, refusal)
+                return
+            }
+            if (login != null && ((FullHttpRequest) message).headers().contains(HttpHeaderNames.AUTHORIZATION)) {
+                context.pipeline().remove(GuardedChannelizer.PIPELINE_AUTHENTICATOR)
+            }
+        }
+        context.fireChannelRead(message)
+    }
+
+    private HttpResponseStatus refusalOf(FullHttpRequest request) {
+        HttpHeaders headers = request.headers()
+        if (headers.getAll(HttpHeaderNames.ORIGIN).any { String origin -> !origins.contains(origin.toLowerCase()) }) {
+            return HttpResponseStatus.FORBIDDEN
+        }
+        if (request.uri().split('\\?')[0] != '/gremlin') {
+            return HttpResponseStatus.NOT_FOUND
+        }
+        if (!headers.contains(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true)) {
+            return HttpResponseStatus.UPGRADE_REQUIRED
+        }
+        String given = headers.get(HttpHeaderNames.AUTHORIZATION)
+        return login == null || given == null || matches(given) ? null : HttpResponseStatus.UNAUTHORIZED
+    }
+
+    private boolean matches(String header) {
+        if (!header.toLowerCase().startsWith('basic ')) {
+            return false
+        }
+        try {
+            String[] parts = new String(header.substring(6).trim().decodeBase64(), StandardCharsets.UTF_8).split(':', 2)
+            return parts.length == 2 && login.matches(parts[0], parts[1])
+        } catch (RuntimeException malformed) {
+            return false
+        }
+    }
+
+    private static void refuse(ChannelHandlerContext context, HttpResponseStatus status) {
+        DefaultFullHttpResponse answer = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, Unpooled.EMPTY_BUFFER)
+        answer.headers().set(HttpHeaderNames.CONTENT_LENGTH, 0)
+        context.writeAndFlush(answer).addListener(ChannelFutureListener.CLOSE)
+    }
+}
+
+/** Lets through what needs no script engine; text without a language is gremlin-lang, as in Neptune. */
+@CompileStatic
+@ChannelHandler.Sharable
+class TraversalsOnly extends ChannelInboundHandlerAdapter {
+    static final String LANGUAGE = 'gremlin-lang'
+
+    @Override
+    void channelRead(ChannelHandlerContext context, Object message) {
+        if (!(message instanceof RequestMessage)) {
+            context.fireChannelRead(message)
+            return
+        }
+        RequestMessage request = (RequestMessage) message
+        if (isTraversal(request) || isMalformed(request)) {
+            context.fireChannelRead(request)
+        } else if (isVersion(request)) {
+            context.writeAndFlush(
+                ResponseMessage.build(request).code(ResponseStatusCode.SUCCESS).result([Gremlin.version()]).create())
+        } else if (isText(request)) {
+            context.fireChannelRead(RequestMessage.from(request).addArg(Tokens.ARGS_LANGUAGE, LANGUAGE).create())
+        } else {
+            context.writeAndFlush(ResponseMessage.build(request)
+                .code(ResponseStatusCode.REQUEST_ERROR_INVALID_REQUEST_ARGUMENTS)
+                .statusMessage('refused: this server takes bytecode without lambdas and gremlin-lang, no scripts and no sessions')
+                .create())
+        }
+    }
+
+    private static boolean isTraversal(RequestMessage request) {
+        Object gremlin = request.args.get(Tokens.ARGS_GREMLIN)
+        return request.processor == 'traversal' && request.op == Tokens.OPS_BYTECODE &&
+            gremlin instanceof Bytecode && !BytecodeHelper.getLambdaLanguage((Bytecode) gremlin).isPresent()
+    }
+
+    private static boolean isText(RequestMessage request) {
+        return request.processor == '' && request.op == Tokens.OPS_EVAL &&
+            request.args.getOrDefault(Tokens.ARGS_LANGUAGE, LANGUAGE) == LANGUAGE &&
+            request.args.get(Tokens.ARGS_GREMLIN) instanceof String
+    }
+
+    /** The one script that `doctor` sends: there is no other question for the version. */
+    private static boolean isVersion(RequestMessage request) {
+        return request.processor == '' && request.op == Tokens.OPS_EVAL &&
+            request.args.get(Tokens.ARGS_GREMLIN) == 'Gremlin.version()'
+    }
+
+    private static boolean isMalformed(RequestMessage request) {
+        return request.op == Tokens.OPS_INVALID
+    }
+}
+
+/** Gremlin Server's WebSocket pipeline with these checks in it. */
+@CompileStatic
+class GuardedChannelizer extends WebSocketChannelizer {
+    private final Login login
+
+    GuardedChannelizer(Login login) {
+        this.login = login
+    }
+
+    @Override
+    void configure(ChannelPipeline pipeline) {
+        super.configure(pipeline)
+        pipeline.addAfter(PIPELINE_HTTP_AGGREGATOR, 'handshake-check', new HandshakeCheck(login, settings.port))
+        if (login != null) {
+            pipeline.addLast(PIPELINE_AUTHENTICATOR, new SaslAuthenticationHandler(new LoginAuthenticator(login), null, settings))
+        }
+        pipeline.addLast('traversals-only', new TraversalsOnly())
+    }
+}
+
+def settings = Settings.read(args[0])
+settings.gremlinPool = settings.gremlinPool ?: Runtime.runtime.availableProcessors()
+// Threads take this loader over from the one that starts them, so that it is set before any is started.
+Thread.currentThread().contextClassLoader = new WithoutGroovyEngine(Settings.classLoader)
+def config = settings.authentication.config ?: [:]
+def login = config.password ? new Login(config.user as String, config.password as String) : null
+
+def acceptors = new NioEventLoopGroup(settings.threadPoolBoss)
+def workers = new NioEventLoopGroup(settings.threadPoolWorker)
+def executor = new ServerGremlinExecutor(settings, null, workers)
+def graph = executor.graphManager.getGraph('graph')
+def engines = executor.gremlinExecutor.scriptEngineManager
+def languages = engines.engineFactories.collectMany { it.names }.unique()
+if (languages != [TraversalsOnly.LANGUAGE]) {
+    System.err.println("Error: unexpected script engines: $languages")
+    System.exit(1)
+}
+def g = AnonymousTraversalSource.traversal().withEmbedded(graph)
+executor.graphManager.putTraversalSource('g', g)
+engines.put('g', g)
+OpLoader.init(settings)
+
+def channelizer = new GuardedChannelizer(login)
+channelizer.init(executor)
+def marks = new WriteBufferWaterMark(settings.writeBufferLowWaterMark, settings.writeBufferHighWaterMark)
+def opened = new ServerBootstrap()
+    .group(acceptors, workers)
+    .channel(NioServerSocketChannel)
+    .childHandler(channelizer)
+    .childOption(ChannelOption.MESSAGE_SIZE_ESTIMATOR, FrameMessageSizeEstimator.instance())
+    .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, marks)
+    .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+    .bind(settings.host, settings.port)
+    .sync()
+    .channel()
+
+// What has begun is finished before a graph with a file of its own is written.
+Runtime.runtime.addShutdownHook {
+    opened.close().await(5, TimeUnit.SECONDS)
+    executor.gremlinExecutorService.shutdown()
+    executor.gremlinExecutorService.awaitTermination(30, TimeUnit.SECONDS)
+    graph.close()
+}
+println "Channel started at port ${settings.port}."

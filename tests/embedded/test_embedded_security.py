@@ -1,0 +1,228 @@
+"""What an attacker on this machine, or a web page in a browser on it, gets from the embedded server."""
+
+import asyncio
+import base64
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+from gremlin_python.driver.client import Client
+from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
+from gremlin_python.driver.protocol import GremlinServerError
+from gremlin_python.driver.request import RequestMessage
+from gremlin_python.process.anonymous_traversal import traversal
+from gremlin_python.process.graph_traversal import GraphTraversalSource, __
+
+from lineage_merge.embedded import EmbeddedServer, ownership
+from lineage_merge.embedded.store import connected
+from lineage_merge.errors import EmbeddedError
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path_factory.mktemp("graph") / "folder" / "graph.json") as running:
+        yield running
+
+
+def address(server: EmbeddedServer, scheme: str = "ws") -> str:
+    parts = urlsplit(server.url)
+    return f"{scheme}://{parts.hostname}:{parts.port}/gremlin"
+
+
+def submitted(server: EmbeddedServer, message: Any, **login: str) -> list[Any]:
+    client = Client(server.url if not login else address(server), "g", **login)
+    try:
+        return list(client.submit(message).all().result())
+    finally:
+        client.close()
+
+
+def opened(server: EmbeddedServer, headers: dict[str, str], login: bool = True) -> int:
+    """The HTTP status of a handshake; 101 is an open connection."""
+
+    async def handshake() -> int:
+        async with aiohttp.ClientSession() as session:
+            try:
+                url = server.url if login else address(server)
+                async with session.ws_connect(url, headers=headers):
+                    return 101
+            except aiohttp.WSServerHandshakeError as error:
+                return error.status
+
+    return asyncio.run(handshake())
+
+
+@pytest.mark.parametrize("processor", ["", "session"])
+@pytest.mark.parametrize("language", [None, "gremlin-groovy", "groovy", "Groovy", "javascript", "nashorn"])
+def test_no_request_runs_a_script(
+    server: EmbeddedServer, tmp_path: Path, language: str | None, processor: str
+) -> None:
+    touched = tmp_path / "touched"
+    arguments = {"gremlin": f"['touch', '{touched}'].execute().waitFor()", "aliases": {"g": "g"}}
+    if language:
+        arguments["language"] = language
+    if processor == "session":
+        arguments["session"] = "1"
+    with pytest.raises(GremlinServerError):
+        submitted(server, RequestMessage(processor, "eval", arguments))
+    assert not touched.exists()
+
+
+@pytest.mark.parametrize("name", ["g.V().count()", "g.inject(1)"])
+def test_a_session_is_refused_because_it_has_an_engine_of_its_own(server: EmbeddedServer, name: str) -> None:
+    arguments = {"gremlin": name, "aliases": {"g": "g"}, "session": "1", "language": "gremlin-lang"}
+    with pytest.raises(GremlinServerError, match="no scripts and no sessions"):
+        submitted(server, RequestMessage("session", "eval", arguments))
+
+
+def test_a_lambda_in_a_traversal_is_refused(server: EmbeddedServer) -> None:
+    def ask(g: GraphTraversalSource, code: str) -> list[Any]:
+        found: list[Any] = g.inject(1).map(lambda: (code, "gremlin-groovy")).to_list()
+        return found
+
+    def nested(g: GraphTraversalSource, code: str) -> list[Any]:
+        found: list[Any] = g.inject(1).union(__.map(lambda: (code, "gremlin-groovy"))).to_list()
+        return found
+
+    with connected(server.url) as g:
+        for request in (ask, nested):
+            with pytest.raises(GremlinServerError, match="without lambdas"):
+                request(g, "x -> 'id'.execute().text")
+
+
+def test_text_without_a_language_is_read_by_the_grammar(server: EmbeddedServer) -> None:
+    assert submitted(server, "g.inject(1, 2).count()") == [2]
+    with pytest.raises(GremlinServerError):
+        submitted(server, "1 + 1")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1:1",
+        "http://localhost",
+        "file://",
+        "http://127.0.0.1.evil",
+    ],
+)
+def test_a_page_of_another_origin_is_refused_even_with_the_password(
+    server: EmbeddedServer, origin: str
+) -> None:
+    assert opened(server, {"Origin": origin}) == 403
+    assert opened(server, {"Origin": origin}, login=False) == 403
+
+
+def test_a_driver_that_sends_the_own_address_as_origin_is_let_in(server: EmbeddedServer) -> None:
+    own = address(server, "http").removesuffix("/gremlin")
+    assert opened(server, {"Origin": own}) == 101
+    assert opened(server, {}) == 101
+
+
+def test_a_wrong_password_opens_no_connection(server: EmbeddedServer) -> None:
+    parts = urlsplit(server.url)
+    for login in ("lineage:wrong", f"other:{parts.password}", "lineage:", ":", "lineage", "\0"):
+        header = "Basic " + base64.b64encode(login.encode()).decode()
+        assert opened(server, {"Authorization": header}, login=False) == 401, login
+    for header in ("Basic", "Basic !", f"Bearer {parts.password}", "AWS4-HMAC-SHA256 Credential=x"):
+        assert opened(server, {"Authorization": header}, login=False) == 401, header
+
+
+def test_without_the_password_no_request_is_answered(server: EmbeddedServer) -> None:
+    parts = urlsplit(server.url)
+    for login in (("lineage", "wrong"), ("other", parts.password or ""), ("lineage", "\0")):
+        with pytest.raises(GremlinServerError, match="401"):
+            submitted(server, "g.V()", username=login[0], password=login[1])
+
+    async def ask_again_and_again() -> list[int]:
+        request = {"requestId": {"@type": "g:UUID", "@value": "41d2e28a-20a4-4ab0-b379-d810dede3786"}}
+        request |= {"op": "eval", "processor": "", "args": {"gremlin": "g.inject(1)", "aliases": {"g": "g"}}}
+        mime = b"application/vnd.gremlin-v3.0+json"
+        statuses = []
+        async with aiohttp.ClientSession() as session, session.ws_connect(address(server)) as socket:
+            await socket.send_bytes(bytes([len(mime)]) + mime + json.dumps(request).encode())
+            statuses.append(json.loads((await socket.receive(5)).data)["status"]["code"])
+        return statuses
+
+    assert asyncio.run(ask_again_and_again()) == [407]
+
+
+def test_a_console_or_a_notebook_sends_the_password_by_sasl(server: EmbeddedServer) -> None:
+    parts = urlsplit(server.url)
+    login = {"username": parts.username or "", "password": parts.password or ""}
+    assert submitted(server, "g.inject(7)", **login) == [7]
+    connection = DriverRemoteConnection(address(server), "g", **login)
+    try:
+        assert traversal().with_remote(connection).inject(8).to_list() == [8]
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/?gremlin=g.V()", "/gremlin?gremlin=g.V()", "/gremlin", "/status"])
+@pytest.mark.parametrize("body", [None, b'{"gremlin": "g.V()"}'])
+def test_plain_http_is_not_served(server: EmbeddedServer, path: str, body: bytes | None) -> None:
+    url = address(server, "http").removesuffix("/gremlin") + path
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(url, data=body, timeout=10)
+    refused.value.close()
+    assert refused.value.code == (426 if path.startswith("/gremlin") else 404)
+
+
+def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: Path) -> None:
+    graph_file = tmp_path / "folder" / "graph.json"
+    passwords = []
+    for _ in range(2):
+        with EmbeddedServer(graph_file) as server:
+            password = urlsplit(server.url).password
+            assert password
+            passwords.append(password)
+            assert ownership.served_at(graph_file) == server.url
+            commands = subprocess.check_output(["ps", "-ww", "-eo", "args="], text=True)
+            assert password not in commands
+            assert password not in server.address
+            with pytest.raises(EmbeddedError, match="already served") as told:
+                EmbeddedServer(graph_file).start()
+            assert password not in told.value.message
+            with connected(server.url) as g:
+                g.add_v("x").iterate()
+            server.save()
+            files = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
+            assert files == dict.fromkeys(files, 0o600)
+            assert {"graph.json", "graph.json.server"} <= set(files)
+    assert len(set(passwords)) == 2
+    assert all(len(password) >= 32 for password in passwords)
+    assert graph_file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_an_earlier_version_left_open_to_others_is_closed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("LINEAGE_MERGE_HOME", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    graph_file = tmp_path / "lineage-merge" / "graph.json"
+    graph_file.parent.mkdir(mode=0o755)
+    for name in ("graph.json", "graph.json.server", "graph.json.users"):
+        (graph_file.parent / name).touch(mode=0o644)
+    with EmbeddedServer(graph_file):
+        opened_now = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
+    assert opened_now["graph.json"] == opened_now["graph.json.server"] == 0o600
+    assert graph_file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_holds_other_files_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    program = (
+        "import sys; from pathlib import Path; from lineage_merge.embedded import ownership\n"
+        "ownership.own(Path(sys.argv[1]) / 'graph.json').release()"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
