@@ -19,8 +19,10 @@ from lineage_merge.errors import (
     SourceUnreachable,
 )
 from lineage_merge.sources.spline import arango
-from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, TRANSACTIONS
 from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.versions import COLLECTION as COLLECTION_OF_VERSIONS
+from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
 
 CONNECTION = "ArangoDB connection"
 LOGIN = "ArangoDB login"
@@ -34,7 +36,6 @@ WRITES = "Spline writes"
 _STEPS = (CONNECTION, LOGIN, DATABASE, COLLECTION, VERSION, READ, INDEXES, WRITES)
 
 _SECONDS = 5.0
-_KNOWN_MAJOR = "1"
 # What the queries filter by, besides keys and the ends of edges, which are always indexed.
 _INDEXED = (
     ("operation", "_belongsTo"),
@@ -61,7 +62,7 @@ def examine(config: Config) -> Iterator[Finding]:
         return
     try:
         with arango.database(server, patient=False) as db:
-            for finding in _inside(db, server):
+            for finding in _inside(db, server, bool(config.spline.labels)):
                 reached = max(reached, _STEPS.index(finding.check) + 1)
                 yield finding
     except SourceError as error:
@@ -105,7 +106,7 @@ def _mend(error: SourceError, settings: Arango) -> str:
     return "see the log of the ArangoDB server"
 
 
-def _inside(db: StandardDatabase, server: arango.Server) -> Iterator[Finding]:
+def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> Iterator[Finding]:
     settings = server.settings
     try:
         version = str(db.version())
@@ -116,19 +117,23 @@ def _inside(db: StandardDatabase, server: arango.Server) -> Iterator[Finding]:
     found: Any = db.collections()
     yield ok(DATABASE, settings.database)
     names = frozenset(str(each["name"]) for each in found)
-    yield _collections(settings, names)
-    yield _spline_version(db, names)
+    versions = arango.versions_of(db, settings, names)
+    yield _collections(settings, names, versions)
+    yield _spline_version(names, versions, has_labels)
     present = [name for name in COLLECTIONS if name in names]
     yield _readable(db, settings, present)
     yield _indexes(db, names)
-    if names.issuperset(REQUIRED):
-        yield _newest_write(server)
-    else:
+    if not names.issuperset(REQUIRED):
         yield from skipped_all((WRITES,), f"{COLLECTION} failed")
+    elif versions.refusal:
+        yield from skipped_all((WRITES,), f"{VERSION} failed")
+    else:
+        yield _newest_write(server)
 
 
-def _collections(settings: Arango, names: frozenset[str]) -> Finding:
-    missing = [name for name in COLLECTIONS if name not in names]
+def _collections(settings: Arango, names: frozenset[str], versions: Versions) -> Finding:
+    expected = [name for name in COLLECTIONS if not (versions.is_0_7 and name in TRANSACTIONS)]
+    missing = [name for name in expected if name not in names]
     required = [name for name in missing if name in REQUIRED]
     if required:
         lost = SourceMissing(f"the database {settings.database} has no {' and no '.join(required)}")
@@ -137,25 +142,28 @@ def _collections(settings: Arango, names: frozenset[str]) -> Finding:
         told = "no collection progress: nothing says which writes went well"
         return warning(COLLECTION, told, "the newest plan of each target counts; upgrade Spline's server")
     others = f", without {', '.join(missing)}" if missing else ""
-    return ok(COLLECTION, f"{len(COLLECTIONS) - len(missing)} of {len(COLLECTIONS)}{others}")
+    return ok(COLLECTION, f"{len(expected) - len(missing)} of {len(expected)}{others}")
 
 
-def _spline_version(db: StandardDatabase, names: frozenset[str]) -> Finding:
+def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool) -> Finding:
     mend = "upgrade it: spline-admin db-upgrade URL"
-    if "dbVersion" not in names:
+    if COLLECTION_OF_VERSIONS not in names:
         return warning(VERSION, "no collection dbVersion: older than any that was tried", mend)
-    documents = list(_rows(db, "FOR v IN dbVersion RETURN v"))
-    by_status = {str(each.get("status", "")).lower(): str(each.get("version", "")) for each in documents}
-    if "preparing" in by_status:
-        told = f"an upgrade to {by_status['preparing']} is under way, or was left half way"
-        return warning(VERSION, told, "wait for it, or repeat it: spline-admin db-upgrade URL")
-    version = by_status.get("current", "")
-    if not version:
+    if versions.preparing:
+        state = f"an upgrade to {versions.preparing} is not complete"
+        return warning(VERSION, state, "wait for it, or repeat it: spline-admin db-upgrade URL")
+    if not versions.current:
         return warning(VERSION, "dbVersion names no current version", mend)
-    if version.partition(".")[0] != _KNOWN_MAJOR:
-        wrong = SourceError(f"Spline's database is of version {version}, {_KNOWN_MAJOR}.x is known")
-        return failed(VERSION, wrong, mend)
-    return ok(VERSION, f"{version} of Spline's database")
+    if not versions.is_supported:
+        problem = f"Spline's database is of version {versions.current}, {SUPPORTED} are supported"
+        return failed(VERSION, SourceError(versions.refusal or problem), mend)
+    state = f"{versions.current} of Spline's database"
+    if not versions.is_0_7:
+        return ok(VERSION, state)
+    state += f": {LIMITS_OF_0_7}"
+    if has_labels:
+        return warning(VERSION, f"{state}, and spline.labels is set", NO_LABELS)
+    return ok(VERSION, state)
 
 
 def _readable(db: StandardDatabase, settings: Arango, collections: list[str]) -> Finding:

@@ -1,6 +1,6 @@
 """Are the files there that lineage is read from: Spline's exports, dbt's manifests and catalogs?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +13,8 @@ from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline import documents, export
+from lineage_merge.sources.spline.versions import COLLECTION as VERSION
+from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
 from lineage_merge.storage import is_s3, read_text
 
 EXPORT = "Spline export"
@@ -27,12 +29,19 @@ def examine_export(config: Config) -> Iterator[Finding]:
     folder = config.spline.export
     try:
         parts = export.find(folder)
+        versions = export.versions_of(parts)
         broken = list(_broken(parts))
     except SourceError as error:
         yield failed(EXPORT, error, how_to_mend(error, folder, "spline.export"))
         return
+    refused = [each for _, each in sorted(versions.items()) if each.current and not each.is_supported]
+    if refused:
+        problem = f"{redact(folder)}: of version {refused[0].current}, {SUPPORTED} are supported"
+        mend = "upgrade Spline's database and export it again"
+        yield failed(EXPORT, SourceError(refused[0].refusal or problem), mend)
+        return
     databases = {part.database for part in parts}
-    collections = {part.collection for part in parts}
+    collections = {part.collection for part in parts} - {VERSION}
     told = f"{redact(folder)}: {len(collections)} collections"
     told += f" of {len(databases)} databases" if len(databases) > 1 else ""
     if broken:
@@ -42,7 +51,15 @@ def examine_export(config: Config) -> Iterator[Finding]:
         mend = "export progress too; without it the newest plan of each target counts"
         yield warning(EXPORT, f"{told}, none of them progress", mend)
     else:
+        yield from _good(told, versions.values(), bool(config.spline.labels))
+
+
+def _good(told: str, versions: Iterable[Versions], has_labels: bool) -> Iterator[Finding]:
+    if not any(each.is_0_7 for each in versions):
         yield ok(EXPORT, told)
+        return
+    told += f"; of version 0.7: {LIMITS_OF_0_7}"
+    yield warning(EXPORT, f"{told}, and spline.labels is set", NO_LABELS) if has_labels else ok(EXPORT, told)
 
 
 def _broken(parts: list[export.Part]) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.doctor import Finding, arango
 from tests.arango_fixtures import ArangoServer
-from tests.arango_standin import ArangoStandin
+from tests.arango_standin import ArangoStandin, read_folder
 
 SECRET = "hunter2-the-password"
 PLANS: dict[str, Any] = {"executionPlan": [], "operation": [], "follows": [], "dbVersion": []}
@@ -74,6 +74,30 @@ def test_captured_databases_are_read_without_failure(arango: ArangoServer, data:
     assert findings["ArangoDB read"].state == "ok"
 
 
+@pytest.mark.parametrize("name", ["tickit_sales_ingest", "tickit_sales_load"])
+def test_a_database_of_spline_0_7_is_found_well(server: ArangoStandin, data: Path, name: str) -> None:
+    server.load("spline", read_folder(data / "spline_0_7" / name))
+
+    findings = found(settings(server.url))
+
+    assert set(states(findings).values()) == {"ok"}
+    assert "no failed writes and no labels" in findings["Spline version"].told
+    assert "txInfo" not in findings["ArangoDB collections"].told
+
+
+def test_labels_in_spline_0_7_are_a_warning_with_a_hint(server: ArangoStandin, data: Path) -> None:
+    server.load("spline", read_folder(data / "spline_0_7" / "tickit_sales_load"))
+    access = {"hosts": server.url, "database": "spline", "password_env": "SPLINE_PASSWORD"}
+    labelled = {"arango": access, "labels": {"airflow.dag_id": "daily"}}
+
+    version = found(config.parse({"dag_name": "daily", "environment": "dev", "spline": labelled}))[
+        "Spline version"
+    ]
+
+    assert version.state == "warning"
+    assert "spline.applications" in version.mend
+
+
 @pytest.mark.parametrize("auth_method", ["basic", "jwt"])
 def test_a_wrong_password_fails_at_the_login_and_leaves_the_rest_out(auth_method: str) -> None:
     with ArangoStandin({"spline": spline()}, password="another") as other:
@@ -133,7 +157,14 @@ def test_a_database_without_progress_is_a_warning(server: ArangoStandin) -> None
     ("documents", "state", "told"),
     [
         ([CURRENT, {"version": "0.6.0", "status": "Deprecated"}], "ok", "1.0.0"),
+        ([{"version": "0.7.0", "status": "current"}], "ok", "0.7.0"),
+        ([{"version": "0.7.9", "status": "current"}], "ok", "0.7.9"),
+        ([{"version": "1.1.0-SNAPSHOT", "status": "current"}], "ok", "1.1.0"),
         ([{"version": "0.6.0", "status": "Current"}], "failed", "0.6.0"),
+        ([{"version": "0.5.6", "status": "Current"}], "failed", "0.5 and older"),
+        ([{"version": "0.4", "status": "Current"}], "failed", "0.5 and older"),
+        ([{"version": "2.0.0", "status": "Current"}], "failed", "0.7 and 1.x are supported"),
+        ([{"version": "soon", "status": "Current"}], "failed", "0.7 and 1.x are supported"),
         ([CURRENT, {"version": "1.1.0", "status": "Preparing"}], "warning", "1.1.0"),
         ([], "warning", "no current version"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import boto3
@@ -109,6 +110,34 @@ def test_an_export_without_a_required_collection_fails(data: Path, tmp_path: Pat
 
     assert (found.state, found.exit_code) == ("failed", 3)
     assert "operation is missing" in found.told
+
+
+def test_an_export_of_spline_0_7_is_found_well_and_its_limits_are_named(data: Path) -> None:
+    found = export(data / "spline_0_7")
+
+    assert found.state == "ok"
+    assert "3 databases" in found.told
+    assert "no failed writes and no labels" in found.told
+
+
+def test_labels_for_an_export_of_spline_0_7_are_a_warning_with_a_hint(data: Path) -> None:
+    settings = {"export": str(data / "spline_0_7"), "labels": {"airflow.dag_id": "daily"}}
+
+    (found,) = exports.examine_export(parsed(spline=settings))
+
+    assert found.state == "warning"
+    assert "spline.applications" in found.mend
+
+
+def test_an_export_of_spline_0_5_fails_by_its_version(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    copytree(data / "spline_0_7" / "tickit_sales_load", folder)
+    (folder / "dbVersion.jsonl").write_text('{"_key": "1", "version": "0.5.3", "status": "current"}\n')
+
+    found = export(folder)
+
+    assert (found.state, found.exit_code) == ("failed", 3)
+    assert "0.5 and older" in found.told
 
 
 def test_an_export_whose_documents_do_not_fit_is_a_warning(data: Path, tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ from arango.http import DefaultHTTPClient
 from requests.exceptions import RequestException
 
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
-from lineage_merge.sources.spline import labels
+from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
 from lineage_merge.sources.spline.reach import reach
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import COMMITTED, COUNTER, COUNTER_KEY, OPEN, Snapshot, newest
+from lineage_merge.sources.spline.versions import Versions
 
 # ArangoDB's error numbers (docs: "Error codes and meanings").
 _NOT_AUTHORIZED = (11, 401, 403)
@@ -126,6 +127,9 @@ def overview(server: Server) -> Overview:
                 raise SourceMissing(
                     f"ArangoDB database {settings.database}: the required collection {collection} is missing"
                 )
+        refusal = versions_of(db, settings, names).refusal
+        if refusal:
+            raise SourceError(refusal)
         seen = snapshot(db, settings, names)
         span: dict[str, Any] = {"events": 0, "oldest": None, "newest": None}
         if "progress" in names:
@@ -139,6 +143,13 @@ def overview(server: Server) -> Overview:
             newest=ceil(span["newest"] or 0),
             snapshot=seen,
         )
+
+
+def versions_of(db: StandardDatabase, settings: Arango, collections: frozenset[str]) -> Versions:
+    """Which version of Spline made the database; `collections` are those that it has."""
+    if versions.COLLECTION not in collections:
+        return Versions()
+    return versions.versions(ask(db, settings, "FOR v IN dbVersion RETURN v"))
 
 
 def snapshot(db: StandardDatabase, settings: Arango, collections: frozenset[str]) -> Snapshot:

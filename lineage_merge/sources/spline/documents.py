@@ -1,6 +1,6 @@
 """The documents of Spline's database that lineage_merge reads, and how each is checked.
 
-Collections and fields are those of Spline 1.0's ArangoDB (`spline.schema.json` beside this
+Collections and fields are those of the ArangoDB of Spline 0.7 and 1.0 (`spline.schema.json` beside this
 module); a plan's parts name it in ``_belongsTo``, and a vertex's key starts with the plan's.
 """
 

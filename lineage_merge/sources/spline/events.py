@@ -9,6 +9,7 @@ from lineage_merge.model import Problem
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, check
+from lineage_merge.sources.spline.durations import duration_ns
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.transactions import Snapshot
 from lineage_merge.sources.spline.translate import JOB_TYPE
@@ -84,7 +85,7 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
         dataset=wanted.dataset_of(target, app.job) if applies else None,
         # JSON may write a whole number as 1.0; Spark takes no such thing for a bigint.
         at=int(document["timestamp"]),
-        duration_ms=int(document.get("durationNs") or 0) // 1_000_000,
+        duration_ms=(duration_ns(document) or 0) // 1_000_000,
         run_id=run_id,
         shown_run_id=app.run_id or run_id,
         failed=document.get("error") is not None,

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from lineage_merge.errors import SourceMissing
 from lineage_merge.model import Problem
 from lineage_merge.sources import lines
-from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, rejected
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
+from lineage_merge.sources.spline.versions import COLLECTION as VERSION
+from lineage_merge.sources.spline.versions import Versions, versions
 from lineage_merge.storage import Slice, StoredFile, is_s3, list_files, read_text
 
 # operation.json, operation.jsonl.gz, and what arangodump writes: operation_<hash>.data.json.gz
@@ -23,6 +25,9 @@ _FILE = re.compile(
     r"^(?P<collection>[A-Za-z]+)(?P<dump>_[0-9a-f]{32})?(?:\.\d+)?(?:\.data)?"
     r"\.(?P<type>json|jsonl|ndjson)(?:\.gz)?$"
 )
+
+
+_FOUND = (*COLLECTIONS, VERSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def find(folder: str) -> list[Part]:
     for file in list_files(folder):
         path = PurePosixPath(file.location)
         match = _FILE.match(path.name)
-        if match and match["collection"] in COLLECTIONS:
+        if match and match["collection"] in _FOUND:
             parent = path.parent
             name = str(parent.relative_to(prefix)) if parent.is_relative_to(prefix) else str(parent)
             whole = match["type"] == "json" and not match["dump"]
@@ -71,6 +76,19 @@ def find(folder: str) -> list[Part]:
         for collection, file, whole in found
         for piece in _cut(file, whole)
     ]
+
+
+def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
+    """The version of each database that has its `dbVersion` among its files: they are small."""
+    found: dict[str, list[Document]] = defaultdict(list)
+    for part in parts:
+        if part.collection != VERSION:
+            continue
+        for each in texts(part):
+            document = parse(part.collection, each.text) if isinstance(each, Text) else each
+            if not isinstance(document, Problem):
+                found[part.database].append(document)
+    return {database: versions(documents) for database, documents in found.items()}
 
 
 def _root(folder: str) -> PurePosixPath:

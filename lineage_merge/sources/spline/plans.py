@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
@@ -136,9 +137,10 @@ def combined(
     good = jobs.good_runs(recent).rdd.map(jobs.good_runs_record)
     problems = events.where("problem is not null").rdd.mapPartitions(problem_records)
     notices = spark.sparkContext.parallelize(list(records(map(_unrecorded, unrecorded), context.names)), 1)
-    others = spark.createDataFrame(
-        spark.sparkContext.union([of_jobs, good, problems, notices]), RECORD_DDL, verifySchema=False
-    )
+    parts = [of_jobs, good, problems, notices]
+    if context.spline.labels:
+        parts.append(_unmatched_labels(context, recent, translated if unrecorded else None))
+    others = spark.createDataFrame(spark.sparkContext.union(parts), RECORD_DDL, verifySchema=False)
     return translated.where("kind <> 'plan'").drop(*_OF_PLAN).unionByName(others)
 
 
@@ -146,6 +148,21 @@ def _unrecorded(database: str) -> Problem:
     place = f"Spline database {database}" if database else "Spline"
     what = "no run is recorded: took the newest plan of each application and target"
     return Problem("notice", place, "progress", what)
+
+
+def _unmatched_labels(context: Context, recent: DataFrame, unrecorded: DataFrame | None) -> RDD[Record]:
+    """A notice where no write, and no plan of a database that records none, has the wanted labels."""
+    found = recent.where("problem is null").select(F.lit(1))
+    if unrecorded is not None:
+        found = found.unionByName(unrecorded.where("kind = 'plan'").select(F.lit(1)))
+    names = ", ".join(sorted(context.spline.labels))
+    what = (
+        f"no write has the labels {names}: Spline 0.7 and producer API 1.1 store no labels;"
+        " choose by spline.applications instead"
+    )
+    notice = Problem("notice", "Spline", "labels", what)
+    is_none = found.agg(F.count(F.lit(1)).alias("count")).where("count = 0")
+    return is_none.rdd.flatMap(lambda _: records([notice], context.names))
 
 
 def parallelize(spark: SparkSession, items: list[Any], slices: int | None = None) -> RDD[Any]:

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import partitions
 from lineage_merge.config import Config
+from lineage_merge.errors import SourceError
 from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Problem
@@ -51,6 +52,8 @@ from lineage_merge.sources.spline.plans import (
 )
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
+from lineage_merge.sources.spline.versions import COLLECTION as VERSION
+from lineage_merge.sources.spline.versions import Versions
 
 EVENTS_A_SLICE = 5000
 PLANS_A_SLICE = 500
@@ -89,6 +92,7 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
     by_collection: dict[str, list[export.Part]] = defaultdict(list)
     for part in export.find(context.spline.export):
         by_collection[part.collection].append(part)
+    _refuse_old(export.versions_of(by_collection.pop(VERSION, ())))
     transactions = [part for name in TRANSACTIONS for part in by_collection.pop(name, ())]
     context = replace(context, snapshots=_snapshots(spark, transactions))
 
@@ -129,6 +133,12 @@ def _read_export(spark: SparkSession, context: Context) -> DataFrame:
         verifySchema=False,
     )
     return combined(spark, context, events, recent, chosen, translated, unrecorded)
+
+
+def _refuse_old(versions: Mapping[str, Versions]) -> None:
+    for database, each in sorted(versions.items()):
+        if each.refusal:
+            raise SourceError(f"{database}: {each.refusal}" if database else each.refusal)
 
 
 def _parsed(part: export.Part) -> Iterator[Document | Problem]:

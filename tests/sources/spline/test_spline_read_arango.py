@@ -68,6 +68,78 @@ def test_the_captures_give_the_records_of_their_exports(
     assert set(jobs_of(rows)) == {"seed_queries", "tickit_sales_ingest", "tickit_sales_load", "tpch_queries"}
 
 
+def test_spline_0_7_gives_the_records_of_1_0_live_and_exported(
+    spark: SparkSession, settings: Settings, data: Path
+) -> None:
+    captures = ("seed_queries", "tickit_sales_ingest", "tickit_sales_load")
+    folder = data / "spline_0_7"
+    live = [records(spark, settings(folder / capture)) for capture in captures]
+    newer = [records(spark, parsed({"export": str(data / "spline" / capture)})) for capture in captures]
+
+    expected = comparable(rows_of(reduce(DataFrame.unionByName, newer)))
+
+    assert expected
+    assert comparable(rows_of(reduce(DataFrame.unionByName, live))) == expected
+    assert comparable(read(spark, parsed({"export": str(folder)}))) == expected
+
+
+def test_labels_that_match_nothing_are_reported_with_a_hint(
+    spark: SparkSession, settings: Settings, data: Path
+) -> None:
+    wanted = {"labels": {"airflow.dag_id": "tickit_daily"}}
+    folder = data / "spline_0_7" / "tickit_sales_load"
+
+    for found in (settings(folder, wanted), parsed({"export": str(folder), **wanted})):
+        rows = read(spark, found)
+
+        assert flows_of(rows) == set()
+        [(kind, place, field, message)] = problems_of(rows)
+        assert (kind, place, field) == ("notice", "Spline", "labels")
+        assert "no write has the labels airflow.dag_id" in message
+        assert "Spline 0.7" in message
+
+
+def test_labels_that_match_need_no_hint(spark: SparkSession, settings: Settings, tmp_path: Path) -> None:
+    spline = SplineDatabase()
+    key = spline.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=1)
+    spline.part("executionPlan", key)["labels"] = {"airflow.dag_id": ["tickit_daily"]}
+    wanted = {"labels": {"airflow.dag_id": "tickit_daily"}}
+    for found in (
+        settings(spline.collections, wanted),
+        parsed({"export": str(spline.write(tmp_path)), **wanted}),
+    ):
+        rows = read(spark, found)
+
+        assert flows_of(rows) == {("load", "s3://in|a", "s3://out|x")}
+        assert problems_of(rows) == set()
+
+
+def test_spline_0_5_is_refused_by_its_version(
+    spark: SparkSession, settings: Settings, tmp_path: Path
+) -> None:
+    spline = SplineDatabase()
+    spline.plan("load", reads=["s3://in/a"], writes="s3://out/x")
+    spline.contents["dbVersion"].append({"_key": "1", "version": "0.5.3", "status": "current"})
+
+    for found in (settings(spline.collections), parsed({"export": str(spline.write(tmp_path))})):
+        with pytest.raises(SourceError, match=r"version 0\.5\.3: 0\.5 and older keep other documents"):
+            read(spark, found)
+
+
+def test_a_duration_that_only_extra_has_is_that_of_the_run(spark: SparkSession, settings: Settings) -> None:
+    """Producer API 1."""
+    spline = SplineDatabase()
+    for number, duration in enumerate((90_000_000_000, "90000000000", "soon", None)):
+        spline.plan(f"load_{number}", reads=["s3://in/a"], writes=f"s3://out/{number}", at=1)
+        event = spline.contents["progress"][-1]
+        event["durationNs"] = None
+        event["extra"]["durationNs"] = duration
+
+    facts = jobs_of(read(spark, settings(spline.collections)))
+
+    assert [facts[f"load_{number}"]["duration_ms"] for number in range(4)] == ["90000", "90000", "0", "0"]
+
+
 def test_histories_give_the_records_of_their_export_and_nobody_asks_for_everything(
     spark: SparkSession, settings: Settings, arango: ArangoServer, tmp_path: Path
 ) -> None:

@@ -8,32 +8,9 @@ stands by position, as the operations of Spark have it, and a union's columns by
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from lineage_merge.sources.spline.columns.positions import makers
+from lineage_merge.sources.spline.columns.roles import class_of_hint
 from lineage_merge.sources.spline.documents import Document
-
-# Catalyst's class of what 1.0 calls expr.Binary and knows by its symbol only.
-_BINARY = {
-    "+": "Add",
-    "-": "Subtract",
-    "*": "Multiply",
-    "/": "Divide",
-    "div": "IntegralDivide",
-    "%": "Remainder",
-    "pmod": "Pmod",
-    "=": "EqualTo",
-    "<=>": "EqualNullSafe",
-    "<": "LessThan",
-    "<=": "LessThanOrEqual",
-    ">": "GreaterThan",
-    ">=": "GreaterThanOrEqual",
-    "&&": "And",
-    "||": "Or",
-    "&": "BitwiseAnd",
-    "|": "BitwiseOr",
-    "^": "BitwiseXor",
-}
-_CLASSES = {"expr.Alias": "Alias", "expr.UDF": "ScalaUDF", "expr.Literal": "Literal"}
-# The parameter that holds the expressions of an operation's output, one a column.
-_OUTPUTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 
 Reference = dict[str, str]
 
@@ -115,7 +92,7 @@ class _Plan:
             return {"__attrId": str(given.get("refId"))}
         key = f"expr-{len(self._functions) + len(self._constants)}"
         symbol = str(given.get("symbol") or "")
-        kind = given.get("exprType") or _CLASSES.get(hint) or _BINARY.get(symbol)
+        kind = given.get("exprType") or class_of_hint(hint, symbol)
         extra = {"_typeHint": hint} | ({"simpleClassName": kind} if kind else {})
         made: Document = {"id": key, "dataType": given.get("dataTypeId"), "extra": extra}
         if hint == "expr.Literal":
@@ -148,18 +125,16 @@ class _Plan:
     def _makers(
         self, name: str, params: Document, schema: list[str], known: set[str], below: list[list[str]]
     ) -> Iterator[tuple[str, Reference]]:
-        new = [attribute for attribute in schema if attribute not in known]
-        if name in _OUTPUTS:
-            yield from _paired(schema, params.get(_OUTPUTS[name]))
-        elif name == "Window":
-            yield from _paired(new, params.get("windowExpressions"))
-        elif name == "Generate":
-            generator: Any = params.get("generator")
-            if _is_expression(generator):
-                yield from ((attribute, generator) for attribute in new)
-        elif name == "Union" and below and all(len(output) == len(schema) for output in below):
+        def parameter(key: str) -> list[Any]:
+            value = params.get(key)
+            return value if isinstance(value, list) else [value]
+
+        for attribute, value in makers(name, parameter, schema, known):
+            if _is_expression(value):
+                yield attribute, value
+        if name == "Union" and below and all(len(output) == len(schema) for output in below):
             for position, attribute in enumerate(schema):
-                if attribute in new:
+                if attribute not in known:
                     yield attribute, self._union([output[position] for output in below], attribute)
 
     def _union(self, sources: Iterable[str], attribute: str) -> Reference:
@@ -191,10 +166,3 @@ def _id(number: object) -> str:
 
 def _is_expression(value: object) -> bool:
     return isinstance(value, dict) and "__exprId" in value
-
-
-def _paired(attributes: list[str], expressions: object) -> Iterator[tuple[str, Reference]]:
-    if isinstance(expressions, list) and len(expressions) == len(attributes):
-        for attribute, expression in zip(attributes, expressions, strict=True):
-            if _is_expression(expression):
-                yield attribute, expression

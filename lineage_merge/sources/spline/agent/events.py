@@ -5,6 +5,7 @@ from typing import Any
 
 from lineage_merge.sources.spline.agent.plans import plan_id
 from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.durations import duration_ns
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -35,23 +36,15 @@ def progress(event: Document, details: Mapping[str, Any]) -> Document:
     """The `progress` document of a checked event, with the details that its plan gives."""
     extra = event.get("extra") or {}
     timestamp = int(event["timestamp"])
-    duration = event.get("durationNs")
     return {
         "_key": f"{details['executionPlanKey']}:{_base_36(timestamp)}",
         "timestamp": timestamp,
-        "durationNs": _whole(extra.get("durationNs")) if duration is None else int(duration),
+        "durationNs": duration_ns(event),
         "error": event.get("error"),
         "labels": event.get("labels") or {},
         "extra": extra,
         "execPlanDetails": details,
     }
-
-
-def _whole(value: object) -> int | None:
-    """Version 1.0 keeps the duration in `extra`, as a number or as digits."""
-    if isinstance(value, str) and value.isdecimal():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _base_36(number: int) -> str:

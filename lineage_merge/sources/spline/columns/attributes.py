@@ -199,6 +199,16 @@ def _generate(plan: PlanColumns, found: Attributes, operation: str) -> None:
             found.graph.add(attribute, argument, Transformation.TRANSFORMATION)
 
 
+def _union(plan: PlanColumns, found: Attributes, operation: str) -> None:
+    """Each column is of all sides, where no expression says it (producer API 1)."""
+    below = [found.output(plan, child) for child in plan.children.get(operation, ())]
+    if all(len(each) == len(plan.output(operation)) for each in below):
+        for position, attribute in _new_attributes(plan, operation):
+            if attribute not in found.graph.inputs:
+                for each in below:
+                    found.graph.add(attribute, each[position])
+
+
 def _rows(plan: PlanColumns, found: Attributes, operation: str) -> None:
     """Iceberg's and Delta's MERGE: each `Keep` has a condition and a value for every column."""
     output = plan.output(operation)
@@ -218,5 +228,6 @@ _OPERATIONS: Mapping[str, _Operation] = {
     "Expand": _expand,
     "Generate": _generate,
     "MergeRows": _rows,
+    "Union": _union,
     **dict.fromkeys(_BY_POSITION, _by_position),
 }

@@ -9,9 +9,10 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from lineage_merge.sources.spline.columns.positions import makers
 from lineage_merge.sources.spline.columns.roles import class_name
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import IS_QUERY
@@ -136,9 +137,29 @@ class PlanColumns:
 
     @cached_property
     def computed_by(self) -> dict[str, tuple[str, ...]]:
-        """The expressions that each attribute is the result of."""
+        """The expressions that each attribute is the result of.
+
+        A plan of producer API 1 has no edges to them: there the expression is at the attribute's position.
+        """
         found = _ordered(self._of("computedBy"))
+        if not found:
+            return self._computed_by_position()
         return {key: tuple(each for each in found[key] if each in self.expressions) for key in found}
+
+    def _computed_by_position(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for operation in self.bottom_up:
+            known = {each for child in self.children.get(operation, ()) for each in self.output(child)}
+            pairs = makers(
+                str(self.operations[operation].get("name")),
+                partial(self._items, operation),
+                self.output(operation),
+                known,
+            )
+            for attribute, value in pairs:
+                if attribute not in known and value in self.expressions:
+                    found.setdefault(attribute, (value,))
+        return found
 
     @cached_property
     def arguments(self) -> dict[str, tuple[str, ...]]:
@@ -161,6 +182,14 @@ class PlanColumns:
     def parameter(self, operation: str, name: str) -> tuple[str, ...]:
         """What an operation's parameter of that name uses, in its order."""
         return tuple(use.value for use in self.uses.get(operation, ()) if use.path[:1] == (name,))
+
+    def _items(self, operation: str, name: str) -> tuple[str, ...]:
+        """The attributes and expressions that are a parameter, or the items of one that is a list."""
+        return tuple(
+            use.value
+            for use in self.uses.get(operation, ())
+            if use.path[:1] == (name,) and all(isinstance(step, int) for step in use.path[1:])
+        )
 
     def is_query(self, operation: str) -> bool:
         """Whether a read's columns are those of a query, not of the tables behind it."""

@@ -58,6 +58,30 @@ _RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
 # Aggregates whose second argument only chooses.
 _CHOOSING = frozenset({"aggregate.MaxBy", "aggregate.MinBy"})
 
+# Catalyst's class of what producer API 1 calls `expr.Binary` and knows by its symbol only.
+_BINARY = {
+    "+": "Add",
+    "-": "Subtract",
+    "*": "Multiply",
+    "/": "Divide",
+    "div": "IntegralDivide",
+    "%": "Remainder",
+    "pmod": "Pmod",
+    "=": "EqualTo",
+    "<=>": "EqualNullSafe",
+    "<": "LessThan",
+    "<=": "LessThanOrEqual",
+    ">": "GreaterThan",
+    ">=": "GreaterThanOrEqual",
+    "&&": "And",
+    "||": "Or",
+    "&": "BitwiseAnd",
+    "|": "BitwiseOr",
+    "^": "BitwiseXor",
+}
+# The same of its other kinds of expressions.
+_HINTS = {"expr.Alias": "Alias", "expr.UDF": "ScalaUDF", "expr.Literal": "Literal"}
+
 _KNOWN = (
     TRANSPARENT
     | SUBQUERIES
@@ -81,9 +105,13 @@ def class_name(expression: Mapping[str, Any]) -> str:
         return name.rpartition(".")[2]
     if name:
         return name
-    if extra.get("_typeHint") == "expr.Alias":
-        return "Alias"
-    return _CLASSES.get(str(expression.get("name") or "").lower(), "")
+    hinted = class_of_hint(str(extra.get("_typeHint") or ""), str(extra.get("symbol") or ""))
+    return hinted or _CLASSES.get(str(expression.get("name") or "").lower(), "")
+
+
+def class_of_hint(hint: str, symbol: str) -> str:
+    """The Catalyst class of an expression of producer API 1 that names none; "" where it is unknown."""
+    return _HINTS.get(hint) or _BINARY.get(symbol, "")
 
 
 def steps(class_name: str, count: int) -> tuple[Transformation, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Element, JobKey
+from lineage_merge.model import Element, FeedsColumn, JobKey
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.events import header, progress
 from lineage_merge.sources.spline.agent.plans import documents
@@ -18,6 +18,7 @@ from lineage_merge.sources.spline.operations import operations
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
 from tests.agent_lines import Message, as_1_0, as_1_1
+from tests.api_1_server import stored as as_stored
 
 CAPTURES = {"seed_queries": 9, "tickit_sales_ingest": 3, "tickit_sales_load": 2, "tpch": 22}
 # What a database gives its documents, and no agent knows.
@@ -125,6 +126,34 @@ def test_the_same_job_over_http_in_1_0_and_in_1_2_is_the_same(data: Path) -> Non
     assert len(old) == 2
     for key, plan in old.items():
         assert elements(key, documents(plan)) == elements(key, documents(new[key]))
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_plans_of_api_1_tell_the_same_from_the_database(data: Path, name: str) -> None:
+    for key, plan in plans_of(written(data, name)).items():
+        in_database = as_stored(as_1_0(("plan", plan))[1])
+
+        assert "computedBy" not in in_database
+        assert elements(key, in_database) == elements(key, documents(plan))
+
+
+def test_a_job_of_api_1_has_its_kinds_and_expressions_from_the_database(data: Path) -> None:
+    text = (data / "agent" / "http_probe_1_0.jsonl").read_text(encoding="utf-8")
+    plans = plans_of([tuple(json.loads(line)) for line in text.splitlines()])
+    key, plan = list(plans.items())[1]
+    read, problems = assemble(key, as_stored(plan), EVERYTHING)
+
+    flows = {
+        (each.source.name, each.source_column, each.target_column, each.transformations, each.expression)
+        for each in translate(read)
+        if isinstance(each, FeedsColumn)
+    }
+
+    assert problems == []
+    assert flows == {
+        ("file:/data/http_src", "id", "id", ("IDENTITY",), ""),
+        ("file:/data/http_src", "v", "total", ("AGGREGATION",), "sum(v)"),
+    }
 
 
 def test_a_duration_in_extra_is_that_of_the_event() -> None:
