@@ -21,7 +21,8 @@ from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.errors import GraphError, GraphUnreachable
-from lineage_merge.load.faults import fault_of, reason_of
+from lineage_merge.load.faults import Fault, UnexpectedAnswer, fault_of, reason_of
+from lineage_merge.load.patience import Patience
 from lineage_merge.load.serializer import serializer
 from lineage_merge.load.signing import Iam, signed_headers
 
@@ -31,6 +32,8 @@ _FAREWELL_SECONDS = 1.0
 # The graph is told to give a request up when the time is over (`Endpoint.timeout_seconds`): what
 # nobody waits for any more must not be carried out later. It gets this much longer to say so.
 _GRACE_SECONDS = 1.0
+# What a GraphBinary answer with an id begins with.
+_ANSWER = b"\x81\x00"
 _DEFAULT_PORTS = {"ws": 80, "wss": 443}
 
 
@@ -82,12 +85,29 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
 
     A tunnel or a load balancer accepts a connection even when nobody is behind it; without
     the limit that takes aiohttp's five minutes to notice.
+
+    The driver has one request at a time under way on a connection, but takes any frame for its answer. A
+    frame that is none, or the answer to another request, is an `UnexpectedAnswer`.
     """
 
     def __init__(self, connect_seconds: float, iam: Iam | None, **options: Any) -> None:
         super().__init__(**options)
         self._connect_seconds = connect_seconds
         self._iam = iam
+        self._request_id = b""
+
+    def write(self, message: bytes) -> None:
+        # A request: length of the MIME type, MIME type, version, id.
+        start = 1 + message[0] + 1
+        self._request_id = message[start : start + 16]
+        super().write(message)
+
+    def read(self) -> Any:
+        message = super().read()
+        # An answer: version, whether the id is null, id. None: the connection was closed.
+        if message is not None and message[:18] != _ANSWER + self._request_id:
+            raise UnexpectedAnswer
+        return message
 
     def connect(self, url: str, headers: Any = None) -> None:
         async def handshake(signed: dict[str, str]) -> None:
@@ -174,12 +194,17 @@ def connect(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
     Raises GraphUnreachable (no connection, no answer in time) and GraphRejected (the server
     refused a traversal), also for what happens inside the block.
     """
-    with translated_errors(endpoint):
-        connection = DriverRemoteConnection(**_driver_options(endpoint, 1))
-        try:
-            yield traversal().with_remote(connection)
-        finally:
-            _close(connection)
+    with translated_errors(endpoint), _connected(endpoint) as g:
+        yield g
+
+
+@contextmanager
+def _connected(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
+    connection = DriverRemoteConnection(**_driver_options(endpoint, 1))
+    try:
+        yield traversal().with_remote(connection)
+    finally:
+        _close(connection)
 
 
 @contextmanager
@@ -203,7 +228,11 @@ def _close(connection: Any) -> None:
 
 
 def check(endpoint: Endpoint) -> None:
-    """One cheap query. Raises GraphUnreachable or GraphRejected within a few seconds."""
+    """One cheap query. Raises GraphUnreachable or GraphRejected.
+
+    An endpoint that is not reachable is reported within a few seconds. One that answers that it is busy or
+    unavailable (HTTP 429 and 503, a status of Gremlin) is asked again for `retry_seconds`.
+    """
     quick = replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _CHECK_SECONDS))
     address = host_and_port(quick)
     try:
@@ -211,8 +240,24 @@ def check(endpoint: Endpoint) -> None:
         socket.create_connection(address, timeout=_CHECK_SECONDS).close()
     except OSError as error:
         raise GraphUnreachable(f"{quick.address}: no connection: {reason_of(error)}") from None
-    with connect(quick) as g:
-        g.inject(1).iterate()
+    retries = Patience(endpoint.retry_seconds)
+    while fault := _failure(quick):
+        if not fault.answered:
+            raise fault.error
+        retries.wait(fault)
+
+
+def _failure(endpoint: Endpoint) -> Fault | None:
+    """Ask one cheap query over a connection of its own; what went wrong, or None."""
+    try:
+        with _connected(endpoint) as g:
+            g.inject(1).iterate()
+    except Exception as error:
+        fault = fault_of(error, endpoint.address)
+        if fault is None:
+            raise
+        return fault
+    return None
 
 
 @contextmanager

@@ -9,7 +9,7 @@ each error has, and which may pass when tried again, also stands in botocore's m
 import json
 import re
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -45,14 +45,20 @@ class Kind(Enum):
 class Fault:
     """An error with its kind, and what to raise if it stays.
 
-    `broken`: the connection cannot be used again, and nobody knows whether the request was carried
-    out. `name` says in a word what it was, for a log.
+    `broken`: the connection cannot be used again, and it is unknown whether the request was carried
+    out. `answered`: the endpoint itself reported the error, so it is reachable. `name` says in a word what
+    it was, for a log.
     """
 
     kind: Kind
     error: GraphError
     name: str
     broken: bool = False
+    answered: bool = False
+
+
+class UnexpectedAnswer(ConnectionError):
+    """An answer that cannot be one to the request under way: a text, or one to an earlier request."""
 
 
 _BY_CODE = {
@@ -122,6 +128,8 @@ def fault_of(error: BaseException, address: str) -> Fault | None:
             return Fault(_kind_of_own(error), error, type(error).__name__, broken=True)
         case GremlinServerError():
             return _of_answer(error, address)
+        case UnexpectedAnswer():
+            return _away(address, "an answer that belongs to no request")
         case ConfigurationError():
             denied = GraphDenied(f"{address}: the server asks for a user and password")
             return Fault(Kind.FINAL, denied, "no password", broken=True)
@@ -186,13 +194,18 @@ def _of_handshake(status: int, address: str) -> Fault:
             kind, problem = Kind.AWAY, f"no connection: HTTP {status}"
         case _:
             kind, problem = Kind.FINAL, f"no Gremlin endpoint, the answer was HTTP {status}"
-    return Fault(kind, GraphUnreachable(f"{address}: {problem}"), f"HTTP {status}", broken=True)
+    stays = GraphUnreachable(f"{address}: {problem}")
+    return Fault(kind, stays, f"HTTP {status}", broken=True, answered=True)
 
 
 def _of_answer(error: GremlinServerError, address: str) -> Fault:
     message = str(error.status_message)
     if "Server disconnected" in message:
         return _away(address, "the server closed the connection")
+    return replace(_of_status(error, message, address), answered=True)
+
+
+def _of_status(error: GremlinServerError, message: str, address: str) -> Fault:
     code, told = _neptune(message)
     attributes = error.status_attributes or {}
     words = f"{message} {attributes.get('exceptions', '')}"

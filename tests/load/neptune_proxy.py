@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     status: int = 500
 
 
-Fault = Answer | Literal["close before", "close after", "cut after", "hang", "late"]
+Fault = Answer | Literal["close before", "close after", "cut after", "hang", "late", "text", "foreign"]
 # What refuses a handshake: an HTTP status and Neptune's words, or nothing at all: the connection is cut.
 Refusal = tuple[int, str]
 Gate = Callable[[Request], Refusal | None]
@@ -102,7 +102,11 @@ class NeptuneProxy:
                     return
                 if fault == "late":
                     await asyncio.sleep(LATE_SECONDS)
-                if fault in (None, "late"):
+                if fault == "text":
+                    await client.send_str("the service is being updated")
+                if fault == "foreign":  # of another request
+                    await client.send_bytes(answer.data[:2] + uuid.uuid4().bytes + answer.data[18:])
+                if fault in (None, "late", "text", "foreign"):
                     await client.send_bytes(answer.data)
                 if _status(answer.data) != 206:
                     break

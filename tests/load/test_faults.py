@@ -106,6 +106,8 @@ def vertices(count: int) -> list[Upsert]:
         "cut after",
         "hang",
         "late",
+        "text",
+        "foreign",
     ],
 )
 @pytest.mark.usefixtures("quick")
@@ -218,11 +220,42 @@ def test_a_wrong_address_is_not_tried_again() -> None:
         send(Endpoint("https://graph.example.com"), iter([vertices(1)]))
 
 
-def test_a_first_connection_is_not_tried_again(proxy: NeptuneProxy) -> None:
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+@pytest.mark.usefixtures("quick")
+def test_a_first_connection_that_is_turned_away_for_now_is_tried_again(
+    proxy: NeptuneProxy, status: int
+) -> None:
+    proxy.gate = lambda _: (status, "") if proxy.handshakes < 4 else None
+    check(Endpoint(proxy.url))
+    assert (proxy.handshakes, proxy.requests) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer("ThrottlingException"), Answer("TimeLimitExceededException"), Answer("none", 598)]
+)
+@pytest.mark.usefixtures("quick")
+def test_a_first_query_that_a_busy_graph_refuses_is_tried_again(proxy: NeptuneProxy, answer: Answer) -> None:
+    proxy.fault_of = first(answer, answer)
+    check(Endpoint(proxy.url))
+    assert proxy.requests == 3
+
+
+def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: NeptuneProxy) -> None:
     proxy.gate = lambda _: (503, "")
-    with pytest.raises(GraphUnreachable, match="HTTP 503"):
-        check(Endpoint(proxy.url))
+    with pytest.raises(GraphUnreachable, match=r"HTTP 503 \(tried for 0.5 s\)$"):
+        check(Endpoint(proxy.url, retry_seconds=0.5))
+    assert proxy.handshakes > 1
+    proxy.handshakes = 0
+    with pytest.raises(GraphUnreachable, match=r"HTTP 503$"):
+        check(Endpoint(proxy.url, retry_seconds=0))
     assert proxy.handshakes == 1
+
+
+@pytest.mark.parametrize("fault", ["text", "foreign", "hang"])
+def test_a_first_answer_that_is_none_is_a_lost_connection(proxy: NeptuneProxy, fault: Fault) -> None:
+    proxy.fault_of = lambda _: fault
+    with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no answer in time$"):
+        check(Endpoint(proxy.url, timeout_seconds=0.5))
 
 
 def test_the_server_is_told_when_to_give_a_request_up(proxy: NeptuneProxy) -> None:
