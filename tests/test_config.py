@@ -395,6 +395,14 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
             f"merge.defaults.{WAREHOUSE}",
             "expected database",
         ),
+        *(
+            (
+                changed(merge={"defaults": {each: "public"}}),
+                f"merge.defaults.{each}",
+                "expected database.schema",
+            )
+            for each in (WAREHOUSE, "postgres://h:5432", "snowflake://org-account", "trino://h:8080")
+        ),
         (
             changed(merge={"defaults": {"jdbc:redshift://h:1": "a"}}),
             "merge.defaults.jdbc:redshift",
@@ -495,6 +503,20 @@ def test_a_wrong_rule_is_named(rule: dict[str, str], field: str, problem: str) -
 
     assert error.key == f"merge.rules[1]{field}"
     assert problem in error.message
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        ("hive://metastore:9083", "sales"),
+        ("spark_catalog", "sales"),
+        ("mysql://h:3306", "shop"),
+        ("arn:aws:glue:eu-west-1:111122223333", "lake"),
+        ("mongodb://h:27017", "shop"),
+    ],
+)
+def test_a_default_that_completes_every_name_of_its_platform_is_taken(namespace: str, name: str) -> None:
+    assert config.parse(changed(merge={"defaults": {namespace: name}})).merge.defaults == {namespace: name}
 
 
 def test_namespaces_get_their_one_spelling() -> None:

@@ -35,7 +35,9 @@ _REJECTED = 7
 @click.option(
     "--namespace", metavar="TEXT", help="where the tables lie  [default: spark_catalog for Hive and Spark]"
 )
-@click.option("--database", metavar="NAME", help="database, or database.schema, of shorter names")
+@click.option(
+    "--database", metavar="NAME", help="database.schema of shorter names; database for Hive, Spark and MySQL"
+)
 @click.option("--project", metavar="NAME", help="what the folder is called  [default: its name]")
 @click.option(
     "--schema", "schema", multiple=True, metavar="PATH", help="files whose CREATE TABLE tells columns"
@@ -126,6 +128,7 @@ def _folders(
 ) -> "Folders":
     from dataclasses import replace
 
+    from lineage_merge.config import parse_default
     from lineage_merge.merge.names import from_config
     from lineage_merge.review.versions import Folders
     from lineage_merge.sources.sql.files import look
@@ -150,7 +153,8 @@ def _folders(
             for each in paths
         )
         if given["database"]:
-            defaults = {**config.merge.defaults, namespace: given["database"]}
+            default = dict([parse_default("--database", namespace, given["database"])])
+            defaults = {**config.merge.defaults, **default}
             config = replace(config, merge=replace(config.merge, defaults=defaults))
     elif not settings:
         raise ConfigError("", "no files: give PATHS, or sql in the configuration")

@@ -8,7 +8,7 @@ are stands in `config.schema.json`; the name of a key's variable and flag follow
 from collections.abc import Mapping
 from pathlib import Path
 
-from lineage_merge.config.checking import parse, split_dataset
+from lineage_merge.config.checking import parse, parse_default, split_dataset
 from lineage_merge.config.keys import Key, schema, settable
 from lineage_merge.config.layers import by_key, gather
 from lineage_merge.config.settings import (
@@ -42,6 +42,7 @@ __all__ = [
     "gather",
     "load",
     "parse",
+    "parse_default",
     "schema",
     "settable",
     "split_dataset",

@@ -7,6 +7,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
+from lineage_merge import naming
 from lineage_merge.config.keys import schema
 from lineage_merge.config.settings import (
     EMBEDDED,
@@ -42,10 +43,10 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
         environment=settings["environment"],
         sources={each.key: each.parse(settings[each.key]) for each in SOURCES if each.key in settings},
         merge=Merge(
-            defaults={
-                namespace(path_text(["merge", "defaults", each]), each): name
+            defaults=dict(
+                parse_default(path_text(["merge", "defaults", each]), each, name)
                 for each, name in merge.get("defaults", {}).items()
-            },
+            ),
             rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
             fold=tuple(merge.get("fold", ())),
             fold_run_local=merge.get("fold_run_local", False),
@@ -68,6 +69,14 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
 @cache
 def _checker() -> Checker:
     return Checker(schema())
+
+
+def parse_default(key: str, of: str, name: str) -> tuple[str, str]:
+    """Check a namespace and what completes shorter names there; the namespace in its one spelling."""
+    canonical = namespace(key, of)
+    if not naming.completes_names(canonical, name):
+        raise ConfigError(key, "expected database.schema, found a single name: tables there have both")
+    return canonical, name
 
 
 def split_dataset(text: str) -> DatasetName:

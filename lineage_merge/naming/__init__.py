@@ -8,12 +8,19 @@ from lineage_merge.naming.jdbc import split_jdbc
 from lineage_merge.naming.named import Named
 from lineage_merge.naming.redaction import redact
 from lineage_merge.naming.registry import PLATFORMS
-from lineage_merge.naming.resolve import canonical_namespace, name_dataset, name_uri, path_uri
+from lineage_merge.naming.resolve import (
+    canonical_namespace,
+    completes_names,
+    name_dataset,
+    name_uri,
+    path_uri,
+)
 
 __all__ = [
     "PLATFORMS",
     "Named",
     "canonical_namespace",
+    "completes_names",
     "name_dataset",
     "name_uri",
     "path_uri",

@@ -6,10 +6,12 @@ from types import MappingProxyType
 from lineage_merge.errors import NamingError
 from lineage_merge.naming.address import Address, parse, parse_namespace, trimmed
 from lineage_merge.naming.filesystem import FileSystem
+from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc
 from lineage_merge.naming.named import JdbcPlatform, Named, Platform
 from lineage_merge.naming.other import OTHER
 from lineage_merge.naming.registry import PLATFORMS
+from lineage_merge.naming.warehouse import Warehouse
 
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 _JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
@@ -56,6 +58,17 @@ def canonical_namespace(namespace: str) -> str:
     """
     address = parse_namespace(namespace)
     return _platform(address).canonical_namespace(address)
+
+
+def completes_names(namespace: str, default: str) -> bool:
+    """Whether a default has every part that the shortest name in a namespace lacks.
+
+    ``public`` does not complete names of Redshift, which have a database and a schema: ``public.sales`` would
+    become ``public.public.sales``. Raises `NamingError` for an empty namespace.
+    """
+    platform = _platform(parse_namespace(namespace))
+    parts = [part for part in split_name(default) if part.value]
+    return len(parts) >= (platform.levels - 1 if isinstance(platform, Warehouse) else 1)
 
 
 def path_uri(namespace: str, name: str) -> str:

@@ -55,6 +55,10 @@ def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -
         (("etl", "--dialect", "redshift"), "where are the tables of redshift?"),
         (("etl", "--dialect", "klingon", "--namespace", "x"), "klingon is not known"),
         (("etl", "--dialect", "hive", "--var", "x"), "expected NAME=VALUE"),
+        (
+            ("etl", "--dialect", "redshift", "--namespace", "redshift://h:5439", "--database", "dev"),
+            "--database: expected database.schema",
+        ),
     ],
 )
 def test_a_wrong_call_says_what_to_give(etl: Path, arguments: tuple[str, ...], problem: str) -> None:
