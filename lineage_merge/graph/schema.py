@@ -77,6 +77,7 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("write_mode", "append or overwrite"),
     Property("via", "temporary hops and ephemeral models that were folded away, joined with ' | '"),
     Property("columns", "lost: by which columns is not known, such as after an RDD"),
+    Property("undeclared", "true: dbt's SQL names the source without ref() or source()"),
     Property(
         "transformation", "what happens to a column on the way, or what it decides: OpenLineage's subtypes"
     ),
@@ -134,7 +135,7 @@ EDGE_LABELS: tuple[Label, ...] = (
     Label(
         "feeds",
         "data flows from one dataset to another",
-        (*_OF_JOB, "operations", "sequence", "write_mode", "via", "columns"),
+        (*_OF_JOB, "operations", "sequence", "write_mode", "via", "columns", "undeclared"),
         _OF_JOB,
     ),
     Label(

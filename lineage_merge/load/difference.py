@@ -36,7 +36,7 @@ _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
 # A change of these alone is no reason to write an edge.
 _NO_REASON = frozenset({"sequence"})
 # Of an edge, not of a dataset, nothing known is something known: there is no such step any more.
-_CLEARED = ("expression", "via")
+_CLEARED = ("expression", "via", "undeclared")
 _NO_DATASETS = frozenset({"column", "job", "operation"})
 
 # What later steps ask of compared rows, beside the keys; the rest of what they tell is in `text`.

@@ -35,6 +35,7 @@ class Queries:
 
     `table_of` finds what a table's name means: a dataset, a relation that stands for SQL
     (an ephemeral model, a temporary table), or None. `note` takes what cannot be told: a kind and a name.
+    `undeclared` is asked for a name that is certainly a table's and that `table_of` does not find.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class Queries:
         dialect: Dialect,
         table_of: Callable[[exp.Table], Table | Relation | None],
         note: Callable[[str, str], None],
+        undeclared: Callable[[exp.Table], Table | None] = lambda _: None,
     ) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
         self._table_of = table_of
+        self._undeclared = undeclared
         self._note = note
         self._values = Values(dialect, self._inner, note)
         self._projections = Projections(self._platform, self._values, note)
@@ -304,6 +307,9 @@ class Queries:
             return relation
         if is_dual(table):
             return Relation([])
+        undeclared = self._undeclared(table)
+        if undeclared is not None:
+            return Relation([Everything(undeclared)], base=undeclared)
         self._note("reads tables that are not known", ".".join(path))
         return Relation([Everything(None)])
 

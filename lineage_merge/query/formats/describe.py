@@ -19,6 +19,8 @@ def caption(edge: Edge) -> str:
         said.append(f"via {edge.properties['via']}")
     if edge.properties.get("columns") == "lost":
         said.append("columns lost")
+    if edge.properties.get("undeclared") == "true":
+        said.append("undeclared")
     return "  ".join(each for each in said if each)
 
 

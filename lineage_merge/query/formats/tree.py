@@ -144,6 +144,8 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
             line.append(f" via {one_line(via)}", style="dim")
         if any(each.properties.get("columns") == "lost" for each in edges):
             line.append("  columns lost", style="dim")
+        if any(each.properties.get("undeclared") == "true" for each in edges):
+            line.append("  undeclared", style="dim")
         if not opened and (plan.following.get(there) or plan.columns.get(there)):
             above = plan.order[there] <= plan.order[here]
             line.append("  (see above)" if above else "  (see below)", style="dim")

@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from lineage_merge.column_lineage import lineage_elements
-from lineage_merge.model import Authority, Column, Element, JobKey, Problem, Reference, Scalar
+from lineage_merge.model import Authority, Column, Dataset, Element, Feeds, JobKey, Problem, Reference, Scalar
+from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage
 from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.undeclared import UndeclaredTable
 
 # Spark says `int` where a catalog says `integer`, and the catalog knows: of what dbt only reads,
 # who builds it decides; of what dbt builds, dbt's catalog.
@@ -18,28 +21,63 @@ def column_elements(
     manifest: Manifest,
     references: Mapping[str, Reference],
     lineage: Mapping[str, ColumnLineage],
+    namespace: str,
     location: str,
 ) -> Iterator[Element]:
     """The columns of each dataset and what they are made of, by the job that builds it.
 
-    `references` are the datasets of `translate`, by unique id; `location` names the manifest in
-    problems.
+    And tables that only its SQL names. `references` are the datasets of `translate`, by unique id;
+    `namespace` is that of the warehouse; `location` names the manifest in problems.
     """
     for unique_id, found in lineage.items():
         for problem in found.problems:
             yield Problem("no-columns", f"{location}: {unique_id}", "", problem)
+        for written, expected in found.deferred:
+            why = f"{unique_id} reads {written}, which was taken for {expected} of another target (--defer)"
+            yield Problem("notice", f"{location}: {unique_id}", "compiled_code", redact(why))
         target = references.get(unique_id)
         if target is None:
             continue
-        authority = _authority(manifest.nodes[unique_id])
+        node = manifest.nodes[unique_id]
+        authority = _authority(node)
         for column in found.columns:
             yield Column(target, column.name, authority, _properties(column))
         job = JobKey("dbt", unique_id)
-        yield from lineage_elements(found.flows, found.influences, job, target, references.__getitem__)
+        only_in_sql = {key: _reference(table, namespace) for key, table in found.undeclared.items()}
+        known = {**references, **only_in_sql}
+        for ref in only_in_sql.values():
+            yield Dataset(ref, _READ, "table" if ref.namespace else None)
+        yield from _undeclared(manifest, node, found, known, job, location)
+        yield from lineage_elements(found.flows, found.influences, job, target, known.__getitem__)
+
+
+def _undeclared(
+    manifest: Manifest,
+    node: Node,
+    found: ColumnLineage,
+    references: Mapping[str, Reference],
+    job: JobKey,
+    location: str,
+) -> Iterator[Element]:
+    """What the SQL reads without `ref` or `source`: column lineage leads there, so data does too."""
+    target = references[node.unique_id]
+    declared = {references[source] for source, _ in behind_of(manifest.nodes, node)}
+    read = {references[key] for key in found.reads} - declared - {target}
+    expected = (
+        f"; its SQL does not read {', '.join(found.expected)}, which it refers to" if found.expected else ""
+    )
+    for source in sorted(read):
+        yield Feeds(job, source, target, {"undeclared": "true"})
+        message = f"{node.unique_id} reads {source.name} in its SQL without ref or source{expected}"
+        yield Problem("notice", f"{location}: {node.unique_id}", "compiled_code", redact(message))
+
+
+def _reference(table: UndeclaredTable, namespace: str) -> Reference:
+    return Reference("", table.path) if table.path else Reference(namespace, table.name)
 
 
 def _authority(node: Node) -> Authority:
-    return _READ if node.kind == "source" or node.built_elsewhere else _BUILT
+    return _BUILT if node.is_built else _READ
 
 
 def _properties(column: TableColumn) -> dict[str, Scalar]:

@@ -4,15 +4,16 @@ From compiled SQL, in the order in which dbt builds. What the SQL does not tell 
 is left out and said in `problems`. Needs sqlglot (the extra `columns`).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-from lineage_merge.sources.dbt.order import parents_first
+from lineage_merge.sources.dbt.order import behind_of, parents_first
+from lineage_merge.sources.dbt.undeclared import Completion, UndeclaredTable
 from lineage_merge.sql.depth import deep
 from lineage_merge.sql.faults import reason
 from lineage_merge.sql.names import TableNames
@@ -59,13 +60,20 @@ class Column:
 class ColumnLineage:
     """What is known of the columns of one dataset.
 
-    `problems` says what could not be told, as words that follow its unique id. Sources are unique ids.
+    `problems` says what could not be told, as words that follow its unique id. Sources are unique ids, or
+    keys of `undeclared`: tables that only the SQL names. `reads` are all that the SQL reads; `expected`
+    names relations that it should read by the manifest and does not. `deferred` has the names in the SQL
+    that were taken for such a one, and its name: dbt's `--defer` puts another target's relation there.
     """
 
     columns: tuple[Column, ...] = ()
     flows: tuple[ColumnFlow[str], ...] = ()
     influences: tuple[Influence[str], ...] = ()
     problems: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    undeclared: Mapping[str, UndeclaredTable] = field(default_factory=dict)
+    expected: tuple[str, ...] = ()
+    deferred: tuple[tuple[str, str], ...] = ()
 
 
 def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[str, ColumnLineage]:
@@ -100,7 +108,13 @@ class _Project:
             if node.kind in _TABLES and not node.folded
         }
         relations = {unique_id: _relation_name(self._nodes[unique_id]) for unique_id in self.tables}
-        self._names = TableNames(self._dialect, relations)
+        built = {unique_id for unique_id in self.tables if manifest.nodes[unique_id].is_built}
+        self._names = TableNames(self._dialect, relations, built)
+        self._completion = Completion(self._names.whole(unique_id) for unique_id in sorted(built))
+        self._reads: dict[str, dict[str, None]] = {}
+        self._deferrals: dict[str, dict[str, str]] = {}
+        self._undeclared: dict[str, tuple[UndeclaredTable, Table]] = {}
+        self._named: dict[str, frozenset[str]] = {}
         self._ephemeral = {
             fold(_EPHEMERAL + node.name): unique_id
             for unique_id, node in manifest.nodes.items()
@@ -191,20 +205,67 @@ class _Project:
             self._dialect,
             lambda table: self._meaning(table, node),
             lambda what, name: self._note(node.unique_id, what, name),
+            lambda table: self._unknown(table, node),
         )
+        self._named[node.unique_id] = self._found_in(queries[0], node)
         return reader.read(queries[0])
+
+    def _found_in(self, query: exp.Expr, node: Node) -> frozenset[str]:
+        """The datasets of the manifest that the query names."""
+        ctes = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
+        tables = (
+            each for each in query.find_all(exp.Table) if each.args.get("db") or fold(each.name) not in ctes
+        )
+        found = (self._names.find(table, node.parents) for table in tables)
+        return frozenset(each for each in found if each is not None)
 
     def _meaning(self, table: exp.Table, node: Node) -> Table | Relation | None:
         ephemeral = self._ephemeral.get(fold(table.name))
         if ephemeral is not None and not table.args.get("db"):
-            return self._inline(ephemeral)
+            relation = self._inline(ephemeral)
+            self._reads.setdefault(node.unique_id, {}).update(self._reads.get(ephemeral, {}))
+            return relation
         found = self._names.find(table, node.parents)
         if found == node.unique_id:
             return self._itself(found)
-        if found is None:
-            return None
+        return None if found is None else self._read_by(found, node)
+
+    def _read_by(self, found: str, node: Node) -> Table:
+        self._reads.setdefault(node.unique_id, {})[found] = None
         self.build(found)
         return self.tables[found]
+
+    def _unknown(self, table: exp.Table, node: Node) -> Table | None:
+        """A table that the manifest does not have: another target's (--defer), or an undeclared one."""
+        if self._names.candidates(table):
+            return None  # several
+        written = ".".join(part.name for part in table.parts)
+        deferred = self._deferred(table, node)
+        if deferred is not None:
+            expected = _relation_name(self._nodes[deferred])
+            self._deferrals.setdefault(node.unique_id, {})[written] = expected
+            return self._read_by(deferred, node)
+        known = self._completion.table(self._names.parts(table), [part.name for part in table.parts])
+        if known is None:
+            return None
+        if known.key not in self._undeclared:
+            self._undeclared[known.key] = (known, Table(known.key))
+        self._reads.setdefault(node.unique_id, {})[known.key] = None
+        return self._undeclared[known.key][1]
+
+    def _deferred(self, table: exp.Table, node: Node) -> str | None:
+        """The one node that the SQL should name and does not, whose relation ends like this table's name."""
+        last = self._names.parts(table)[-1:]
+        found = [each for each in self._missing(node) if self._names.whole(each)[-1:] == last]
+        return found[0] if len(found) == 1 else None
+
+    def _missing(self, node: Node) -> list[str]:
+        """What dbt builds and the node reads by the manifest, but not by its SQL."""
+        behind = {self._names.same.get(source, source) for source, _ in behind_of(self._nodes, node)}
+        named = self._named.get(node.unique_id, frozenset())
+        return sorted(
+            each for each in behind - named if each in self.tables and self._nodes[each].kind != "source"
+        )
 
     def _itself(self, unique_id: str) -> Relation:
         # What a model reads of itself (an incremental one) does not say where it came from: the
@@ -266,8 +327,9 @@ class _Project:
         """All that is known of a dataset by now."""
         table = self.tables.get(unique_id)
         problems = tuple(self._problems(unique_id))
+        deferred = tuple(sorted(self._deferrals.get(unique_id, {}).items()))
         if table is None:
-            return ColumnLineage(problems=problems)
+            return ColumnLineage(problems=problems, deferred=deferred)
         made = (
             (
                 name,
@@ -279,8 +341,18 @@ class _Project:
             )
             for key, name in table.columns.items()
         )
+        reads = tuple(sorted(self._reads.get(unique_id, {})))
+        undeclared = {each: self._undeclared[each][0] for each in reads if each in self._undeclared}
+        missing = self._missing(self._nodes[unique_id]) if undeclared else ()
         return ColumnLineage(
-            tuple(self._columns(table)), tuple(flows(made)), tuple(influences(table.influences)), problems
+            tuple(self._columns(table)),
+            tuple(flows(made)),
+            tuple(influences(table.influences)),
+            problems,
+            reads,
+            undeclared,
+            tuple(_relation_name(self._nodes[each]) for each in missing),
+            deferred,
         )
 
     def _problems(self, unique_id: str) -> Iterator[str]:

@@ -73,6 +73,11 @@ class Node:
     code: Code = Code()
 
     @property
+    def is_built(self) -> bool:
+        """A job of this project builds it."""
+        return self.kind in ("model", "seed", "snapshot") and not self.built_elsewhere
+
+    @property
     def folded(self) -> bool:
         """It leaves nothing in the warehouse: who reads it reads what is behind it."""
         return self.kind in _FOLDED or (self.kind == "model" and self.materialized == "ephemeral")

@@ -1,6 +1,6 @@
-"""The order in which dbt builds: parents first. Pure."""
+"""The order in which dbt builds, parents first, and the datasets behind a node. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from lineage_merge.sources.dbt.nodes import Node
 
@@ -25,3 +25,39 @@ def parents_first(
             parents = sorted(nodes[unique_id].parents, reverse=True)
             stack.extend((parent, False) for parent in parents if parent in nodes and follow(nodes[parent]))
     return order
+
+
+def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each dataset that `target` reads, with the names of the folded nodes between them.
+
+    The names stand in the order that the data flows. Of several ways between the same two,
+    those through folded nodes come as one; trying each way apart would take for ever where
+    ephemeral models fan out and in again and again.
+    """
+    known = [parent for parent in target.parents if parent in nodes]
+    for parent in known:
+        if not nodes[parent].folded:
+            yield parent, ()
+    folded = [parent for parent in known if nodes[parent].folded]
+    order = parents_first(nodes, folded, lambda node: node.folded)
+    readers: dict[str, list[str]] = {}
+    for unique_id in order:
+        for parent in nodes[unique_id].parents:
+            if parent in nodes:
+                readers.setdefault(parent, []).append(unique_id)
+    for source in readers:
+        if not nodes[source].folded:
+            passed = _reached(readers, source)
+            yield source, tuple(dict.fromkeys(nodes[step].name for step in order if step in passed))
+
+
+def _reached(readers: Mapping[str, list[str]], source: str) -> set[str]:
+    """The folded nodes that data of `source` passes, none of them behind another dataset."""
+    reached: set[str] = set()
+    stack = [source]
+    while stack:
+        for reader in readers.get(stack.pop(), ()):
+            if reader not in reached:
+                reached.add(reader)
+                stack.append(reader)
+    return reached

@@ -42,7 +42,9 @@ def _columns(project: DbtProject, manifest: Manifest, catalog: Catalog) -> Itera
         yield Problem("notice", project.manifest, "", why)
         return
     references = dataset_references(manifest, project.namespace)
-    yield from column_elements(manifest, references, column_lineage(manifest, catalog), project.manifest)
+    yield from column_elements(
+        manifest, references, column_lineage(manifest, catalog), project.namespace, project.manifest
+    )
 
 
 def read_dbt(spark: SparkSession, config: Config, names: Names) -> DataFrame:

@@ -6,7 +6,7 @@ datasets behind it, and `via` names what lies between.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from lineage_merge.model import (
     Alias,
@@ -24,7 +24,7 @@ from lineage_merge.model import (
 )
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-from lineage_merge.sources.dbt.order import parents_first
+from lineage_merge.sources.dbt.order import behind_of
 
 # The rule's name on vertices and in reports: a table and the path of its files are one dataset.
 LOCATION_RULE = "dbt-location"
@@ -61,10 +61,10 @@ def translate(manifest: Manifest, namespace: str, location: str) -> Iterator[Ele
         yield _dataset(node, target)
         if node.location:
             yield from _kept_in_files(node, target)
-        if node.kind in ("model", "seed", "snapshot") and not node.built_elsewhere:
+        if node.is_built:
             yield _job(manifest, node, job)
             yield Writes(job, target)
-        flows = {(references[parent], via) for parent, via in _behind(manifest.nodes, node)}
+        flows = {(references[parent], via) for parent, via in behind_of(manifest.nodes, node)}
         for source, via in sorted(flows):
             yield Feeds(job, source, target, sets={"via": via} if via else {})
 
@@ -127,39 +127,3 @@ def _unknown_parents(manifest: Manifest, node: Node, location: str) -> Iterator[
             why = manifest.left_out.get(parent, "is not in the manifest")
             message = redact(f"{node.unique_id} depends on {parent}, which {why}")
             yield Problem("not-joined", f"{location}: {node.unique_id}", node.parents_at, message)
-
-
-def _behind(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each dataset that `target` reads, with the names of the folded nodes between them.
-
-    The names stand in the order that the data flows. Of several ways between the same two,
-    those through folded nodes come as one; trying each way apart would take for ever where
-    ephemeral models fan out and in again and again.
-    """
-    known = [parent for parent in target.parents if parent in nodes]
-    for parent in known:
-        if not nodes[parent].folded:
-            yield parent, ()
-    folded = [parent for parent in known if nodes[parent].folded]
-    order = parents_first(nodes, folded, lambda node: node.folded)
-    readers: dict[str, list[str]] = {}
-    for unique_id in order:
-        for parent in nodes[unique_id].parents:
-            if parent in nodes:
-                readers.setdefault(parent, []).append(unique_id)
-    for source in readers:
-        if not nodes[source].folded:
-            passed = _reached(readers, source)
-            yield source, tuple(dict.fromkeys(nodes[step].name for step in order if step in passed))
-
-
-def _reached(readers: Mapping[str, list[str]], source: str) -> set[str]:
-    """The folded nodes that data of `source` passes, none of them behind another dataset."""
-    reached: set[str] = set()
-    stack = [source]
-    while stack:
-        for reader in readers.get(stack.pop(), ()):
-            if reader not in reached:
-                reached.add(reader)
-                stack.append(reader)
-    return reached

@@ -1,0 +1,68 @@
+"""Tables that compiled SQL names without `ref` or `source` and the manifest does not have. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from lineage_merge.naming.identifiers import join_name
+
+Value = TypeVar("Value")
+
+_SYSTEM = frozenset({"information_schema", "pg_catalog", "sys"})
+# Spark reads a path as a table of a format: parquet.`s3://bucket/path`.
+_FORMATS = frozenset({"avro", "binaryfile", "csv", "delta", "iceberg", "json", "orc", "parquet", "text"})
+
+
+class UndeclaredTable(NamedTuple):
+    """A table by its name, as far as that is known, or by its `path`."""
+
+    name: str
+    path: str = ""
+
+    @property
+    def key(self) -> str:
+        """What column lineage calls it; no unique id of dbt has a blank."""
+        return f"undeclared {self.path or self.name}"
+
+
+class Completion:
+    """Completes shorter names, where all that a project builds is in one database or schema."""
+
+    def __init__(self, built: Iterable[Sequence[str]]) -> None:
+        """`built`: the whole names of the relations that the project builds."""
+        above = {tuple(parts[:-1]) for parts in built if parts}
+        # The session's database and schema are those of dbt's target; others are set model by model.
+        self._database = _only({parts[0] for parts in above if len(parts) == 2})
+        self._schema = _only({parts[-1] for parts in above if parts})
+        self._levels = _only({len(parts) + 1 for parts in above}) or 0
+
+    def table(self, parts: Sequence[str], written: Sequence[str]) -> UndeclaredTable | None:
+        """The table of a name in SQL: `parts` as the platform compares them, and as `written`.
+
+        None where it is no dataset: a system table, or a path that is relative.
+        """
+        if any(part.casefold() in _SYSTEM for part in parts[:-1]) or not parts:
+            return None
+        path = _path(written)
+        if path is not None:
+            return UndeclaredTable("", path) if path else None
+        names = list(parts)
+        if len(names) == 1 and self._schema and self._levels > 1:
+            names = [self._schema, *names]
+        if len(names) == 2 and self._database and self._levels == 3:
+            names = [self._database, *names]
+        return UndeclaredTable(join_name(names))
+
+
+def _path(written: Sequence[str]) -> str | None:
+    """The path that a table's name is; "" where it is relative, None for a name."""
+    if len(written) == 2 and written[0].casefold() in _FORMATS and "/" in written[1]:
+        path = written[1]
+    elif len(written) == 1 and "/" in written[0]:
+        path = written[0]
+    else:
+        return None
+    return path if path.startswith("/") or "://" in path else ""
+
+
+def _only(values: set[Value]) -> Value | None:
+    return next(iter(values)) if len(values) == 1 else None
