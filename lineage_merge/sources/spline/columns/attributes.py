@@ -201,7 +201,7 @@ def _generate(plan: PlanColumns, found: Attributes, operation: str) -> None:
 
 def _union(plan: PlanColumns, found: Attributes, operation: str) -> None:
     """Each column is of all sides, where no expression says it (producer API 1)."""
-    below = [found.output(plan, child) for child in plan.children.get(operation, ())]
+    below = [plan.output(child) for child in plan.children.get(operation, ())]
     if all(len(each) == len(plan.output(operation)) for each in below):
         for position, attribute in _new_attributes(plan, operation):
             if attribute not in found.graph.inputs:
