@@ -106,6 +106,19 @@ def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
     assert len(rows) > 50
 
 
+def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
+    from lineage_merge.embedded.jars import GREMLIN
+
+    assert GREMLIN.pins
+    pinned = {line.split()[1] for line in GREMLIN.pins.read_text().splitlines()}
+    named = {f"{jar.split(':')[1]}-{version}" for jar, version, _ in of_page("Jars")}
+    # A module may have several jars: one a platform, with a classifier after the version.
+    without_licence = {
+        jar for jar in pinned if not any(re.match(rf"{re.escape(each)}(-[\w-]+)?\.jar$", jar) for each in named)
+    }
+    assert without_licence == set()
+
+
 @pytest.mark.parametrize(
     "says", ["", "UNKNOWN", "GPL-3.0", "MIT AND GPL-3.0", "GNU Affero GPL; MIT License", "AGPL OR SSPL"]
 )

@@ -1,6 +1,10 @@
-"""Jars that a machine lacks, the Gremlin Server's first: fetched once with PySpark's Ivy, then cached."""
+"""Jars that a machine lacks, the Gremlin Server's first: fetched once with PySpark's Ivy, then cached.
+
+The Gremlin Server's are pinned by SHA-256 and compared after the fetch and before each start.
+"""
 
 import fcntl
+import hashlib
 import importlib.util
 import json
 import os
@@ -30,13 +34,15 @@ _COMPLETE = "complete.json"
 class Bundle(NamedTuple):
     """Jars that are fetched together: what a person calls them, and their folder in the cache.
 
-    `dependencies` is what stands inside an Ivy file's ``<dependencies>``.
+    `dependencies` is the content of an Ivy file's ``<dependencies>``. `pins` is a file in the
+    format of ``sha256sum`` that names every jar; None: what comes is taken as it comes.
     """
 
     name: str
     folder: str
     megabytes: int
     dependencies: str
+    pins: Path | None = None
 
 
 GREMLIN = Bundle(
@@ -46,6 +52,8 @@ GREMLIN = Bundle(
     f"""\
     <dependency org="org.apache.tinkerpop" name="gremlin-server" rev="{GREMLIN_SERVER}" conf="default"/>
     <dependency org="org.slf4j" name="slf4j-simple" rev="{SLF4J_SIMPLE}" conf="default"/>""",
+    # Written by `python -m supply_chain.jar_pins`.
+    Path(__file__).with_name("gremlin_server.sha256"),
 )
 _IVY_MODULE = """\
 <ivy-module version="2.0">
@@ -76,15 +84,41 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lineage-merge"
 
 
-def cached_jars(cache: Path, bundle: Bundle = GREMLIN) -> Path | None:
-    """The directory of a whole fetch, or None when there is none or a jar of it has gone."""
+def cached_jars(cache: Path, bundle: Bundle | None = None) -> Path | None:
+    """Return the directory of a complete fetch, None where jars are missing or differ from their pins."""
+    bundle = bundle or GREMLIN
     jars = cache / bundle.folder
     try:
         sizes = json.loads((jars / _COMPLETE).read_text())
         whole = all((jars / name).stat().st_size == size for name, size in sizes.items())
     except (OSError, ValueError, AttributeError):
         return None
-    return jars if whole else None
+    return jars if whole and not difference(bundle, jars) else None
+
+
+def difference(bundle: Bundle, jars: Path) -> str:
+    """Say how a directory of jars differs from a bundle's pins, "" where it does not."""
+    if not bundle.pins:
+        return ""
+    pinned = {
+        name: digest for digest, name in (line.split() for line in bundle.pins.read_text().splitlines())
+    }
+    found = {jar.name: jar for jar in jars.glob("*.jar")}
+    for name in sorted(pinned.keys() | found.keys()):
+        if name not in found:
+            return f"{name} is missing"
+        if name not in pinned:
+            return f"{name} is not among the pinned jars"
+        digest = digest_of(found[name])
+        if digest != pinned[name]:
+            return f"{name} has the SHA-256 {digest}, pinned is {pinned[name]}"
+    return ""
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def gremlin_jars(java: Path, say: Say) -> Path:
@@ -144,9 +178,12 @@ def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
             code, output = _run_ivy([str(java), *options, *arguments], say)
         if code != 0:
             raise EmbeddedError(f"{bundle.name} could not be fetched: {ivy_failure(output)}")
+        if problem := difference(bundle, lib):
+            shutil.rmtree(ivy_cache, ignore_errors=True)
+            raise EmbeddedError(f"{bundle.name} from this repository is refused: {problem}")
         sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
         (lib / _COMPLETE).write_text(json.dumps(sizes, indent=0))
-        shutil.rmtree(target, ignore_errors=True)  # a fetch of which something has gone
+        shutil.rmtree(target, ignore_errors=True)  # a fetch that is not complete, or was changed
         lib.rename(target)
     shutil.rmtree(ivy_cache, ignore_errors=True)
     say(f"fetched {len(sizes)} jars")

@@ -1,6 +1,8 @@
 import datetime
+import hashlib
 import http.server
 import json
+import re
 import ssl
 import subprocess
 import sys
@@ -15,7 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from lineage_merge.embedded import jars as jars_module
 from lineage_merge.embedded.jars import (
+    GREMLIN,
     GREMLIN_SERVER,
     SLF4J_SIMPLE,
     cached_jars,
@@ -45,6 +49,70 @@ def repository(tmp_path: Path) -> Path:
         )
         (module / f"{artifact}-{version}.jar").write_bytes(b"a jar")
     return root
+
+
+@pytest.fixture(autouse=True)
+def pins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The pins of these two modules, in place of those of the real server."""
+    digest = hashlib.sha256(b"a jar").hexdigest()
+    names = (f"gremlin-server-{GREMLIN_SERVER}.jar", f"slf4j-simple-{SLF4J_SIMPLE}.jar")
+    file = tmp_path / "pins.sha256"
+    file.write_text("".join(f"{digest}  {name}\n" for name in names))
+    monkeypatch.setattr(jars_module, "GREMLIN", GREMLIN._replace(pins=file))
+    return file
+
+
+def test_a_jar_of_a_repository_that_differs_from_its_pin_is_refused(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    name = f"slf4j-simple-{SLF4J_SIMPLE}.jar"
+    jar = next(repository.rglob(name))
+    jar.write_bytes(b"another")
+    another, pinned = (hashlib.sha256(content).hexdigest() for content in (b"another", b"a jar"))
+    with pytest.raises(EmbeddedError) as refused:
+        gremlin_jars(find_java(), lambda _: None)
+    assert refused.value.message == (
+        f"Gremlin Server {GREMLIN_SERVER} from this repository is refused: "
+        f"{name} has the SHA-256 {another}, pinned is {pinned}"
+    )
+    assert cached_jars(cache) is None
+    # Nothing of it stays, so that the right jar is taken from another repository.
+    jar.write_bytes(b"a jar")
+    assert (gremlin_jars(find_java(), lambda _: None) / name).read_bytes() == b"a jar"
+
+
+@pytest.mark.parametrize("change", ["differs, of the same size", "is added"])
+def test_a_cached_jar_that_was_changed_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path, change: str
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    jars = gremlin_jars(find_java(), lambda _: None)
+    name = "added.jar" if change == "is added" else f"slf4j-simple-{SLF4J_SIMPLE}.jar"
+    (jars / name).write_bytes(b"A jar")
+    assert cached_jars(cache) is None
+    again = gremlin_jars(find_java(), lambda _: None)
+    assert {jar.read_bytes() for jar in again.glob("*.jar")} == {b"a jar"}
+    assert not (again / "added.jar").exists()
+
+
+def test_a_jar_that_the_repository_does_not_have_any_more_is_named(
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path, pins: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
+    pins.write_text(f"{pins.read_text()}{'0' * 64}  other-1.jar\n")
+    with pytest.raises(EmbeddedError, match=r"is refused: other-1\.jar is missing"):
+        gremlin_jars(find_java(), lambda _: None)
+
+
+def test_the_jars_of_the_server_have_pins() -> None:
+    assert GREMLIN.pins
+    lines = GREMLIN.pins.read_text().splitlines()
+    assert all(re.fullmatch(r"[0-9a-f]{64}  [\w.-]+\.jar", line) for line in lines)
+    names = [line.split()[1] for line in lines]
+    assert len(set(names)) == len(names)
+    assert f"gremlin-server-{GREMLIN_SERVER}.jar" in names
+    assert f"slf4j-simple-{SLF4J_SIMPLE}.jar" in names
 
 
 @pytest.fixture
@@ -96,17 +164,22 @@ def test_a_fetch_of_which_a_jar_has_gone_is_made_again(
 
 
 def test_two_processes_at_once_both_get_whole_jars(
-    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
+    monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path, pins: Path
 ) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
     program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from lineage_merge.embedded import jars\n"
         "from lineage_merge.embedded.jars import cached_jars, cache_home, gremlin_jars\n"
+        "jars.GREMLIN = jars.GREMLIN._replace(pins=Path(sys.argv[1]))\n"
         "from lineage_merge.embedded.java import find_java\n"
         "gremlin_jars(find_java(), print)\n"
         "assert cached_jars(cache_home())\n"
     )
     both = [
-        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", program, str(pins)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
     ]
     said = [process.communicate(timeout=60)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
