@@ -229,7 +229,7 @@ lineage.drawing = (() => {
 
   function lightLines(trace, drawnScene, state) {
     for (const edge of drawnScene.edges) {
-      const line = byId("lines").querySelector(`[data-edge="${edge.key}"]`);
+      const line = byId("lines").querySelector(`[data-edge="${CSS.escape(edge.key)}"]`);
       const hit = trace?.kind === "dataset" && edge.feeds.find((feed) => trace.edges.has(feed.index));
       const isUp = Boolean(hit && trace.up.has(hit.from) && trace.up.has(hit.to));
       line.classList.toggle("is-up", isUp);
@@ -256,7 +256,7 @@ lineage.drawing = (() => {
   }
 
   function columnLines(model, trace, drawnScene) {
-    const drawnEdges = new Map(drawnScene.edges.map((edge) => [edge.key, edge]));
+    const drawnEdges = new Map(drawnScene.edges.map((edge) => [`${edge.from} ${edge.to}`, edge]));
     const found = new Map();
     const shape = (fromDataset, toDataset, column, target) => {
       const from = drawnScene.nodeOf.get(fromDataset);

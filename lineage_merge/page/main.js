@@ -48,7 +48,7 @@ lineage.main = (() => {
         node.more,
         state.open.has(node.index),
       ]),
-      next.edges.map((edge) => [edge.key, edge.feeds.length]),
+      next.edges.map((edge) => [edge.key, edge.feeds.map((feed) => feed.index)]),
     ]);
 
   function focusedPlace() {
@@ -81,11 +81,25 @@ lineage.main = (() => {
     if (node) viewport.reveal(node.box);
   }
 
+  // What a filter, a closed group or a link hides cannot be selected: everything else would be dim.
+  function isHidden(made) {
+    const index = selected();
+    if (index !== null) return !made.nodeOf.has(index);
+    return state.edge !== null && !made.edges.some((each) => each.key === state.edge);
+  }
+
+  function make() {
+    trace = traced();
+    const made = lineage.scene.make(model, state, trace);
+    if (!isHidden(made)) return made;
+    state = { ...state, dataset: null, column: null, edge: null, only: false };
+    return make();
+  }
+
   // `keep` is the key of a box that stays where it is on the screen; without one, everything is fitted in.
   function refresh({ keep = null, fits = false } = {}) {
     const { clientWidth } = byId("stage");
-    trace = traced();
-    const next = lineage.scene.make(model, state, trace);
+    const next = make();
     const print = signature(next);
     const anchor = keep && scene?.nodes.find((node) => node.key === keep)?.box;
     const changes = print !== drawn;
@@ -266,11 +280,14 @@ lineage.main = (() => {
   }
 
   function openGroup(node) {
-    change({ groups: [...state.groups, node.group.key] }, { fits: true, words: `opened ${node.group.name}` });
+    let groups = [...state.groups, node.group.key];
+    const hasRoom = () =>
+      lineage.scene
+        .make(model, { ...state, groups }, trace)
+        .opened.some((each) => each.key === node.group.key);
     // With no room left, the groups that were opened first close again.
-    while (state.groups.length > 1 && !scene.opened.some((each) => each.key === node.group.key)) {
-      change({ groups: state.groups.slice(1) }, { fits: true });
-    }
+    while (groups.length > 1 && !hasRoom()) groups = groups.slice(1);
+    change({ groups }, { fits: true, words: `opened ${node.group.name}` });
     const members = new Set(node.members);
     const inside = scene.nodes.filter((each) => members.has(each.members[0]));
     if (viewport.view.scale < SMALL) viewport.frame(inside.map((each) => each.box));

@@ -99,22 +99,22 @@ lineage.scene = (() => {
     return {
       nodes,
       nodeOf,
-      edges: between(model, passes, nodeOf),
+      edges: between(model, passes, nodes, nodeOf),
       opened: groups.opened,
       total: found.all.length,
       passes,
     };
   }
 
-  // One line for all edges between the same two boxes.
-  function between(model, passes, nodeOf) {
+  // One line for all edges between the same two boxes, under the keys of these: a box's place changes with filters.
+  function between(model, passes, nodes, nodeOf) {
     const lines = new Map();
     for (const edge of model.feeds) {
       const from = nodeOf.get(edge.from);
       const to = nodeOf.get(edge.to);
       if (from === undefined || to === undefined || !passes.edge(edge)) continue;
       if (from === to && edge.from !== edge.to) continue;
-      const key = `${from} ${to}`;
+      const key = JSON.stringify([nodes[from].key, nodes[to].key]);
       if (!lines.has(key)) lines.set(key, { key, from, to, feeds: [] });
       lines.get(key).feeds.push(edge);
     }
