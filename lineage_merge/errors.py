@@ -30,11 +30,13 @@
         └── JavaMissing          no Java 17 or newer on this machine
 
 A message is one line that a person can act on. It names the document and the
-field, or the key, or the address; it never holds a password. `exit_code` is what
-the command line ends with.
+field, or the key, or the address; it is redacted here, so it never holds a password.
+`exit_code` is what the command line ends with.
 """
 
 from typing import ClassVar
+
+from lineage_merge.redaction import redact
 
 
 class LineageMergeError(Exception):
@@ -43,8 +45,8 @@ class LineageMergeError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message: str = redact(message)
+        super().__init__(self.message)
 
 
 class ConfigError(LineageMergeError):
@@ -85,9 +87,9 @@ class DocumentError(SourceError):
     def __init__(self, document: str, field: str, problem: str) -> None:
         place = f"{document}: {field}" if field else document
         super().__init__(f"{place}: {problem}")
-        self.document = document
-        self.field = field
-        self.problem = problem
+        self.document: str = redact(document)
+        self.field: str = redact(field)
+        self.problem: str = redact(problem)
 
     def __reduce__(self) -> tuple[type["DocumentError"], tuple[str, str, str]]:
         # Exceptions with several arguments do not unpickle by themselves, and Spark's

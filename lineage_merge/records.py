@@ -2,10 +2,12 @@
 
 Here references become ids: each worker names what it translated (`lineage_merge.merge.names`),
 so that the merge joins and groups by id alone.
+
+`row` makes every record and redacts its texts, so no source can hand on a secret of a document.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NewType
 
 from lineage_merge.merge.names import Identity, Names, path_of
 from lineage_merge.model import (
@@ -14,6 +16,7 @@ from lineage_merge.model import (
     Column,
     Count,
     Dataset,
+    DatasetName,
     Element,
     Feeds,
     FeedsColumn,
@@ -27,7 +30,7 @@ from lineage_merge.model import (
     Writes,
     dataset_id,
 )
-from lineage_merge.naming import redact
+from lineage_merge.redaction import Redacted, redact, redact_sql
 
 # One row an element; what a kind does not use is null. By kind:
 #   dataset   target, label, authority, properties, sets: what somebody says of a dataset
@@ -57,14 +60,18 @@ RECORD_DDL = (
     " document string, field string, message string"
 )
 
-Record = tuple[Any, ...]
+# Only this module makes one.
+Record = NewType("Record", tuple[Any, ...])
+
+# SQL, where `password = 'x'` compares; a column can be named by its expression.
+_SQL = frozenset({"expression"})
 
 
 def row(
     kind: str,
     *,
-    source: str | None = None,
-    target: str | None = None,
+    source: Redacted | None = None,
+    target: Redacted | None = None,
     source_column: str | None = None,
     target_column: str | None = None,
     job: JobKey | None = None,
@@ -76,22 +83,41 @@ def row(
     sets: Mapping[str, Iterable[str]] | None = None,
     problem: tuple[str, str, str] | None = None,
 ) -> Record:
-    """A row of `RECORD_DDL` from its parts."""
-    return (
-        kind,
-        source,
-        target,
-        source_column,
-        target_column,
-        *(job or (None, None)),
-        label,
-        None if authority is None else int(authority),  # Spark takes plain numbers only
-        at,
-        rule,
-        {name: str(value) for name, value in (properties or {}).items()},
-        {name: list(values) for name, values in (sets or {}).items()},
-        *(problem or (None, None, None)),
+    """A row of `RECORD_DDL` from its parts. `source` and `target` are ids, made of redacted names."""
+    of_column = kind == "column"
+    return Record(
+        (
+            kind,
+            source,
+            target,
+            None if source_column is None else redact_sql(source_column),
+            None if target_column is None else redact_sql(target_column),
+            *((redact(job.job_type), redact(job.name)) if job else (None, None)),
+            label,
+            None if authority is None else int(authority),  # Spark takes plain numbers only
+            at,
+            rule,
+            {
+                name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
+                for name, value in (properties or {}).items()
+            },
+            {
+                name: [redact_sql(value) if name in _SQL else redact(value) for value in values]
+                for name, values in (sets or {}).items()
+            },
+            *(map(redact, problem) if problem else (None, None, None)),
+        )
     )
+
+
+def with_columns(record: Record, *values: str | int | None) -> Record:
+    """A record behind columns of a source's own."""
+    return Record((*values, *record))
+
+
+def with_kind(record: Record, kind: str) -> Record:
+    """The record as one of another kind."""
+    return Record((kind, *record[1:]))
 
 
 def records(elements: Iterable[Element], names: Names) -> Iterator[Record]:
@@ -182,9 +208,9 @@ class _Book:
                     else None
                 )
             case Operation(job, key, properties):
-                return row("operation", source=key, job=job, properties=properties)
+                return row("operation", source=redact(key), job=job, properties=properties)
             case Follows(job, operation, consumed):
-                return row("follows", source=operation, target=consumed, job=job)
+                return row("follows", source=redact(operation), target=redact(consumed), job=job)
             case Feeds(job, source_ref, target_ref, properties, sets):
                 source, target = self._id(source_ref), self._id(target_ref)
                 return (
@@ -219,24 +245,28 @@ class _Book:
             case Problem(kind, document, field, message):
                 return row("problem", rule=kind, problem=(document, field, message))
 
-    def _id(self, ref: Reference) -> str | None:
+    def _id(self, ref: Reference) -> Redacted | None:
         known = self._identities.get(ref)
         if known is None:
             known = self._identities[ref] = self._names.identity(ref)
             self._news.extend(self._introduce(ref, known))
         return self._id_of(known)
 
-    def _id_of(self, identity: Identity) -> str | None:
-        return dataset_id(self._names.environment, identity.name) if identity.name else None
+    def _id_of(self, identity: Identity) -> Redacted | None:
+        return self._dataset_id(identity.name) if identity.name else None
+
+    def _dataset_id(self, name: DatasetName) -> Redacted:
+        # Naming redacts what it is given, and encoding a name uncovers nothing.
+        return Redacted(dataset_id(self._names.environment, name))
 
     def _introduce(self, ref: Reference, identity: Identity) -> Iterator[Record]:
         """What the platform says of a dataset, the rule that found it, and what is wrong with it."""
         if identity.problem:
-            place = redact(f"{ref.namespace}|{ref.name}" if ref.namespace else ref.name)
+            place = f"{redact(ref.namespace)}|{redact(ref.name)}" if ref.namespace else ref.name
             yield row("problem", rule="not-joined", problem=(place, "", identity.problem))
         if identity.name is None:
             return
-        target = dataset_id(self._names.environment, identity.name)
+        target = self._dataset_id(identity.name)
         sets = {"aliases": [f"{identity.alias} ({identity.rule})"]} if identity.rule else {}
         yield row(
             "dataset",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from pyspark.sql import DataFrame
 
-from lineage_merge.records import RECORD_DDL, Record
+from lineage_merge.records import RECORD_DDL, Record, with_columns, with_kind
 
 # `about` is the thing that a row speaks of (a table, under whichever name); null: of the whole.
 # A row of kind "name" says only that `target` is one of the thing's other names.
@@ -22,9 +22,10 @@ def described(about: str | None, rows: Iterable[Record]) -> Iterator[Record]:
     """
     told = list(rows)
     others = {source for kind, source, *_ in told if kind == "alias"}
-    for kind, source, target, *rest in told:
+    for record in told:
+        kind, _, target, *_ = record
         is_name = kind == "dataset" and target in others
-        yield (about, "name" if is_name else kind, source, target, *rest)
+        yield with_columns(with_kind(record, "name") if is_name else record, about)
 
 
 def of_mentioned(catalog: DataFrame, records: DataFrame) -> DataFrame:

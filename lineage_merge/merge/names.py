@@ -12,6 +12,7 @@ from lineage_merge.config import Config
 from lineage_merge.errors import NamingError
 from lineage_merge.merge import rules
 from lineage_merge.model import DatasetName, Reference, dataset_id
+from lineage_merge.redaction import redact
 from lineage_merge.sources import registry
 
 
@@ -51,7 +52,7 @@ class Names:
     def identify(self, ref: Reference) -> str:
         """The id of the dataset, or the reference's own text where it names none."""
         name = self.identity(ref).name
-        return dataset_id(self.environment, name) if name else f"?{ref.namespace}|{ref.name}"
+        return dataset_id(self.environment, name) if name else redact(f"?{ref.namespace}|{ref.name}")
 
     def _identity(self, ref: Reference) -> Identity:
         defaults = self.rules.defaults
@@ -96,4 +97,4 @@ def _own_name(uri: str) -> str:
     try:
         return "|".join(naming.name_uri(uri).name)
     except NamingError:
-        return naming.redact(uri)
+        return redact(uri)

@@ -6,7 +6,6 @@ naming conventions (https://openlineage.io/docs/spec/naming).
 
 from lineage_merge.naming.jdbc import split_jdbc
 from lineage_merge.naming.named import Named
-from lineage_merge.naming.redaction import redact
 from lineage_merge.naming.registry import PLATFORMS
 from lineage_merge.naming.resolve import (
     canonical_namespace,
@@ -15,6 +14,7 @@ from lineage_merge.naming.resolve import (
     name_uri,
     path_uri,
 )
+from lineage_merge.redaction import redact
 
 __all__ = [
     "PLATFORMS",

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from lineage_merge.errors import NamingError
+from lineage_merge.redaction import CONTAINER_SCHEMES
 
 # One letter is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]+):")
@@ -14,9 +15,6 @@ _QUERY = re.compile(r"\?[A-Za-z][\w.-]*=")
 _PARAMETERS = re.compile(r"[?;][A-Za-z][\w.-]*=")
 # What java.net.URI would have encoded: text that holds one of these was never encoded.
 _NOT_IN_A_URI = re.compile(r"[\x00-\x20\"<>{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
-
-# Where the text before "@" is a container and not a user.
-CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 
 
 class Address(NamedTuple):

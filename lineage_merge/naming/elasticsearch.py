@@ -7,7 +7,7 @@ from lineage_merge.errors import NamingError
 from lineage_merge.model import DatasetName
 from lineage_merge.naming.address import Address, canonical_hosts, parse, without_parameters
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 _PORT = 9200
 

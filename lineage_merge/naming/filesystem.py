@@ -9,7 +9,7 @@ from lineage_merge.naming.address import Address, decoded, trimmed, without_quer
 from lineage_merge.naming.folding import fold
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 
 @dataclass(frozen=True, kw_only=True)

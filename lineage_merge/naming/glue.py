@@ -5,7 +5,7 @@ from lineage_merge.model import DatasetName
 from lineage_merge.naming.address import Address, trimmed
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 _PREFIX = "table/"
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from lineage_merge.errors import NamingError
 from lineage_merge.naming.address import split_authority
 from lineage_merge.naming.identifiers import Identifier, split_name
-from lineage_merge.naming.redaction import MASK, redact
+from lineage_merge.redaction import MASK, redact, redact_ambiguous
 
 _QUERY_START = re.compile(r"(?i):[\s(]*(?:select|with)(?=[\s(*])")
 _PROTOCOL = re.compile(r"([A-Za-z][\w+.-]*):")
@@ -16,7 +16,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\[\]]*\]')
 _OPENING = {'"': '"', "`": "`", "]": "["}
 # Outside quotes, no name of a table holds these: they belong to a connection URL.
 _OF_A_URL = re.compile(r"[=&;?/\\]")
-_MASKED = re.compile(r"=\*{3,}")
+_MASKED = re.compile(r"[=:/]\*{3,}")
 _PORT = re.compile(r"\d+\Z")
 _SEMICOLON_PARAMETER = re.compile(r";([^=;]*)=(\{(?:[^}]|\}\})*\}|[^;]*)")
 _QUERY_PARAMETER = re.compile(r"[?&]([^=&]*)=([^&]*)")
@@ -33,7 +33,7 @@ def split_jdbc(uri: str) -> tuple[str, str]:
     Raises `NamingError` when there is none: Spline's password masking runs to the next
     ``&`` or ``;``, so a password at the URL's end swallows the table.
     """
-    text = uri.strip()
+    text = redact_ambiguous(uri.strip())
     if not is_jdbc(text):
         raise NamingError(f"{redact(text)}: is not a JDBC address")
     query = _QUERY_START.search(text, 5)
@@ -42,7 +42,7 @@ def split_jdbc(uri: str) -> tuple[str, str]:
     colon = _last_colon_outside_quotes(text)
     table = text[colon + 1 :].strip()
     first_word = _QUOTED.sub("Q", table).partition(" ")[0]
-    if colon < 5 or not table or _OF_A_URL.search(first_word) or _PORT.match(table):
+    if colon < 5 or table in ("", MASK) or _OF_A_URL.search(first_word) or _PORT.match(table):
         if _MASKED.search(text):
             raise NamingError(f"{redact(text)}: its table was lost to password masking")
         raise NamingError(f"{redact(text)}: names no table")

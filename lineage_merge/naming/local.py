@@ -7,7 +7,7 @@ from lineage_merge.errors import NamingError
 from lineage_merge.naming.address import Address
 from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.named import Located
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 

@@ -10,7 +10,7 @@ from lineage_merge.errors import NamingError
 from lineage_merge.model import DatasetName
 from lineage_merge.naming.address import Address, canonical_hosts
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 _PORTS = {"mongodb": 27017, "mongodb+srv": None}
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from lineage_merge.errors import NamingError
 from lineage_merge.naming.jdbc import Connection
-from lineage_merge.naming.redaction import redact
 from lineage_merge.naming.warehouse import Warehouse
+from lineage_merge.redaction import redact
 
 _HOST = re.compile(r"(?i)\(\s*HOST\s*=([^()]*)\)")
 _PORT = re.compile(r"(?i)\(\s*PORT\s*=([^()]*)\)")

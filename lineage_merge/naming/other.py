@@ -13,7 +13,7 @@ from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 _LEVELS = 3
 

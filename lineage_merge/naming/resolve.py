@@ -1,4 +1,7 @@
-"""From what a source writes to a dataset's name."""
+"""From what a source writes to a dataset's name.
+
+Each text is redacted before it is named: no secret reaches an id, in whichever form a platform has it.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,8 +15,10 @@ from lineage_merge.naming.named import JdbcPlatform, Named, Platform
 from lineage_merge.naming.other import OTHER
 from lineage_merge.naming.registry import PLATFORMS
 from lineage_merge.naming.warehouse import Warehouse
+from lineage_merge.redaction import redact
 
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
+_MOST_NAMINGS = 4
 _JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
 
 
@@ -28,16 +33,16 @@ def name_uri(uri: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
     if not text:
         raise NamingError("an empty address")
     if is_jdbc(text):
+        # Redacted without the table, which a password at the end of the URL would take along.
         url, table = split_jdbc(text)
-        connection = parse_connection(url)
+        connection = parse_connection(redact(url))
         jdbc = next(platform for platform in _JDBC_PLATFORMS if platform.claims_jdbc(connection))
         located = jdbc.locate_jdbc(connection, table)
         # An unknown driver's word may be another platform's scheme: whoever owns it settles the name.
         return name_dataset(located.namespace, located.name, defaults)
-    address = parse(text)
+    address = parse(redact(text))
     platform = _platform(address)
-    located = platform.locate(address)
-    return platform.identify(located.namespace, located.name, defaults)
+    return _identified(platform, *platform.locate(address), defaults)
 
 
 def name_dataset(namespace: str, name: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
@@ -46,9 +51,9 @@ def name_dataset(namespace: str, name: str, defaults: Mapping[str, str] = _NO_DE
     Both parts become canonical: ``s3a://b`` and ``x/part-00000`` are ``s3://b`` and ``x``.
     Raises `NamingError` for an empty namespace, or a name without a table.
     """
-    address = parse_namespace(namespace)
+    address = parse_namespace(redact(namespace))
     platform = _platform(address)
-    return platform.identify(platform.canonical_namespace(address), name, defaults)
+    return _identified(platform, platform.canonical_namespace(address), redact(name), defaults)
 
 
 def canonical_namespace(namespace: str) -> str:
@@ -56,7 +61,7 @@ def canonical_namespace(namespace: str) -> str:
 
     Raises `NamingError` for an empty one.
     """
-    address = parse_namespace(namespace)
+    address = parse_namespace(redact(namespace))
     return _platform(address).canonical_namespace(address)
 
 
@@ -86,6 +91,17 @@ def path_uri(namespace: str, name: str) -> str:
         return ""
     root = trimmed(namespace.strip())
     return f"{root}/{name.lstrip('/')}" if "://" in root else f"{root.rstrip(':')}:/{name.lstrip('/')}"
+
+
+def _identified(platform: Platform, namespace: str, name: str, defaults: Mapping[str, str]) -> Named:
+    """Settle a name. Quotes that it gets or loses on the way can show another part to redact."""
+    named = platform.identify(namespace, name, defaults)
+    for _ in range(_MOST_NAMINGS):
+        redacted = redact(named.name.name)
+        if redacted == named.name.name:
+            return named
+        named = platform.identify(namespace, redacted, defaults)
+    raise NamingError(f"{redact(namespace)}: a name with a password")
 
 
 def _platform(address: Address) -> Platform:

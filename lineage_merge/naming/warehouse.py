@@ -10,7 +10,7 @@ from lineage_merge.naming.address import Address, canonical_hosts, without_param
 from lineage_merge.naming.identifiers import Identifier, join_name, split_name
 from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.redaction import redact
+from lineage_merge.redaction import redact
 
 _NOT_IN_A_HOST = re.compile(r"[/?#;@\\\s]")
 

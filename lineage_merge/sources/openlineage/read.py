@@ -16,7 +16,7 @@ from lineage_merge.config import Config
 from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, Problem
-from lineage_merge.records import RECORD_DDL, Record, records
+from lineage_merge.records import RECORD_DDL, Record, records, with_columns
 from lineage_merge.sources import lines
 from lineage_merge.sources.landing import kafka
 from lineage_merge.sources.openlineage import files
@@ -166,7 +166,8 @@ def _translated(spark: SparkSession, context: Context, runs: DataFrame, chosen: 
         keys = targets(run)
         for plan in found.plans:
             elements = translate(run, keys[number_of(plan.plan)], plan.sequence)
-            yield from (("", plan.plan, *each) for each in records(elements, context.names))
+            for each in records(elements, context.names):
+                yield with_columns(each, "", plan.plan)
 
     joined = runs.join(wanted, "thing").rdd.flatMap(rows)
     return spark.createDataFrame(joined, _OF_PLAN_DDL, verifySchema=False)

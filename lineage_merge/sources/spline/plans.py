@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, JobKey, Problem, Reference
-from lineage_merge.records import RECORD_DDL, Record, records, row
+from lineage_merge.records import RECORD_DDL, Record, records, row, with_columns
 from lineage_merge.sources.runs import choice, jobs
 from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.runs.run_local import marked
@@ -91,7 +91,7 @@ def translate_plan(
         missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
         yield from of_plan(context, database, key, [missing])
         return
-    yield (database, key, *_plan_row(context, plan, job))
+    yield with_columns(_plan_row(context, plan, job), database, key)
     read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
     sequence = chosen.sequence if chosen else None
     elements = chain(read, translate(plan, applied_by, database, sequence))
@@ -102,14 +102,15 @@ def translate_plan(
 
 
 def of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Iterator[Record]:
-    return ((database, key, None, None, *each) for each in records(elements, context.names))
+    found = records(elements, context.names)
+    return (with_columns(each, database, key, None, None) for each in found)
 
 
 def _plan_row(context: Context, plan: Plan, job: str) -> Record:
     uri = target(plan)
     created = (plan.header or {}).get("_created") or 0
     dataset = context.dataset(uri, job) if uri else None
-    return (dataset, created, *row("plan", job=JobKey(JOB_TYPE, job)))
+    return with_columns(row("plan", job=JobKey(JOB_TYPE, job)), dataset, created)
 
 
 def combined(
