@@ -6,6 +6,7 @@ run again and a lost document cannot be asked for.
 """
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
@@ -16,10 +17,14 @@ from lineage_merge.sources.spline.agent.array_line import array_line
 
 Kind = Literal["plan", "event", "openlineage"]
 
-# JSON has these between its tokens only: inside a text they are escaped.
-_ONE_LINE = str.maketrans("\r\n", "  ")
 _CURRENT = "1.2"
 _SPACE = " \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]*")
+# What comes between two elements, or ends the array and with it the text.
+_BETWEEN = re.compile(r"[ \t\r\n]*(?:(\])\Z|,[ \t\r\n]*)")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# What may stand before such an escape, or be one, without being half of a pair.
+_NO_SURROGATE = re.compile(r"\\(?:\\|u[dD][89abAB]..\\u[dD][c-fC-F]..)")
 
 _decoder = json.JSONDecoder()
 
@@ -42,6 +47,7 @@ def plan(body: bytes, version: str) -> Taken:
     found = _parsed(text)
     if not isinstance(found, dict) or "operations" not in found:
         raise DocumentError("the body", "", "not an execution plan: an object with operations is expected")
+    _check_surrogates(text, "")
     key = found.get("id")
     if key is None:
         # The API allows it: the server gives the id, and the sender's events name it.
@@ -60,6 +66,7 @@ def events(body: bytes, version: str) -> Taken:
             raise DocumentError("the body", f"[{number}].planId", "is missing, or not a text")
         if "timestamp" not in found:
             raise DocumentError("the body", f"[{number}].timestamp", "is missing")
+        _check_surrogates(text, f"[{number}]")
         lines.append(_spline_line("event", text, version))
         ids.append(found["planId"])
     return Taken("event", b"".join(lines), len(lines), tuple(ids))
@@ -95,12 +102,12 @@ def _parsed(text: str) -> Any:
 
 
 def _elements(text: str) -> Iterator[tuple[Any, str]]:
-    """The elements of an array, each with its own text."""
+    """Yield the elements of an array, each with its own text. The rest of the text is never copied."""
     if not text.startswith("["):
         _parsed(text)
         raise DocumentError("the body", "", "not an array")
     position = _past_space(text, 1)
-    if text[position:] == "]":
+    if text.endswith("]") and position == len(text) - 1:
         return
     while True:
         try:
@@ -108,20 +115,28 @@ def _elements(text: str) -> Iterator[tuple[Any, str]]:
         except (ValueError, RecursionError) as error:
             raise _broken(error) from None
         yield found, text[position:end]
-        position = _past_space(text, end)
-        if text[position:] == "]":
+        between = _BETWEEN.match(text, end)
+        if between is None:
+            problem = f"not JSON: no comma or end of the array at character {_past_space(text, end)}"
+            raise DocumentError("the body", "", problem)
+        if between[1]:
             return
-        if text[position : position + 1] != ",":
-            raise DocumentError(
-                "the body", "", f"not JSON: no comma or end of the array at character {position}"
-            )
-        position = _past_space(text, position + 1)
+        position = between.end()
 
 
 def _past_space(text: str, position: int) -> int:
-    while text[position : position + 1] in (" ", "\t", "\r", "\n"):
-        position += 1
-    return position
+    found = _SPACES.match(text, position)
+    return found.end() if found else position
+
+
+def _check_surrogates(text: str, field: str) -> None:
+    """Refuse half of a surrogate pair, which JSON can escape but no UTF-8 answer or file can hold.
+
+    Checked in the text, not in the parsed values, where a repeated key hides all but its last value.
+    Raises `DocumentError`.
+    """
+    if _SURROGATE.search(text) and _SURROGATE.search(_NO_SURROGATE.sub(" ", text)):
+        raise DocumentError("the body", field, "a text has half of a surrogate pair")
 
 
 def _broken(error: Exception) -> DocumentError:
@@ -134,11 +149,17 @@ def _broken(error: Exception) -> DocumentError:
 
 def _spline_line(kind: str, text: str, version: str) -> bytes:
     told = "" if version == _CURRENT else version
-    return array_line(kind, text.translate(_ONE_LINE).encode(), told) + b"\n"
+    return array_line(kind, _one_line(text).encode(), told) + b"\n"
 
 
 def _openlineage_line(found: object, text: str, field: str) -> bytes:
     if not is_event(found):
         problem = "not an OpenLineage event: eventTime and a run, job or dataset are expected"
         raise DocumentError("the body", field, problem)
-    return text.translate(_ONE_LINE).encode() + b"\n"
+    _check_surrogates(text, field)
+    return _one_line(text).encode() + b"\n"
+
+
+def _one_line(text: str) -> str:
+    # JSON has line ends between its tokens only: inside a text they are escaped.
+    return text.replace("\r", " ").replace("\n", " ")
