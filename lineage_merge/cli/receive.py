@@ -50,7 +50,7 @@ _POSITIVE = click.IntRange(min=1)
 @click.option(
     "--max-body", type=_POSITIVE, default=64, show_default=True, help="megabytes of a request, unpacked"
 )
-@click.option("--max-connections", type=_POSITIVE, default=256, show_default=True, help="connections at once")
+@click.option("--max-connections", type=_POSITIVE, default=256, show_default=True, help="requests at once")
 @click.option(
     "--file-megabytes", type=_POSITIVE, default=64, show_default=True, help="finish a file at this size"
 )

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from lineage_merge.errors import DocumentError
 from lineage_merge.progress import Say
-from lineage_merge.receive import documents
+from lineage_merge.receive import documents, places
 from lineage_merge.receive.bodies import Bodies
 from lineage_merge.receive.commits import Commits
 from lineage_merge.receive.documents import Reader, Taken
@@ -59,9 +59,20 @@ class Receiver:
     tally: Tally = field(default_factory=Tally)
     parsing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def has_room(self) -> bool:
-        """Whether the disk has more than what is to stay free."""
-        return shutil.disk_usage(self.root).free > self.keep_free
+    def check_disk(self) -> None:
+        """Check that the folder exists and that its disk has more than what is to stay free.
+
+        Raises `HTTPException`.
+        """
+        try:
+            for kind in places.KINDS:
+                places.unfinished(self.root, kind).stat()
+                places.finished(self.root, kind).stat()
+            free = shutil.disk_usage(self.root).free
+        except OSError as error:
+            raise _not_kept(error) from None
+        if free <= self.keep_free:
+            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no room on the disk")
 
 
 def application(receiver: Receiver) -> Starlette:
@@ -115,8 +126,7 @@ async def _taken(
     """What a request held, once it is on the disk. Raises `HTTPException`."""
     _check_token(receiver.tokens, request)
     read = reader_of(request)
-    if not receiver.has_room():
-        raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no room on the disk")
+    receiver.check_disk()
     async with receiver.bodies.of(request) as body:
         try:
             if len(body) <= _PARSED_AT_ONCE:
@@ -209,16 +219,20 @@ def _count(tally: Tally, taken: Taken) -> None:
 
 def _health(receiver: Receiver) -> Endpoint:
     async def health(_request: Request) -> Response:
-        if receiver.has_room():
-            return PlainTextResponse("ok")
-        return PlainTextResponse("no room on the disk", HTTPStatus.SERVICE_UNAVAILABLE)
+        try:
+            receiver.check_disk()
+        except HTTPException as problem:
+            return PlainTextResponse(problem.detail, HTTPStatus.SERVICE_UNAVAILABLE)
+        return PlainTextResponse("ok")
 
     return health
 
 
 def _status(receiver: Receiver) -> Endpoint:
     async def status(_request: Request) -> Response:
-        if not receiver.has_room():
+        try:
+            receiver.check_disk()
+        except HTTPException:
             return Response(status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         # Agents before 0.6 look for gzip in the body, later ones in a header.
         response = JSONResponse({"requestDecompression": True})

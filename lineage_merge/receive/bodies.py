@@ -14,6 +14,12 @@ _SILENT_SECONDS = 60
 # How many bodies of the largest size all requests together may hold.
 _LARGEST_BODIES = 4
 _GZIP = 31  # zlib's window bits for a gzip header and checksum
+# Clients send one member. Each costs as much as kilobytes of a body, however empty it is.
+_MOST_MEMBERS = 100
+# Column lineage of a join of hundreds of columns reaches 130; gzip itself 1,030.
+_MOST_RATIO = 300
+# Below that a ratio does no harm: a small document of equal characters may have any.
+_RATIO_COUNTS_ABOVE = 1 << 20
 
 
 class Bodies:
@@ -29,7 +35,8 @@ class Bodies:
         unpack = _unpacker(request)
         if int(request.headers.get("content-length", "0")) > self._most:
             raise self._too_large()
-        pieces: list[bytes] = []
+        # Not a list of pieces: a body that comes byte by byte would take forty times its size.
+        body = bytearray()
         size = wire = 0
         try:
             async for chunk in _chunks(request):
@@ -42,9 +49,9 @@ class Bodies:
                 if self._held > self._most * _LARGEST_BODIES:
                     busy = "too many large bodies at once: try again"
                     raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, busy, {"Retry-After": "5"})
-                pieces.append(piece)
+                body += piece
             unpack.end()
-            yield b"".join(pieces)
+            yield bytes(body)
         finally:
             self._held -= size
 
@@ -85,20 +92,37 @@ class _Gzip:
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
         self._is_within = True
+        self._members = 1
+        self._packed = 0
+        self._unpacked = 0
 
     def feed(self, chunk: bytes, room: int) -> bytes:
-        """What a chunk unpacks to, cut off one byte behind `room`: no more is ever made of it."""
+        """Unpack a chunk, cut off one byte behind `room`: no more is ever made of it."""
+        self._packed += len(chunk)
+        allowed = max(_RATIO_COUNTS_ABOVE, self._packed * _MOST_RATIO) - self._unpacked
+        room, is_short = min(room, allowed), allowed < room
         unpacked = b""
         while chunk and len(unpacked) <= room:
             if not self._is_within:
-                self._member, self._is_within = zlib.decompressobj(_GZIP), True
+                self._begin_member()
             try:
                 unpacked += self._member.decompress(chunk, room + 1 - len(unpacked))
             except zlib.error:
                 raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is not gzip") from None
             self._is_within = not self._member.eof
             chunk = self._member.unconsumed_tail if self._is_within else self._member.unused_data
+        if is_short and len(unpacked) > room:
+            problem = f"the body unpacks to more than {_MOST_RATIO} times its size"
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem)
+        self._unpacked += len(unpacked)
         return unpacked
+
+    def _begin_member(self) -> None:
+        self._members += 1
+        if self._members > _MOST_MEMBERS:
+            problem = f"the body has more than {_MOST_MEMBERS} gzip members"
+            raise HTTPException(HTTPStatus.BAD_REQUEST, problem)
+        self._member, self._is_within = zlib.decompressobj(_GZIP), True
 
     def end(self) -> None:
         if self._is_within:

@@ -1,5 +1,6 @@
 """The file that lines of one kind are appended to, until it is full or old and becomes a finished one."""
 
+import errno
 import fcntl
 import os
 import time
@@ -37,10 +38,13 @@ class Journal:
     def append(self, data: bytes) -> Path | None:
         """Write whole lines; they are on the disk when this returns. The file, if that finished one."""
         if self._path is None:
-            self._begin()
+            self._path = self._begin()
         try:
             _write(self._handle, data)
             os.fsync(self._handle)
+            # A file whose folder was removed takes writes as ever, and is nowhere when it is closed.
+            if not places.is_file_of(self._path, self._handle):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
         except OSError:
             self._take_back()
             raise
@@ -66,7 +70,7 @@ class Journal:
         finally:
             os.close(self._handle)
 
-    def _begin(self) -> None:
+    def _begin(self) -> Path:
         folder = places.unfinished(self._root, self.kind)
         while True:
             path = folder / places.new_name()
@@ -83,7 +87,8 @@ class Journal:
                 break
             # Another receiver that started just now saw an empty file without a lock, and took it away.
             os.close(handle)
-        self._path, self._handle, self._size, self._begun = path, handle, 0, time.monotonic()
+        self._handle, self._size, self._begun = handle, 0, time.monotonic()
+        return path
 
     def _take_back(self) -> None:
         """Cut off what could not be written whole, and end the file: the next one may have more luck."""

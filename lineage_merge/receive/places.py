@@ -41,3 +41,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_file_of(path: Path, handle: int) -> bool:
+    """Return whether a path names the very file that is open; a symbolic link does not."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return os.path.samestat(found, os.fstat(handle))

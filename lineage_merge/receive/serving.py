@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,9 @@ from lineage_merge.receive import places
 from lineage_merge.receive.app import Receiver, application
 from lineage_merge.receive.bodies import Bodies
 from lineage_merge.receive.commits import Commits
+from lineage_merge.receive.connections import limited, protocol
 from lineage_merge.receive.journal import Journal, Limits
-from lineage_merge.receive.recovery import recover
+from lineage_merge.receive.recovery import Ignored, recover
 from lineage_merge.receive.tally import Tally
 from lineage_merge.receive.uploads import Uploads
 from lineage_merge.storage import make_folder
@@ -26,6 +27,7 @@ from lineage_merge.storage import make_folder
 _STOP_SECONDS = 10
 # A sender often has the next document soon: an agent sends a plan and then its event.
 _IDLE_SECONDS = 30
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Settings:
     files: Limits
     keep_free: int
     upload: str = ""
+    # A head is one packet, or a few.
+    head_seconds: float = 10.0
 
 
 def receive(settings: Settings, say: Say) -> Tally:
@@ -57,16 +61,40 @@ def receive(settings: Settings, say: Say) -> Tally:
 def _prepare(root: Path, say: Say) -> None:
     """Make the folders, and finish what an earlier receiver left. Raises `SourceError`."""
     folders = [make(root, kind) for kind in places.KINDS for make in (places.unfinished, places.finished)]
+    _refuse_links(root)
     for folder in folders:
         make_folder(str(folder))
     try:
         for folder in (*folders, folders[0].parent, root, root.absolute().parent):
             places.sync_folder(folder)
+        ignored = []
         for found in recover(root):
+            if isinstance(found, Ignored):
+                ignored.append(found)
+                continue
             cut = f", {found.cut:,} bytes of half a line cut off" if found.cut else ""
             say(f"finished what was left of {found.file.name}: {found.size:,} bytes{cut}")
+        if ignored:
+            say(f"ignored, no files of a receiver: {_named(ignored)}")
     except OSError as error:
         raise SourceError(f"{error.filename or root}: {error.strerror}") from None
+
+
+def _named(ignored: Sequence[Ignored]) -> str:
+    """Return entries with what each is, in one line."""
+    # A name may hold anything, line feeds too.
+    names = [f"{str(each.path).encode('unicode_escape').decode()} ({each.is_a})" for each in ignored]
+    more = [f"and {len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
+    return ", ".join([*names[:_MOST_NAMED], *more])
+
+
+def _refuse_links(root: Path) -> None:
+    """Check that unfinished files are written below `root` itself. Raises `SourceError`."""
+    for kind in places.KINDS:
+        folder = places.unfinished(root, kind)
+        for each in (folder.parent, folder):
+            if each.is_symlink():
+                raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
 
 
 async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally:
@@ -91,15 +119,15 @@ async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally
     )
     server = _Server(
         uvicorn.Config(
-            application(receiver),
-            http="h11",
+            limited(application(receiver), settings.most_connections),
+            # Stubs want a class, but uvicorn only calls it.
+            http=protocol(settings.most_connections, settings.head_seconds),  # type: ignore[arg-type]
             lifespan="off",
             ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=settings.most_connections,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_STOP_SECONDS,
         )

@@ -2,18 +2,23 @@
 
 import concurrent.futures
 import json
+import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import requests
 
+from lineage_merge.receive import places
+from lineage_merge.receive.journal import Journal, Limits
+from tests.command_line import in_process
 from tests.receiver import V12, Receiver, event, lines, plan, receiver, run_event, unfinished
 from tests.s3_fixtures import S3
 
@@ -134,6 +139,109 @@ def test_a_folder_that_goes_away_is_no_acknowledgement(tmp_path: Path) -> None:
     assert (answer.status_code, answer.text) == (503, "not kept: No such file or directory")
     assert again.status_code == 201
     assert lines(out) == [["plan", plan(1)]]
+
+
+def remove(out: Path) -> None:
+    shutil.rmtree(out)
+
+
+def rename(out: Path) -> None:
+    out.rename(out.with_name("elsewhere"))
+
+
+def make_again_empty(out: Path) -> None:
+    shutil.rmtree(out)
+    out.mkdir()
+
+
+@pytest.mark.parametrize("take_away", [remove, rename, make_again_empty])
+def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
+    tmp_path: Path, take_away: Callable[[Path], None]
+) -> None:
+    out = tmp_path / "received"
+    with receiver(out) as running:
+        # A file is open: writes to it would succeed even where it has no name any more.
+        assert running.post(PLANS, plan(1)).status_code == 201
+        take_away(out)
+        answers = [
+            running.post(PLANS, plan(2)),
+            running.post(PLANS, plan(3)),
+            running.post("/api/v1/lineage", run_event(1), "application/json"),
+            requests.get(f"{running.url}/health", timeout=30),
+            requests.head(f"{running.url}/producer/status", timeout=30),
+        ]
+        assert "Traceback" not in running.log
+    assert [answer.status_code for answer in answers] == [503] * 5
+    assert answers[0].text == "not kept: No such file or directory"
+
+
+def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "spline", Limits(1 << 20, 60))
+    for folder in (places.unfinished(tmp_path, "spline"), places.finished(tmp_path, "spline")):
+        folder.mkdir(parents=True)
+    journal.append(b"{}\n")
+    (file,) = places.unfinished(tmp_path, "spline").iterdir()
+    file.unlink()
+
+    with pytest.raises(FileNotFoundError):
+        journal.append(b"{}\n")
+    journal.append(b"[]\n")
+    journal.finish()
+
+    assert [file.read_bytes() for file in places.finished(tmp_path, "spline").iterdir()] == [b"[]\n"]
+
+
+def test_what_is_no_file_among_unfinished_ones_is_named_and_left_alone(tmp_path: Path) -> None:
+    out, foreign = tmp_path / "received", tmp_path / "foreign.jsonl"
+    foreign.write_bytes(b"first\nwithout a line feed")
+    unfinished_files = out / ".unfinished" / "spline"
+    unfinished_files.mkdir(parents=True)
+    unfinished_files.joinpath("a-link.jsonl").symlink_to(foreign)
+    unfinished_files.joinpath("a-link-to-nothing.jsonl").symlink_to(tmp_path / "missing.jsonl")
+    unfinished_files.joinpath("a-folder.jsonl").mkdir()
+    unfinished_files.joinpath("a-folder of\ntwo lines").mkdir()
+    os.mkfifo(unfinished_files / "a-fifo.jsonl")
+    unfinished_files.joinpath("crashed.jsonl").write_bytes(b'["plan", {"id": "a"}]\n["pl')
+
+    with receiver(out) as running:
+        assert running.post(PLANS, plan(1)).status_code == 201
+        running.stop()
+        (line,) = [line for line in running.log.splitlines() if "ignored" in line]
+
+    assert line.partition("ignored, no files of a receiver: ")[2].split(", ") == [
+        f"{unfinished_files}/{entry}"
+        for entry in (
+            "a-fifo.jsonl (a FIFO)",
+            "a-folder of\\ntwo lines (a folder)",
+            "a-folder.jsonl (a folder)",
+            "a-link-to-nothing.jsonl (a symbolic link)",
+            "a-link.jsonl (a symbolic link)",
+        )
+    ]
+    assert foreign.read_bytes() == b"first\nwithout a line feed"
+    assert not tmp_path.joinpath("missing.jsonl").exists()
+    assert sorted(each.name for each in unfinished_files.iterdir()) == [
+        "a-fifo.jsonl",
+        "a-folder of\ntwo lines",
+        "a-folder.jsonl",
+        "a-link-to-nothing.jsonl",
+        "a-link.jsonl",
+    ]
+    assert sorted(body["id"] for _, body in lines(out)) == sorted(["a", plan(1)["id"]])
+
+
+@pytest.mark.parametrize("link", [".unfinished", ".unfinished/openlineage"])
+def test_unfinished_files_are_not_written_through_a_link(tmp_path: Path, link: str) -> None:
+    out, elsewhere = tmp_path / "received", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    out.joinpath(link).parent.mkdir(parents=True)
+    out.joinpath(link).symlink_to(elsewhere)
+
+    done = in_process("receive", "--out", out, "--port", "0")
+
+    assert done.code != 0
+    assert done.err.strip().endswith(f"{out}/{link}: a symbolic link, not a folder of a receiver")
+    assert list(elsewhere.rglob("*.jsonl")) == []
 
 
 def test_files_are_finished_by_size_and_never_changed_again(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 import concurrent.futures
 import gzip
 import json
+import re
 import select
 import socket
+import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -206,6 +209,62 @@ def test_a_gzip_bomb_is_refused_without_being_unpacked(running: Receiver) -> Non
     assert running.post(PLANS, plan(4)).status_code == 201
 
 
+def test_gzip_members_are_limited(running: Receiver) -> None:
+    empty = gzip.compress(b"", mtime=0)
+    text = json.dumps(plan(7)).encode()
+
+    allowed = running.post(PLANS, empty * 99 + gzip.compress(text), Content_Encoding="gzip")
+    status, why = refused(running.post(PLANS, empty * (MEGABYTE // len(empty)), Content_Encoding="gzip"))
+
+    assert allowed.status_code == 201
+    assert (status, why) == (400, "the body has more than 100 gzip members")
+
+
+def test_the_ratio_of_a_gzip_stream_is_limited(tmp_path: Path) -> None:
+    fields = {
+        f"column_{n}": [{"namespace": "s3://bucket", "name": "sales", "field": f"column_{n}"}] * 400
+        for n in range(200)
+    }
+    repetitive = json.dumps(plan(8, fields=fields)).encode()
+    packed = gzip.compress(repetitive)
+    assert len(repetitive) > 5 * MEGABYTE
+    assert 100 < len(repetitive) / len(packed) < 300
+    with receiver(tmp_path / "received") as running:
+        taken = running.post(PLANS, packed, Content_Encoding="gzip")
+        spaces = gzip.compress(json.dumps(plan(9)).encode() + b" " * (32 * MEGABYTE))
+        bomb = running.post(PLANS, spaces, Content_Encoding="gzip")
+        running.stop()
+
+    assert taken.status_code == 201
+    assert refused(bomb) == (413, "the body unpacks to more than 300 times its size")
+    assert [body["id"] for _, body in lines(tmp_path / "received")] == [plan(8)["id"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (PLANS, {"id": "\ud800", "operations": {}}),
+        (PLANS, {"operations": {"\udfff": {}}}),
+        (EVENTS, [{"planId": "x\ud800", "timestamp": 1}]),
+        (LINEAGE, run_event(1) | {"producer": "\udc00"}),
+        (f"{LINEAGE}/batch", [run_event(1), run_event(2) | {"producer": "\udc00"}]),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_and_nothing_of_the_request_stored(
+    tmp_path: Path, path: str, body: object
+) -> None:
+    with receiver(tmp_path / "received") as running:
+        status, why = refused(running.post(path, body, JSON))
+        assert running.post(PLANS, plan(1)).status_code == 201
+        running.stop()
+        assert "Traceback" not in running.log
+
+    assert status == 400
+    assert "half of a surrogate pair" in why
+    assert lines(tmp_path / "received") == [["plan", plan(1)]]
+    assert lines(tmp_path / "received", "openlineage") == []
+
+
 def begun(running: Receiver, body: bytes, length: int) -> socket.socket:
     """A connection over which a part of a request's body was sent."""
     connection = socket.create_connection(("127.0.0.1", running.port), timeout=30)
@@ -241,18 +300,105 @@ def test_a_sender_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
     assert lines(tmp_path / "received") == []
 
 
-def test_only_so_many_connections_are_served_at_once(tmp_path: Path) -> None:
-    with receiver(tmp_path / "received", "--max-connections", "3") as running:
-        idle = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(5)]
-        for each in idle:
-            each.sendall(b"GET /hea")
-        deadline = time.monotonic() + 20
-        while running.session.get(f"{running.url}/health", timeout=10).status_code != 503:
-            assert time.monotonic() < deadline
+def unfinished_heads(running: Receiver, number: int) -> list[socket.socket]:
+    """Connections over which a part of a request's head was sent."""
+    found = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(number)]
+    for each in found:
+        each.sendall(b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\n")
+    return found
+
+
+def test_connections_without_a_whole_head_keep_no_request_out(tmp_path: Path) -> None:
+    with receiver(tmp_path / "received") as running:
+        idle = unfinished_heads(running, 300)
+        answers = [
+            requests.post(running.url + PLANS, json.dumps(plan(1)), headers={"Content-Type": V12}, timeout=30)
+            for _ in range(20)
+        ]
+        assert requests.get(f"{running.url}/health", timeout=30).text == "ok"
         for each in idle:
             each.close()
-        while running.post(PLANS, plan(1)).status_code != 201:
+
+    assert [answer.status_code for answer in answers] == [201] * 20
+
+
+def test_of_connections_without_a_whole_head_the_oldest_are_closed(tmp_path: Path) -> None:
+    with receiver(tmp_path / "received", "--max-connections", "3") as running:
+        idle = unfinished_heads(running, 9)
+        for each in idle[:3]:
+            each.settimeout(30)
+            assert ended(each)
+        for each in idle[-3:]:
+            each.sendall(b"\r\n")
+            assert each.recv(20).startswith(b"HTTP/1.1 415 ")
+        for each in idle:
+            each.close()
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other side ends a connection without an answer."""
+    try:
+        return not connection.recv(1)
+    except ConnectionResetError:
+        return True
+
+
+_WITH_A_SHORT_LIMIT = """
+import sys
+from pathlib import Path
+from lineage_merge.receive.journal import Limits
+from lineage_merge.receive.serving import Settings, receive
+
+limits = Limits(1 << 20, 60)
+settings = Settings(
+    Path(sys.argv[1]), "127.0.0.1", 0, ("secret",), 1 << 20, 8, limits, 0, head_seconds=0.3
+)
+receive(settings, lambda line: print(line, flush=True))
+"""
+
+
+def test_a_connection_over_which_no_whole_head_comes_is_closed(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _WITH_A_SHORT_LIMIT, str(tmp_path / "received")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            found = re.search(r":([0-9]+), files", process.stdout.readline())
+            assert found
+            address = ("127.0.0.1", int(found[1]))
+            for begun_with in (b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea"):
+                with socket.create_connection(address, timeout=30) as connection:
+                    connection.sendall(begun_with)
+                    if begun_with.count(b"GET") > 1:
+                        assert connection.recv(20).startswith(b"HTTP/1.1 200 ")
+                        connection.sendall(b"lth")
+                    while not ended(connection):
+                        pass
+            with socket.create_connection(address, timeout=30) as connection:
+                # Refused without a token, before its body is there. That it trickles in keeps nothing open.
+                connection.sendall(
+                    f"POST {PLANS} HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\n".encode()
+                )
+                assert connection.recv(20).startswith(b"HTTP/1.1 401 ")
+                connection.sendall(b" ")
+                while not ended(connection):
+                    pass
+        finally:
+            process.kill()
+
+
+def test_only_so_many_requests_are_served_at_once(tmp_path: Path) -> None:
+    body = json.dumps(plan(1)).encode()
+    with receiver(tmp_path / "received", "--max-connections", "3") as running:
+        senders = [begun(running, body[:-1], len(body)) for _ in range(3)]
+        deadline = time.monotonic() + 20
+        while (busy := requests.get(f"{running.url}/health", timeout=10)).status_code != 503:
             assert time.monotonic() < deadline
+        assert (busy.text, busy.headers["Retry-After"]) == ("too many requests at once: try again", "5")
+        for each in senders:
+            each.sendall(body[-1:])
+            assert each.recv(20).startswith(b"HTTP/1.1 201 ")
+            each.close()
+        assert running.post(PLANS, plan(1)).status_code == 201
 
 
 @pytest.fixture(scope="module")
