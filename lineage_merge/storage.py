@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,16 @@ from lineage_merge.naming import redact
 _S3 = ("s3", "s3a", "s3n")
 # What unpacking raises for a file that is cut short, damaged, or not packed at all.
 _NOT_WHOLE = (gzip.BadGzipFile, EOFError, zlib.error)
+# A packed file that is read whole, unpacked: parsed, it takes some ten times as much memory.
+MOST_UNPACKED_BYTES = 512 << 20
+# A line, which a document is read from at once; far above the 64 MB that `receive` takes.
+MOST_LINE_BYTES = 128 << 20
+# Unpacked to packed. Column lineage of wide joins reaches 130; gzip itself 1,030.
+MOST_RATIO = 300
+# Up to here any ratio does no harm: to memory, of a file read whole; to time, of lines.
+RATIO_COUNTS_ABOVE = 16 << 20
+RATIO_OF_LINES_COUNTS_ABOVE = 1 << 30
+_BLOCK_BYTES = 1 << 20
 # S3 deletes no more objects a request.
 _MOST_DELETED = 1000
 _DENIED = frozenset(
@@ -78,15 +88,22 @@ def find_files(location: str) -> list[StoredFile]:
 
 
 def read_bytes(location: str) -> bytes:
-    """A whole file, unpacked where its name ends in ``.gz``. Raises `DocumentError` where it is cut short."""
+    """Read a whole file, unpacked where its name ends in ``.gz``.
+
+    Raises `DocumentError` where a packed file is cut short, or unpacks to more than the limits allow: no more
+    than that is ever unpacked of it.
+    """
     with _reaching(location), _open(location) as stream:
-        data = stream.read()
-    if not location.endswith(".gz"):
-        return data
-    try:
-        return gzip.decompress(data)
-    except _NOT_WHOLE:
-        raise DocumentError(shown(location), "", "not a whole gzip file") from None
+        if not location.endswith(".gz"):
+            return stream.read()
+        unpacked = _Unpacked(location, stream, RATIO_COUNTS_ABOVE)
+        data = bytearray()
+        while block := unpacked.read(_BLOCK_BYTES):
+            data += block
+            if len(data) > MOST_UNPACKED_BYTES:
+                problem = f"unpacks to more than {MOST_UNPACKED_BYTES:,} bytes"
+                raise DocumentError(shown(location), "", problem)
+        return bytes(data)
 
 
 def read_text(location: str) -> str:
@@ -179,39 +196,94 @@ def fetch_folder(location: str, folder: Path) -> None:
 
 
 def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
-    """The lines of a slice with the byte at which each begins; packed files are never cut.
+    """Read the lines of a slice with the byte at which each begins; packed files are never cut.
 
-    Raises `DocumentError` behind the last whole line of a packed file that is cut short or damaged.
+    Raises `DocumentError` behind the last whole line of a packed file that is cut short or damaged, and where
+    a line or a packed file exceeds the limits.
     """
     if part.location.endswith(".gz"):
-        yield from _packed_lines(part.location)
+        with _reaching(part.location), _open(part.location) as packed:
+            unpacked = _Unpacked(part.location, packed, RATIO_OF_LINES_COUNTS_ABOVE)
+            yield from _lines(part.location, unpacked, 0, None)
         return
     with _reaching(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
         offset = part.start
         if part.start:
             # The line that spans the cut belongs to the slice before, unless the byte
             # before the cut ends it.
-            offset += len(stream.readline()) - 1
-        while offset < part.end:
-            line = stream.readline()
-            if not line:
-                return
-            yield offset, line
-            offset += len(line)
+            offset += _skip_line(stream, part.end - part.start + 1) - 1
+        yield from _lines(part.location, stream, offset, part.end)
 
 
-def _packed_lines(location: str) -> Iterator[tuple[int, bytes]]:
-    offset = 0
-    with _reaching(location), _open(location) as packed, gzip.GzipFile(fileobj=packed) as stream:
-        while True:
-            try:
-                line = stream.readline()
-            except _NOT_WHOLE:
-                raise DocumentError(shown(location), "", "not a whole gzip file") from None
-            if not line:
-                return
-            yield offset, line
-            offset += len(line)
+def _skip_line(stream: IO[bytes], most: int) -> int:
+    """Pass over the rest of a line, but no more than `most` bytes; return how many."""
+    skipped = 0
+    while skipped < most and (piece := stream.readline(min(_BLOCK_BYTES, most - skipped))):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped
+
+
+def _lines(
+    location: str, stream: "IO[bytes] | _Unpacked", offset: int, end: int | None
+) -> Iterator[tuple[int, bytes]]:
+    while end is None or offset < end:
+        line = stream.readline(MOST_LINE_BYTES + 1)
+        if not line:
+            return
+        if len(line) > MOST_LINE_BYTES:
+            problem = f"byte {offset}: a line of more than {MOST_LINE_BYTES:,} bytes; the rest is not read"
+            raise DocumentError(shown(location), "", problem)
+        yield offset, line
+        offset += len(line)
+
+
+class _Unpacked:
+    """The contents of a packed stream, as far as its ratio is below the limit.
+
+    Methods raise `DocumentError` where the stream is damaged or a bomb.
+    """
+
+    def __init__(self, location: str, packed: IO[bytes], any_ratio_up_to: int) -> None:
+        self._location = location
+        self._packed = _Counted(packed)
+        self._stream = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload] # it only reads
+        self._any_ratio_up_to = any_ratio_up_to
+        self._size = 0
+
+    def read(self, most: int) -> bytes:
+        """Read at most so many bytes."""
+        return self._checked(self._stream.read, most)
+
+    def readline(self, most: int) -> bytes:
+        """Read the rest of a line, or at most so many bytes of it."""
+        return self._checked(self._stream.readline, most)
+
+    def _checked(self, read: Callable[[int], bytes], most: int) -> bytes:
+        try:
+            data = read(most)
+        except _NOT_WHOLE:
+            raise DocumentError(shown(self._location), "", "not a whole gzip file") from None
+        self._size += len(data)
+        if self._size > max(self._any_ratio_up_to, self._packed.size * MOST_RATIO):
+            problem = f"unpacks to more than {MOST_RATIO} times its size"
+            raise DocumentError(shown(self._location), "", problem)
+        return data
+
+
+class _Counted:
+    """A stream, and how many bytes were read of it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.size = 0
+
+    def read(self, most: int = -1) -> bytes:
+        """Read at most so many bytes."""
+        data = self._stream.read(most)
+        self.size += len(data)
+        return data
 
 
 def _scheme(location: str) -> str:

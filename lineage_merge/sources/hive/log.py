@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from lineage_merge.model import Problem
+from lineage_merge.storage import MOST_LINE_BYTES
 
 # Fields that only lineage has. The rest of a line that was cut at its beginning still has them.
 _OF_LINEAGE = re.compile(rb'\\?"(?:edges|edgeType|vertexType|vertexId)\\?"\s*:')
@@ -31,6 +32,8 @@ _ENDS = re.compile(rb"\}\s*$")
 _ONE_FIELD = re.compile(rb'\s+"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|\[|[\d.]+)\s*,?\s*$')
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)")
 _DECODER = json.JSONDecoder()
+# What a line of a document takes in memory beside its text.
+_PART_BYTES = 50
 # A log whose lines are JSON itself has the message as a text in one of these.
 _MESSAGES = ("message", "log", "msg")
 
@@ -65,6 +68,7 @@ def _over_lines(
 ) -> tuple[bytes, tuple[str, bytes] | None]:
     """A document that was written over several lines as one, and the line that already is another's."""
     parts = [first.strip()]
+    size = len(parts[0])
     other = None
     for place, line in following:
         if not _GOES_ON.match(line):
@@ -72,7 +76,8 @@ def _over_lines(
             other = (place, line) if place else None
             break
         parts.append(line.strip())
-        if _ENDS.match(line):
+        size += len(parts[-1]) + _PART_BYTES
+        if _ENDS.match(line) or size > MOST_LINE_BYTES:
             break
     return b" ".join(parts), other
 
