@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from tests.expected import WAREHOUSE
+from tests.sources.spline.columns.plan_building import PLAN, PlanBuilder
+from tests.spline_documents import write_collections
 
 RAW, STAGING, LAKE = "dev|s3://tickit-raw", "dev|s3://tickit-staging", "dev|s3://tickit-lake|sales_dl"
 SALES = f"dev|{WAREHOUSE}|dev.public.sales"
@@ -123,3 +126,42 @@ def test_the_queries_of_tpch_have_the_columns_that_their_sql_mentions(
         for table, column, target in columns
     }
     assert len(found) == 89
+
+
+def test_a_chain_from_file_to_file_over_a_database_keeps_its_columns(
+    spark: SparkSession, data: Path, tmp_path: Path
+) -> None:
+    """A captured job fills a table over JDBC; another one reads a query over it."""
+    copytree(data / "spline" / "tickit_sales_load", tmp_path / "load")
+    plan = PlanBuilder()
+    url = "jdbc:redshift://tickit-wh.abc123xyz789.us-east-1.redshift.amazonaws.com:5439/dev"
+    query = (
+        "(select e.eventid, upper(e.eventname) as name, count(*) as n"
+        " from public.event e where e.starttime > '2008-01-01' group by e.eventid, e.eventname) q"
+    )
+    rows = plan.read(f"{url}:{query}", "eventid", "name string", "n bigint")
+    plan.write("s3://tickit-lake/event_names", rows)
+    header = {"_key": PLAN, "name": "names", "extra": {"dataTypes": list(plan.types.values())}}
+    write_collections({**plan.contents, "executionPlan": [header]}, tmp_path / "names")
+
+    found = edges(spark, {"spline": {"export": str(tmp_path)}})
+
+    event, names = f"dev|{WAREHOUSE}|dev.public.event", "dev|s3://tickit-lake|event_names"
+    first = [each for each in of_label(found, "feeds_column") if each["to"].startswith(event)]
+    assert {(each["from"], each["to"]) for each in first} >= {
+        (f"{STAGING}|event|eventid", f"{event}|eventid"),
+        (f"{STAGING}|event|eventname", f"{event}|eventname"),
+    }
+    second = of_label(found, "feeds_column", "names")
+    assert {(each["from"], each["transformation"], each["to"], each["expression"]) for each in second} == {
+        (f"{event}|eventid", "IDENTITY", f"{names}|eventid", None),
+        (f"{event}|eventname", "TRANSFORMATION", f"{names}|name", "upper(eventname)"),
+    }
+    decided = {(each["from"], each["transformation"]) for each in of_label(found, "influences", "names")}
+    assert decided == {
+        (f"{event}|starttime", "FILTER"),
+        (f"{event}|eventid", "GROUP_BY"),
+        (f"{event}|eventname", "GROUP_BY"),
+    }
+    [feeds] = of_label(found, "feeds", "names")
+    assert (feeds["from"], feeds["columns"]) == (event, None)

@@ -30,8 +30,8 @@ def column_elements(lineage: ColumnLineage, job: JobKey, output: Reference) -> I
         yield Column(output, column.name, Authority.BUILDER, _properties(column))
     for read in lineage.sources:
         for column in read.columns:
-            # What only a subquery's text tells has no types there, and not always all columns.
-            known = {} if read.source.namespace else _properties(column)
+            # A query's text has no types, and not always all columns.
+            known = _properties(column) if read.complete else {}
             yield Column(read.source, column.name, Authority.READER, known)
     yield from lineage_elements(lineage.flows, lineage.influences, job, output, _itself)
 

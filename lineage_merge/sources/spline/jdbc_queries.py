@@ -6,11 +6,14 @@ and keeps the options beside it. Needs sqlglot (the extra `columns`) for queries
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc, table_identifiers
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
 # The driver's word, and what sqlglot calls the SQL that is spoken there.
 _DIALECTS = {
@@ -39,20 +42,21 @@ _NO_SQLGLOT = (
 )
 
 
-# Stands in a read operation whose `inputSources` are the tables behind a query.
-IS_QUERY = "_isQuery"
+# Added to a read operation whose `inputSources` are the tables behind queries: their `PushedQuery`s.
+QUERIES = "_queries"
 
 
 class Sources(NamedTuple):
     """What a read operation's address stands for.
 
     `uris` are addresses that name a dataset each. `is_query`: rows and columns of the read are
-    those of a query over them. `problem` says why a query's tables are unknown; then there are none.
+    those of a `query` over them. `problem` says why a query's tables are unknown; then there are none.
     """
 
     uris: tuple[str, ...]
     is_query: bool = False
     problem: str = ""
+    query: "PushedQuery | None" = None
 
 
 def sources(uri: str, params: Mapping[str, Any] | None = None) -> Sources:
@@ -70,7 +74,8 @@ def sources(uri: str, params: Mapping[str, Any] | None = None) -> Sources:
     if _is_table(url, text):
         return Sources((uri if uri.rstrip().endswith(f":{text}") else f"{url}:{text}",))
     try:
-        return Sources(tuple(f"{url}:{table}" for table in _tables(text, _dialect(url))), is_query=True)
+        query = _query(text, url)
+        return Sources(query.tables, is_query=True, query=query)
     except _Unreadable as error:
         return Sources((), is_query=True, problem=error.args[0])
 
@@ -127,55 +132,17 @@ def _dialect(url: str) -> str:
     return next((_DIALECTS[each] for each in protocols if each in _DIALECTS), "")
 
 
-def _tables(text: str, dialect: str) -> list[str]:
-    """The tables of a query as SQL text, sorted; names of its own (WITH) are none of them."""
+def _query(text: str, url: str) -> "PushedQuery":
     try:
-        from sqlglot import exp, parse
-        from sqlglot.errors import SqlglotError
-        from sqlglot.optimizer.scope import traverse_scope
+        import sqlglot  # noqa: F401 (the extra may be missing)
+
+        from lineage_merge.sources.spline.pushed_queries import PushedQuery, UnreadableQuery
     except ImportError:
         raise _Unreadable(_NO_SQLGLOT) from None
-    sql = text if text.lower().startswith(("select", "with")) else f"select * from {text}"  # noqa: S608 (never run)
     try:
-        [query] = parse(sql, read=dialect or None)
-        scopes = traverse_scope(query) if isinstance(query, exp.Query) else []
-        found = {
-            name
-            for scope in scopes
-            for source in scope.sources.values()
-            if isinstance(source, exp.Table) and (name := _name(source))
-        }
-    except (SqlglotError, ValueError, RecursionError) as error:
-        # Its own message holds a piece of the query, and that may hold anything.
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else "it is not understood"
-        raise _Unreadable(f"a query whose tables cannot be told: {reason}") from None
-    if not scopes:
-        raise _Unreadable("a query whose tables cannot be told: it selects nothing")
-    return sorted(found)
-
-
-def _name(table: Any) -> str:
-    """``"My.Schema".event``: quoted where the query quotes. "" for a function in a table's place."""
-    from sqlglot import exp
-
-    parts = [table.args.get(part) for part in ("catalog", "db", "this")]
-    while parts and not parts[0]:
-        del parts[0]
-    # A table of four parts (a linked server's) is another server's, and its name says so.
-    name: list[Any] = []
-    for part in parts:
-        name.extend(part.flatten() if isinstance(part, exp.Dot) else [part])
-    # The schema of SQL Server's db..table is an empty text.
-    if not all(not each or isinstance(each, exp.Identifier) for each in name):
-        return ""
-    if len(name) == 1 and not name[0].quoted and name[0].name.lower() == "dual":
-        return ""  # one row of nothing
-    return ".".join(_quoted(each) if each else "" for each in name)
-
-
-def _quoted(identifier: Any) -> str:
-    value = str(identifier.name)
-    return '"' + value.replace('"', '""') + '"' if identifier.quoted else value
+        return PushedQuery(text, url, _dialect(url))
+    except UnreadableQuery as error:
+        raise _Unreadable(f"a query whose tables cannot be told: {error}") from None
 
 
 def shown(uri: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage_merge import naming
 from lineage_merge.errors import NamingError
@@ -25,6 +25,9 @@ from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
 from lineage_merge.sources.spline.operation_chain import operation_chains
 from lineage_merge.sources.spline.subqueries import plan_texts, relations
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
 JOB_TYPE = "spark"
 # The rule's name on vertices and in reports: a catalog's table and its path are one dataset.
@@ -95,6 +98,8 @@ def translate(
         yield columns
     else:
         lost = frozenset(columns.untraced)
+        for key, what in columns.problems:
+            yield Problem("no-columns", document, key, f"a query over JDBC {what}")
         yield from column_elements(columns, job, output)
     chains = operation_chains(plan.operations, plan.follows)
     for source in sorted(seen):
@@ -119,15 +124,16 @@ def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
             continue
         params, key = operation.get("params"), operation["_key"]
         uris: list[str] = []
-        is_query = False
+        queries: list[PushedQuery | None] = []
         for uri in operation["inputSources"]:
             found = jdbc_queries.sources(uri, params)
             uris.extend(found.uris)
-            is_query |= found.is_query
+            if found.is_query:
+                queries.append(found.query)
             if found.problem:
                 what = f"{jdbc_queries.shown(uri)}: {found.problem}"
                 problems.append(Problem("not-joined", document, key, what))
-        operations.append({**operation, "inputSources": uris, jdbc_queries.IS_QUERY: is_query})
+        operations.append({**operation, "inputSources": uris, jdbc_queries.QUERIES: queries})
     return replace(plan, parts={**plan.parts, "operation": tuple(operations)}), problems
 
 

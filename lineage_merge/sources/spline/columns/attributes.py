@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from lineage_merge.column_lineage import Transformation
 from lineage_merge.model import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query
 from lineage_merge.sources.spline.columns.roles import SUBQUERIES, UNION, steps
 from lineage_merge.sources.spline.columns.struct_fields import value_of_field
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
@@ -29,11 +30,12 @@ _BY_POSITION = ("View", "SubqueryAlias")
 class Attributes:
     """What `build` found.
 
-    `graph` holds all values; `generated` the generator of an attribute that has only some of its
-    arguments.
+    `graph` holds all values; `queries` are the reads whose columns are those of a query; `generated`
+    the generator of an attribute that has only some of its arguments.
     """
 
     graph: ValueGraph
+    queries: dict[str, QueryRead] = field(default_factory=dict)
     generated: dict[Node, Node] = field(default_factory=dict)
 
     def is_lost(self, plan: PlanColumns, operation: str) -> bool:
@@ -56,7 +58,10 @@ def build(plan: PlanColumns, application: str = "") -> Attributes:
     for operation in plan.bottom_up:
         document = plan.operations[operation]
         if document.get("type") == "Read":
-            _read(plan, found.graph, operation, application)
+            if plan.queries(operation):
+                found.queries[operation] = read_query(plan, found.graph, operation, application)
+            else:
+                _read(plan, found.graph, operation, application)
             continue
         special = _OPERATIONS.get(str(document.get("name")))
         if special:
@@ -100,8 +105,6 @@ def _attributes(plan: PlanColumns, graph: ValueGraph) -> None:
 
 
 def _read(plan: PlanColumns, graph: ValueGraph, operation: str, application: str) -> None:
-    if plan.is_query(operation):
-        return  # the columns are the query's: by which of the tables' they are made, its text would tell
     sources = [
         Reference("", str(uri), application) for uri in plan.operations[operation].get("inputSources") or ()
     ]

@@ -10,12 +10,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.sources.spline.columns.positions import makers
 from lineage_merge.sources.spline.columns.roles import class_name
 from lineage_merge.sources.spline.documents import Document
-from lineage_merge.sources.spline.jdbc_queries import IS_QUERY
+from lineage_merge.sources.spline.jdbc_queries import QUERIES
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
 # The collections that column lineage needs beside the plan's own document.
 COLLECTIONS = (
@@ -191,9 +194,10 @@ class PlanColumns:
             if use.path[:1] == (name,) and all(isinstance(step, int) for step in use.path[1:])
         )
 
-    def is_query(self, operation: str) -> bool:
-        """Whether a read's columns are those of a query, not of the tables behind it."""
-        return bool(self.operations[operation].get(IS_QUERY))
+    def queries(self, operation: str) -> "Sequence[PushedQuery | None]":
+        """The queries whose columns a read has, instead of those of tables; None for an unreadable one."""
+        found: Sequence[PushedQuery | None] = self.operations[operation].get(QUERIES) or ()
+        return found
 
     def class_name(self, expression: str) -> str:
         """The Catalyst class of an expression, such as ``aggregate.Sum``; "" where it is unknown."""

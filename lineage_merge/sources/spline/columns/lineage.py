@@ -15,7 +15,7 @@ from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTe
 from lineage_merge.sources.spline.columns.influences import deciding
 from lineage_merge.sources.spline.columns.table_schema import TableColumn, table_columns
 from lineage_merge.sources.spline.columns.text_columns import TextColumns, read_subquery
-from lineage_merge.sources.spline.columns.value_graph import Node, ValueGraph
+from lineage_merge.sources.spline.columns.value_graph import Node
 
 _OUTER = re.compile(r"outer\((?:[\w.`]*\.)?`?(?P<name>[^#`()]+)`?#(?P<id>\d+)L?\)")
 _ATTRIBUTE_ID = re.compile(r"#(\d+)L?\)?$")
@@ -35,10 +35,12 @@ class SourceColumns:
     """The columns of a dataset that the plan reads.
 
     `source` is ``("", uri)``, or ``(catalog, database.table)`` where only a subquery's text tells it.
+    `complete` False: only those that a query names, without types and in no order.
     """
 
     source: Reference
     columns: tuple[Column, ...]
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class ColumnLineage:
 
     `untraced` are sources that some or all columns are lost of, on the way through an RDD or a
     function over whole rows: the target depends on them, by which column nobody knows.
+    `problems` are keys of read operations, with what of their queries could not be traced.
     """
 
     columns: tuple[Column, ...]
@@ -54,6 +57,7 @@ class ColumnLineage:
     flows: tuple[ColumnFlow[Reference], ...]
     influences: tuple[Influence[Reference], ...]
     untraced: tuple[Reference, ...]
+    problems: tuple[tuple[str, str], ...] = ()
 
 
 def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
@@ -63,10 +67,15 @@ def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
     columns, values = _written(plan)
     return ColumnLineage(
         columns=columns,
-        sources=_sources(plan, application, subqueries),
-        flows=_flows(plan, attributes.graph, columns, values, subqueries, attributes.generated),
+        sources=_sources(plan, attributes, application, subqueries),
+        flows=_flows(plan, attributes, columns, values, subqueries),
         influences=_influences(plan, attributes, subqueries),
         untraced=_untraced(plan, attributes, application),
+        problems=tuple(
+            (operation.partition("/")[2], problem)
+            for operation, read in sorted(attributes.queries.items())
+            for problem in read.problems
+        ),
     )
 
 
@@ -198,26 +207,28 @@ def _table_names(table: tuple[TableColumn, ...], count: int) -> tuple[str, ...]:
 
 def _flows(
     plan: PlanColumns,
-    graph: ValueGraph,
+    attributes: Attributes,
     columns: tuple[Column, ...],
     values: tuple[Node, ...],
     subqueries: Mapping[str, TextColumns],
-    generated: Mapping[Node, Node],
 ) -> tuple[ColumnFlow[Reference], ...]:
     computed = {node: text for each in subqueries.values() for node, text in each.texts.items()}
+    for read in attributes.queries.values():
+        computed |= read.texts
     texts = ExpressionTexts(plan, {key: _selected_text(each) for key, each in subqueries.items()})
     written: dict[Node, str] = {}
     # By name: a join may put out two columns of one name, which are one column to whoever reads on.
     transformations: defaultdict[tuple[str, Reference, str], set[Transformation]] = defaultdict(set)
     steps: defaultdict[tuple[str, Reference, str], set[str]] = defaultdict(set)
     for column, value in zip(columns, values, strict=False):
-        for (source, name), transformation, step in graph.chains(value):
+        for (source, name), transformation, step in attributes.graph.chains(value):
             transformations[column.name, source, name].add(transformation)
             if not step:
                 continue
             if step not in written:
                 known = computed.get(step)
-                written[step] = known if known is not None else texts.text(generated.get(step, step))
+                node = attributes.generated.get(step, step)
+                written[step] = texts.text(node) if known is None else known
             steps[column.name, source, name].add(written[step])
     positions = {column.name: column.position for column in reversed(columns)}
     return tuple(
@@ -236,7 +247,8 @@ def _influences(
     plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns]
 ) -> tuple[Influence[Reference], ...]:
     nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
-    for found in (deciding(plan), *(each.influences for each in subqueries.values())):
+    read = (each.influences for each in attributes.queries.values())
+    for found in (deciding(plan), *(each.influences for each in subqueries.values()), *read):
         for kind, values in found.items():
             nodes[kind].extend(values)
     kinds: defaultdict[tuple[Reference, str], set[InfluenceKind]] = defaultdict(set)
@@ -248,29 +260,37 @@ def _influences(
 
 
 def _sources(
-    plan: PlanColumns, application: str, subqueries: Mapping[str, TextColumns]
+    plan: PlanColumns, attributes: Attributes, application: str, subqueries: Mapping[str, TextColumns]
 ) -> tuple[SourceColumns, ...]:
     types = type_texts(plan.data_types)
     found: dict[Reference, dict[str, str]] = {}
     for operation, document in plan.operations.items():
-        if document.get("type") != "Read" or plan.is_query(operation):
+        if document.get("type") != "Read" or plan.queries(operation):
             continue
         for uri in document.get("inputSources") or ():
             columns = found.setdefault(Reference("", str(uri), application), {})
             for attribute in plan.output(operation):
                 data_type = str((plan.attributes.get(attribute) or {}).get("dataType"))
                 columns.setdefault(_name(plan, attribute), types.get(data_type, ""))
-    for subquery in subqueries.values():
-        for source, names in subquery.tables.items():
+    complete = set(found)
+    named = [
+        *(each.tables for each in subqueries.values()),
+        *(each.columns for each in attributes.queries.values()),
+    ]
+    for tables in named:
+        for source, names in tables.items():
             columns = found.setdefault(source, {})
+            known = {name.casefold() for name in columns}
             for name in names:
-                columns.setdefault(name, "")
+                if name.casefold() not in known:
+                    columns.setdefault(name, "")
     return tuple(
         SourceColumns(
             source,
             tuple(
                 Column(position, name, each) for position, (name, each) in enumerate(found[source].items())
             ),
+            source in complete,
         )
         for source in sorted(found)
         if found[source]
@@ -280,7 +300,12 @@ def _sources(
 def _untraced(plan: PlanColumns, attributes: Attributes, application: str) -> tuple[Reference, ...]:
     """Sources without columns, and those below an operation whose new columns have no origin."""
     reads = {key for key, each in plan.operations.items() if each.get("type") == "Read"}
-    blind = {key for key in reads if plan.is_query(key) or not plan.output(key)}
+    blind = {key for key in reads if not plan.output(key)}
+    blind |= {
+        key
+        for key, read in attributes.queries.items()
+        if read.problems or not attributes.graph.inputs.keys() >= set(plan.output(key))
+    }
     open_operations = [key for key in plan.operations if attributes.is_lost(plan, key)]
     seen = set(open_operations)
     while open_operations:

@@ -1,0 +1,79 @@
+"""Reads of a query over JDBC: its result's columns as values of the plan's graph."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.model import Reference
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
+
+if TYPE_CHECKING:
+    from lineage_merge.sql.derivation import Derivation, Origin, Step
+
+# As long as the expressions of a plan are cut.
+_LIMIT = 1_000
+
+
+@dataclass(slots=True)
+class QueryRead:
+    """What a query says beside the values that it adds to the graph.
+
+    `texts` are expressions by node, `influences` the values that decide on its rows, `columns` those of each
+    table that the query uses, `problems` what could not be traced.
+    """
+
+    texts: dict[Node, str] = field(default_factory=dict)
+    influences: Mapping[InfluenceKind, list[Node]] = field(default_factory=dict)
+    columns: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application: str) -> QueryRead:
+    """Add what the attributes of a read are made of in the query's tables."""
+    query = next(iter(plan.queries(operation)), None)
+    attributes = plan.output(operation)
+    # One without a readable query is reported where its tables are looked for.
+    if query is None or len(plan.queries(operation)) != 1:
+        return QueryRead()
+    names = [str((plan.attributes.get(each) or {}).get("name") or "") for each in attributes]
+    found = query.columns(names)
+    read = QueryRead(
+        columns={Reference("", uri, application): each for uri, each in found.columns.items()},
+        problems=found.problems,
+    )
+
+    def column(origin: "Origin") -> Node:
+        node = f"{operation}/{origin.dataset}|{origin.column}"
+        graph.columns[node] = (SourceColumn(Reference("", origin.dataset, application), origin.column),)
+        return node
+
+    for attribute, derivation in zip(attributes, found.derivations, strict=True):
+        if derivation is not None:
+            graph.inputs[attribute] = []  # a constant has none, and is known
+            for text, steps in _by_text(derivation).items():
+                node = f"{operation}/{attribute}/{len(read.texts)}"
+                read.texts[node] = text
+                for origin, step in steps.items():
+                    for kind in sorted(step.kinds):
+                        is_itself = kind is Transformation.IDENTITY
+                        graph.add(attribute if is_itself else node, column(origin), kind)
+                if node in graph.inputs:
+                    graph.add(attribute, node)
+    influences: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
+    for origin, kinds in found.influences.items():
+        for each in kinds:
+            influences[each].append(column(origin))
+    read.influences = influences
+    return read
+
+
+def _by_text(derivation: "Derivation") -> dict[str, dict["Origin", "Step"]]:
+    """The origins of a column by the expression that they are in."""
+    found: defaultdict[str, dict[Origin, Step]] = defaultdict(dict)
+    for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
+        text = " | ".join(sorted({each() for each in step.texts} - {""}))[:_LIMIT]
+        found[text][origin] = step
+    return found

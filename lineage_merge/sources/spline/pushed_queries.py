@@ -1,0 +1,204 @@
+"""A query that a database runs for Spark: the tables that it reads, and what its columns are made of. Pure.
+
+Needs sqlglot.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import traverse_scope
+
+from lineage_merge.sql.depth import deep
+from lineage_merge.sql.derivation import Derivation, Influences
+from lineage_merge.sql.query import Queries
+from lineage_merge.sql.scope import Item, Named, Relation
+from lineage_merge.sql.tables import Everything, Table, fold, only
+from lineage_merge.sql.text import cut
+
+
+class UnreadableQuery(Exception):
+    """Why the tables of a query are unknown. Never the query itself: that may hold anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryColumns:
+    """What the columns of a query's result are made of.
+
+    `derivations` by position, None where the origin is unknown; origins name a table by its address.
+    `columns` are those of each table that the query uses. `problems` say what could not be traced.
+    """
+
+    derivations: tuple[Derivation | None, ...]
+    influences: Influences = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+class PushedQuery:
+    """A parsed query; `url` is the connection that its tables are read through."""
+
+    def __init__(self, text: str, url: str, dialect: str) -> None:
+        """`text`: a SELECT, or what stands in FROM. Raises `UnreadableQuery`."""
+        self._url = url
+        self._dialect = Dialect.get_or_raise(dialect or None)
+        sql = text if text.lower().startswith(("select", "with")) else f"select * from {text}"  # noqa: S608 (never run)
+        try:
+            [tree] = self._dialect.parse(sql)
+            scopes = traverse_scope(tree) if isinstance(tree, exp.Query) else []
+            names = {
+                name
+                for scope in scopes
+                for source in scope.sources.values()
+                if isinstance(source, exp.Table) and (name := _name(source))
+            }
+        except (SqlglotError, ValueError, RecursionError) as error:
+            # Its own message holds a piece of the query.
+            reason = (
+                "it is nested too deeply" if isinstance(error, RecursionError) else "it is not understood"
+            )
+            raise UnreadableQuery(reason) from None
+        if not scopes or tree is None:
+            raise UnreadableQuery("it selects nothing")
+        self._tree: exp.Expr = tree
+        self.tables = tuple(self._address(name) for name in sorted(names))
+
+    def _address(self, name: str) -> str:
+        return f"{self._url}:{name}"
+
+    def columns(self, names: Sequence[str]) -> QueryColumns:
+        """What the result's columns are made of; `names` are the names that the database gave them."""
+        tables: dict[str, Table] = {}
+        notes: dict[str, dict[str, None]] = {}
+
+        def table_of(table: exp.Table) -> Table | Relation | None:
+            name = _name(table)
+            if name:
+                address = self._address(name)
+                return tables.setdefault(address, Table(address))
+            return Relation([]) if isinstance(table.this, exp.Identifier) else None
+
+        def note(what: str, name: str) -> None:
+            notes.setdefault(what, {})[name] = None
+
+        try:
+            relation = deep(lambda: Queries(self._dialect, table_of, note).read(self._tree))
+            found = tuple(_derivations(relation, names))
+        except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
+            problem = f"has columns that could not be read ({type(error).__name__})"
+            return QueryColumns((None,) * len(names), problems=(problem,))
+        for name, derivation in zip(names, found, strict=True):
+            if derivation is None:
+                note("has columns that cannot be traced to one table", name)
+        return QueryColumns(
+            found,
+            relation.influences,
+            {address: tuple(table.columns.values()) for address, table in tables.items()},
+            tuple(cut(_problem(what, each)) for what, each in notes.items()),
+        )
+
+
+def _problem(what: str, names: Iterable[str]) -> str:
+    shown = ", ".join(sorted(name for name in names if name))
+    return f"{what}: {shown}" if shown else what
+
+
+def _derivations(relation: Relation, names: Sequence[str]) -> Iterable[Derivation | None]:
+    """By position where all columns are listed, otherwise by name and by place between known columns."""
+    if relation.closed and len(relation.items) == len(names):
+        return [item.derivation for item in relation.named]
+    places = _places(relation.items, names) if relation.rest is None else {}
+    return [_at(relation, places.get(position), name) for position, name in enumerate(names)]
+
+
+def _places(items: Sequence[Item], names: Sequence[str]) -> dict[int, Item]:
+    """Which item of the SELECT each column comes from, by position, as far as that is certain.
+
+    Items give their columns in order: between two columns of one ``*`` all are of that one.
+    """
+    anchors: dict[int, int] = {}
+    for position, name in enumerate(names):
+        found = [index for index, item in enumerate(items) if _gives(item, name)]
+        if len(found) == 1:
+            anchors[position] = found[0]
+    anchors.update(_at_the_ends(items, len(names)))
+    in_order = [anchors[position] for position in sorted(anchors)]
+    if in_order != sorted(in_order):
+        return {}
+    lowest = _bounds(items, anchors, range(len(names)), 1)
+    highest = _bounds(items, anchors, range(len(names) - 1, -1, -1), -1)
+    pairs = zip(lowest, reversed(highest), strict=True)
+    return {position: items[low] for position, (low, high) in enumerate(pairs) if low == high}
+
+
+def _bounds(
+    items: Sequence[Item], anchors: Mapping[int, int], positions: Iterable[int], direction: int
+) -> list[int]:
+    """The first item that each position can be of, going in a direction from the first position."""
+    bounds: list[int] = []
+    bound = 0 if direction > 0 else len(items) - 1
+    for position in positions:
+        bound = anchors.get(position, bound)
+        bounds.append(bound)
+        if position in anchors and isinstance(items[bound], Named):
+            bound += direction  # a listed column is one column
+    return bounds
+
+
+def _gives(item: Item, name: str) -> bool:
+    return item.knows(name) if isinstance(item, Everything) else fold(item.name) == fold(name)
+
+
+def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]:
+    """The listed columns before the first ``*`` and after the last, and the outer column of either."""
+    stars = {index: item for index, item in enumerate(items) if isinstance(item, Everything)}
+    if not stars or count < len(items) - len(stars):
+        return
+    first, last = min(stars), max(stars)
+    offset = count - len(items)
+    # Without the columns of USING nothing may be left of a table.
+    yield from ((index, index) for index in range(first if stars[first].hidden else first + 1))
+    start = last + 1 if stars[last].hidden else last
+    yield from ((offset + index, index) for index in range(start, len(items)))
+
+
+def _at(relation: Relation, item: Item | None, name: str) -> Derivation | None:
+    if isinstance(item, Named):
+        return item.derivation
+    if item is not None and item.table is not None:
+        return item.find(name)
+    return _by_name(relation, name)
+
+
+def _by_name(relation: Relation, name: str) -> Derivation | None:
+    listed = [item.derivation for item in relation.named if fold(item.name) == fold(name)]
+    if listed:
+        return listed[0] if len(listed) == 1 else None
+    star, _ = only(relation.stars, name)
+    if star is not None and star.table is not None:
+        return star.find(name)
+    return relation.rest
+
+
+def _name(table: Any) -> str:
+    """``"My.Schema".event``: quoted where the query quotes. "" for a function in a table's place."""
+    parts = [table.args.get(part) for part in ("catalog", "db", "this")]
+    while parts and not parts[0]:
+        del parts[0]
+    # A table of four parts (a linked server's) is another server's, and its name says so.
+    name: list[Any] = []
+    for part in parts:
+        name.extend(part.flatten() if isinstance(part, exp.Dot) else [part])
+    # The schema of SQL Server's db..table is an empty text.
+    if not all(not each or isinstance(each, exp.Identifier) for each in name):
+        return ""
+    if len(name) == 1 and not name[0].quoted and name[0].name.lower() == "dual":
+        return ""  # one row of nothing
+    return ".".join(_quoted(each) if each else "" for each in name)
+
+
+def _quoted(identifier: Any) -> str:
+    value = str(identifier.name)
+    return '"' + value.replace('"', '""') + '"' if identifier.quoted else value
