@@ -103,6 +103,25 @@ def test_spline_tells_jobs_and_when_they_last_wrote_well(arango: ArangoServer) -
     assert seen_of(arango, spline, since=1) == [Seen("a", time(3)), Seen("b", time(6))]
 
 
+def test_what_is_not_committed_or_began_after_the_snapshot_is_not_seen(arango: ArangoServer) -> None:
+    spline = SplineDatabase()
+    for name, transaction in (("open", spline.begin()), ("later", spline.later()), ("done", None)):
+        key = written(spline, name, 1)
+        spline.ended(key, 2, transaction=transaction)
+        spline.part("executionPlan", key)["labels"] = {"dag": ["nightly"]}
+    hidden = spline.plan(
+        "hidden", reads=["s3://raw/x"], writes="s3://lake/h", at=3, transaction=spline.later()
+    )
+    spline.part("executionPlan", hidden)["labels"] = {"dag": ["nightly"]}
+
+    assert seen_of(arango, spline) == [
+        Seen("done", time(2), "nightly"),
+        Seen("hidden", time(3), ""),
+        Seen("later", time(1), "nightly"),
+        Seen("open", time(1), "nightly"),
+    ]
+
+
 def test_the_label_of_a_run_or_of_its_plan_counts(arango: ArangoServer) -> None:
     spline = SplineDatabase()
     keys = {name: written(spline, name, 1) for name in ("on_run", "copied", "on_plan", "in_extra", "none")}

@@ -13,6 +13,7 @@ from lineage_merge.config import Config
 from lineage_merge.doctor import Finding, arango
 from tests.arango_fixtures import ArangoServer
 from tests.arango_standin import ArangoStandin, read_folder
+from tests.spline_documents import SplineDatabase
 
 SECRET = "hunter2-the-password"
 PLANS: dict[str, Any] = {"executionPlan": [], "operation": [], "follows": [], "dbVersion": []}
@@ -202,6 +203,21 @@ def test_a_collection_that_may_not_be_read_is_named(server: ArangoStandin) -> No
 
     assert findings["ArangoDB read"].state == "failed"
     assert findings["ArangoDB read"].told == "user 'root' may not read executionPlan"
+
+
+def test_open_transactions_are_counted_and_their_writes_are_not_the_newest(server: ArangoStandin) -> None:
+    database = SplineDatabase()
+    key = database.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=1)
+    database.ended(key, 2, transaction=database.begin())
+    database.ended(key, 3, transaction=database.later())
+    server.load("spline", {**PLANS, "dbVersion": [CURRENT], **database.collections})
+
+    writes = found(settings(server.url))["Spline writes"]
+
+    assert writes.state == "ok"
+    assert writes.told == (
+        "3, the newest at 2026-01-01 01:00 UTC; 1 transactions not committed, which are left out"
+    )
 
 
 def test_a_write_in_the_future_is_a_matter_of_clocks(server: ArangoStandin) -> None:
