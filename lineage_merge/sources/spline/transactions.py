@@ -15,8 +15,11 @@ OPEN = "txInfo"
 COUNTER_KEY = "tx"
 _MOST = 1 << 63
 
-# A condition of AQL on the document `p`; its variables are those of `Snapshot.variables`.
-COMMITTED = "p._txInfo.uid NOT IN @open AND (@newest == null OR p._txInfo.num <= @newest)"
+# A condition of AQL on the document `p`; its variables are those of `Snapshot.variables`. A document without
+# a transaction passes: null is less than any number.
+COMMITTED = "p._txInfo.uid NOT IN @open AND p._txInfo.num <= @newest"
+# Greater than any number that a counter reaches, and exact in JSON.
+_NO_LIMIT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Snapshot:
     @property
     def variables(self) -> dict[str, Any]:
         """What `COMMITTED` is bound to."""
-        return {"open": sorted(self.open), "newest": self.newest}
+        newest = _NO_LIMIT if self.newest is None else self.newest
+        return {"open": sorted(self.open), "newest": newest}
 
 
 EVERYTHING = Snapshot()
