@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.graph.labels import labels_of
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES
 from lineage_merge.load import texts
 from lineage_merge.load.existing import Existing, dataset_of
@@ -42,7 +43,7 @@ _NO_DATASETS = frozenset({"column", "job", "operation"})
 # What later steps ask of compared rows, beside the keys; the rest of what they tell is in `text`.
 _OF_NODES = ("name", "job_type", "job_name", "project", "last_run_at")
 _OF_EDGES = ("job_type", "job_name")
-_NODE_DIFFERENCE = "change string, told array<string>"
+_NODE_DIFFERENCE = "change string, told array<string>, label string"
 _EDGE_DIFFERENCE = "change string, told array<string>, cleared array<string>"
 
 
@@ -63,7 +64,7 @@ class Held:
 def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> DataFrame:
     """The merge's nodes: their keys, name, job_type, job_name, project and last_run_at, and
 
-    * `change`, and `old_label`, which is the label that the graph has;
+    * `change`, and `old_label`, which is the label that the graph has; `label` is the one that it shall have;
     * `told`: the names of what to write of `text`, which is all that is told (null: all).
     """
     built = edges.where("label = 'writes'").select(F.col("to").alias("_of"), F.lit(True).alias("_built"))
@@ -78,8 +79,10 @@ def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> Da
     both = F.struct("label", "text", "_built", "old_label", *facts)
     found = F.udf(_node_difference, _NODE_DIFFERENCE, useArrow=False)(F.when(is_there & ~same, both))
     change = F.when(~is_there, "new").when(same, "same").otherwise(F.col("_found.change"))
+    label = F.coalesce("_found.label", "label").alias("label")
+    keys = [label if name == "label" else F.col(name) for name in NODE_KEYS]
     return joined.withColumn("_found", found).select(
-        *NODE_KEYS, *_OF_NODES, change.alias("change"), "old_label", "_found.told", _unless(same)
+        *keys, *_OF_NODES, change.alias("change"), "old_label", "_found.told", _unless(same)
     )
 
 
@@ -122,23 +125,22 @@ def _unless(same: Column) -> Column:
     return F.when(F.coalesce(~same, F.lit(True)), F.col("text")).alias("text")
 
 
-def node_change(node: Mapping[str, Any], held: Held, builds: bool) -> tuple[Change, list[str]]:
-    """How a node of the merge, of which `node` is what is known, differs; `builds`: the merge has a job
-    that writes it.
+def node_change(node: Mapping[str, Any], held: Held, builds: bool) -> tuple[Change, list[str], str]:
+    """Return how a node of the merge, of which `node` is what is known, differs: the change, what to write,
+    and the label that the vertex shall have. `builds`: the merge has a job that writes it.
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
     if node["label"] == "job" and _number(held, "last_run_at") > node.get("last_run_at", 0):
-        return "newer", []
+        return "newer", [], node["label"]
     word = _word(node, held, builds)
     told = [name for name in known if _differs(name, node[name], held, word)]
     if node["label"] == "job" and told and "last_run_at" in node and "last_run_at" not in told:
         told.append("last_run_at")  # with it the graph itself refuses to go back in time
-    if node["label"] != held.label and (
-        word == "mine" or (word == "nobody's" and node["label"] > held.label)
-    ):
-        return "label", told
+    label = _label(node["label"], labels_of(held.label), word)
+    if label != held.label:
+        return "label", told, label
     tagged = held.tagged and "environment" in held.properties
-    return ("same" if tagged and not told else "changed"), told
+    return ("same" if tagged and not told else "changed"), told, label
 
 
 def edge_change(
@@ -150,6 +152,15 @@ def edge_change(
     cleared = [name for name in _CLEARED if name not in edge and name in held]
     same = not cleared and _NO_REASON.issuperset(told)
     return ("same" if same else "changed"), told, cleared
+
+
+def _label(incoming: str, stored: tuple[str, ...], word: Word) -> str:
+    """Return the one label of a vertex that has one, or several."""
+    if word == "mine":
+        return incoming
+    if word == "nobody's":
+        return max(incoming, *stored)
+    return max([each for each in stored if each != incoming] or stored)
 
 
 def _word(node: Mapping[str, Any], held: Held, builds: bool) -> Word:
@@ -182,7 +193,7 @@ def _number(held: Held, name: str) -> int:
     return int(there[0]) if there else 0
 
 
-def _node_difference(row: Row | None) -> tuple[Change, list[str]] | None:
+def _node_difference(row: Row | None) -> tuple[Change, list[str], str] | None:
     if row is None:
         return None
     node = {**texts.read(row.text), "label": row.label}

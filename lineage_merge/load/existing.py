@@ -15,6 +15,7 @@ from gremlin_python.process.traversal import P, T
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.graph.labels import one_label
 from lineage_merge.kept import keep
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
@@ -32,10 +33,10 @@ _ALIAS_DDL = "id string, label string, alias string"
 class Existing:
     """What the graph holds.
 
-    `vertices`: id, label, `held` (their values, as `load.texts` writes them), whether they are
-    `tagged` by the DAG and `shared` with another, and `built_elsewhere`: whether a job of another
-    DAG writes it, or the dataset whose column it is. `edges`: id, label, from, to, held; `interim`
-    where the id has still to be set right.
+    `vertices`: id, label (of one with several ``A::B``, see `graph.labels`), `held` (their values, as
+    `load.texts` writes them), whether they are `tagged` by the DAG and `shared` with another, and
+    `built_elsewhere`: whether a job of another DAG writes it, or the dataset whose column it is.
+    `edges`: id, label, from, to, held; `interim` where the id has still to be set right.
     """
 
     vertices: DataFrame
@@ -110,7 +111,7 @@ def _aliases(endpoint: Endpoint, environment: str) -> Iterator[tuple[str, str, s
     with asking(endpoint) as ask:
         for found in ask(partial(aliases_of, environment=environment)):
             for alias in found["aliases"]:
-                yield found["id"], found["label"], alias
+                yield found["id"], one_label(found["label"]), alias
 
 
 def _fetch(endpoint: Endpoint, dag_name: str, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.errors import GraphRejected
+from lineage_merge.graph.labels import one_label
 from lineage_merge.graph.schema import DATASET_LABELS
 from lineage_merge.load import requests, texts
 from lineage_merge.load.connection import Endpoint
@@ -73,7 +74,7 @@ def _copy(endpoint: Endpoint, ask: Asker, found: list[Snapshot], new_ids: dict[s
         for each in found:
             there = take(ask, new_ids[each.id])
             known = frozenset(there.values) if there else frozenset()
-            label = there.label if there else each.label
+            label = one_label(there.label if there else each.label)
             identity = frozenset() if each.label == "column" else _IDENTITY
             yield each.upsert(new_ids[each.id], label, known | identity)
 

@@ -2,7 +2,8 @@
 
 One request takes the vertex out and puts it back under its new label, with the tags and edges
 of every DAG. It does so only if the vertex is still as it was when it was read; otherwise it is
-read again.
+read again. Neptune does not document whether `mergeV` sees what was dropped in the same request, so the
+vertex is read back, and created from what was read before where it is missing.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 
 from lineage_merge.errors import GraphRejected
+from lineage_merge.graph.labels import labels_of
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.faults import Kind
@@ -43,10 +45,11 @@ def replacing(
 ) -> GraphTraversal:
     """The request: nothing happens, and nothing comes back, unless the vertex is as it was."""
     fresh = old.upsert(old.id, label)
+    request = g.V(old.id)
+    for each in labels_of(old.label):
+        request = request.has_label(each)
     request = (
-        g.V(old.id)
-        .has_label(old.label)
-        .where(__.both_e().count().is_(old.edge_count))
+        request.where(__.both_e().count().is_(old.edge_count))
         .side_effect(__.drop())
         .merge_v({T.id: old.id})
         .option(Merge.on_create, {T.id: old.id, T.label: label})
@@ -67,10 +70,14 @@ def _as_map(edge: Edge, suffix: str) -> dict[Any, Any]:
 
 def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label: str) -> int:
     suffix = ""
+    sent: Snapshot | None = None
     together: list[Edge] = []
     after: list[Edge] = []
     for attempt in range(1, _ATTEMPTS + 1):
         held = take(ask, vertex)
+        if held is None and sent:
+            _restore(endpoint, sent, label)
+            return 1
         if held is None or held.label not in (old_label, label):
             return 0  # another merge was here
         if held.label == label:
@@ -87,10 +94,18 @@ def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label:
                 pause(Kind.CONFLICT, attempt)
             suffix, together, after = "" if suffix else INTERIM, [], []
             continue
-        if done[0]:
+        # An answer may have been lost: the vertex may be dropped although none came back.
+        sent = held
+        if done[0] and (found := take(ask, vertex)) and found.label == label:
             _finish(endpoint, ask, together, after, suffix)
             return 1
     raise GraphRejected(f"{vertex}: its label did not become {label}: others kept writing to it")
+
+
+def _restore(endpoint: Endpoint, dropped: Snapshot, label: str) -> None:
+    """Create a vertex that was dropped, and not created again, with all its edges."""
+    send(endpoint, requests.batches([dropped.upsert(dropped.id, label)]))
+    send(endpoint, requests.batches(edge.upsert() for edge in dropped.edges))
 
 
 def _finish(endpoint: Endpoint, ask: Asker, together: list[Edge], after: list[Edge], suffix: str) -> None:

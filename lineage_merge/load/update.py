@@ -210,7 +210,9 @@ def _pairs(spark: SparkSession, merge: Merge) -> DataFrame:
 
 
 def _losers(pairs: DataFrame, existing: Existing) -> DataFrame:
-    there = existing.vertices.where(F.col("label").isin(*DATASET_LABELS)).select(F.col("id").alias("other"))
+    labels = F.split("label", "::")  # of one with two, see `graph.labels`
+    is_dataset = F.arrays_overlap(labels, F.array(*map(F.lit, DATASET_LABELS)))
+    there = existing.vertices.where(is_dataset).select(F.col("id").alias("other"))
     return pairs.join(there, "other", "leftsemi")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T, TextP
 
+from lineage_merge.graph.labels import one_label
 from lineage_merge.graph.schema import DATASET_LABELS
 from lineage_merge.query.elements import (
     ALL_VERTEX_LABELS,
@@ -284,7 +285,7 @@ _STARTS = {
 
 
 def _vertex(row: dict[str, Any]) -> Vertex:
-    return Vertex(row["id"], row["label"], of_vertex(row["properties"]))
+    return Vertex(row["id"], one_label(row["label"]), of_vertex(row["properties"]))
 
 
 def _edge(row: dict[str, Any]) -> Edge:

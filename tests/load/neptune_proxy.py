@@ -48,6 +48,8 @@ class NeptuneProxy:
 
     def __init__(self, server_url: str, gate: Gate, fault_of: Callable[[bytes], Fault | None]) -> None:
         self._server_url = server_url
+        # What the server is sent in place of a request.
+        self.rewritten: Callable[[bytes], bytes] = bytes
         self.gate = gate
         self.fault_of = fault_of
         self.url = ""
@@ -94,7 +96,7 @@ class NeptuneProxy:
                 case "close before":
                     await client.close()
                     return
-            await server.send_bytes(message.data)
+            await server.send_bytes(self.rewritten(message.data))
             while True:
                 answer = await server.receive()
                 if answer.type is not WSMsgType.BINARY:

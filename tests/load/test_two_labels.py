@@ -1,0 +1,163 @@
+"""A vertex with two labels, as Neptune's bulk loader makes one, behind what Neptune does with such a vertex.
+
+TinkerPop's own graphs have no such vertex: it is one whose label is ``file::table``, behind a proxy by which
+`hasLabel` finds it by each of the two, and not by that text.
+"""
+
+from collections.abc import Iterator
+from struct import pack
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from pyspark.sql import SparkSession
+
+from lineage_merge.load import replace, requests
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.difference import Held, node_change
+from lineage_merge.load.replace import replace_labels
+from lineage_merge.load.sending import asking, send
+from lineage_merge.load.snapshot import take
+from lineage_merge.load.update import update
+from lineage_merge.query.on_gremlin import asked_at
+from tests.graph_reading import whole
+from tests.load.neptune_proxy import neptune_proxy
+from tests.made_merges import ALL, Made, dataset
+
+TWO = "file::table"
+
+
+def _has_label(label: str) -> bytes:
+    """The step in GraphBinary: its name, and one argument."""
+    name, text = b"hasLabel", label.encode()
+    return pack(">i", len(name)) + name + pack(">i", 1) + b"\x03\x00" + pack(">i", len(text)) + text
+
+
+def as_neptune(request: bytes) -> bytes:
+    """A request for TinkerPop that finds what the original finds in Neptune."""
+    request = request.replace(_has_label(TWO), _has_label("nothing"))
+    for first, second in (("file", "table"), ("table", "file")):
+        request = request.replace(_has_label(first) + _has_label(second), _has_label(TWO) * 2)
+    return request
+
+
+@pytest.fixture
+def neptune(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[Endpoint]:
+    """A graph that is never sent ``A::B`` as the label of a vertex."""
+    written: list[bytes] = []
+
+    def seen(request: bytes) -> bytes:
+        if TWO.encode() in request.replace(_has_label(TWO), b""):
+            written.append(request)
+        return as_neptune(request)
+
+    with neptune_proxy(gremlin_url) as proxy:
+        proxy.rewritten = seen
+        yield Endpoint(proxy.url, retry_seconds=5)
+    assert not written
+
+
+def reader(dag: str, label: str) -> Made:
+    return Made(dag).node("t", label, tags=["core"]).node("out").job("spark", "j", {"out": ["t"]})
+
+
+def builder(dag: str, label: str) -> Made:
+    return Made(dag).node("t", label, tags=["core"]).node("in").job("dbt", "model.p.t", {"t": ["in"]}, 1, "p")
+
+
+def with_two_labels(endpoint: Endpoint) -> None:
+    """Give the table a second label; all else of it and its edges stays."""
+    with asking(endpoint) as ask:
+        found = take(ask, dataset("t"))
+        assert found
+        ask(lambda g: g.V(found.id).drop())
+    send(endpoint, requests.batches([found.upsert(found.id, TWO)]))
+    send(endpoint, requests.batches(each.upsert() for each in found.edges))
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "label"),
+    [
+        pytest.param(builder("a", "table"), reader("b", "file"), "table", id="the merge builds it"),
+        pytest.param(builder("a", "view"), reader("b", "file"), "view", id="the merge has another label"),
+        pytest.param(reader("a", "file"), builder("b", "table"), "table", id="another DAG builds it"),
+        pytest.param(reader("a", "file"), reader("b", "table"), "table", id="no DAG builds it"),
+    ],
+)
+def test_a_load_gives_a_vertex_with_two_labels_one(
+    spark: SparkSession,
+    neptune: Endpoint,
+    gremlin_url: str,
+    gremlin: GraphTraversalSource,
+    mine: Made,
+    theirs: Made,
+    label: str,
+) -> None:
+    for made in (theirs, mine):
+        update(made.merge(spark, ALL), neptune, "dev", made.dag)
+    before = whole(gremlin)
+    with_two_labels(Endpoint(gremlin_url))
+    assert whole(gremlin)[0][dataset("t")][0] == TWO
+    with asked_at(neptune) as graph:
+        assert [each.label for each in graph.vertices([dataset("t")])] == ["table"]
+
+    loaded = update(mine.merge(spark, ALL), neptune, "dev", mine.dag)
+
+    assert loaded.relabelled == 1
+    before[0][dataset("t")] = (label, before[0][dataset("t")][1])
+    assert whole(gremlin) == before
+    assert update(mine.merge(spark, ALL), neptune, "dev", mine.dag).nodes == 0
+
+
+@pytest.mark.parametrize(
+    ("stored", "incoming", "shared", "built_elsewhere", "label"),
+    [
+        ("file::table", "table", False, False, "table"),
+        ("file::table", "file", False, False, "file"),
+        ("file::table", "file", True, False, "table"),
+        ("file::table", "view", True, False, "view"),
+        ("table::view", "table", True, True, "view"),
+        ("table::view", "file", True, True, "view"),
+        ("a::b::c", "c", True, True, "b"),
+    ],
+)
+def test_the_one_label_is_that_of_the_side_that_takes_precedence(
+    stored: str, incoming: str, shared: bool, built_elsewhere: bool, label: str
+) -> None:
+    held = Held(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
+
+    assert node_change({"label": incoming}, held, builds=False) == ("label", [], label)
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with_all_its_edges(
+    spark: SparkSession,
+    gremlin_url: str,
+    gremlin: GraphTraversalSource,
+    monkeypatch: pytest.MonkeyPatch,
+    is_answered: bool,
+) -> None:
+    """As in a graph whose `mergeV` still sees the dropped vertex; its answer may be lost."""
+    endpoint = Endpoint(gremlin_url)
+    for made in (builder("a", "table"), reader("b", "table")):
+        update(made.merge(spark, ALL), endpoint, "dev", made.dag)
+    before = whole(gremlin)
+
+    def only_dropping(
+        g: GraphTraversalSource, old: Any, label: str, edges: Any, suffix: str = ""
+    ) -> GraphTraversal:
+        dropped = g.V(old.id).side_effect(__.drop())
+        return dropped.count() if is_answered else dropped.is_(False).count()
+
+    monkeypatch.setattr(replace, "replacing", only_dropping)
+
+    assert replace_labels(endpoint, [(dataset("t"), "table", "view")]) == 1
+    before[0][dataset("t")] = ("view", before[0][dataset("t")][1])
+    assert whole(gremlin) == before
+
+
+def test_no_more_is_done_to_a_vertex_that_another_merge_has_removed(
+    gremlin_url: str, gremlin: GraphTraversalSource
+) -> None:
+    assert replace_labels(Endpoint(gremlin_url), [(dataset("t"), "table", "view")]) == 0
+    assert whole(gremlin) == ({}, {})
