@@ -22,13 +22,13 @@ from lineage_merge.kept import keep, keep_planned, keeping, let_go
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge, update
+from lineage_merge.load.update import ALIAS_DDL, RUNS_DDL, Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_retired
+from lineage_merge.merge.job_runs import job_runs
 from lineage_merge.merge.mentioned import of_mentioned
 from lineage_merge.merge.outcome import REPORT, Report
 from lineage_merge.merge.report import of_source, report
-from lineage_merge.merge.targets import targets
 from lineage_merge.progress import Say, silent
 from lineage_merge.sinks import after_load
 from lineage_merge.sources import registry
@@ -45,7 +45,7 @@ EMPTY = Report({}, {}, {}, (), ())
 class Built:
     """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about.
 
-    `aliases`, `targets` and `coverage` say what the graph may lose: `lineage_merge.load.update.Merge`.
+    `aliases`, `runs` and `coverage` say what the graph may lose: `lineage_merge.load.update.Merge`.
     `kept` are frames that Spark keeps until `let_go`, which comes at the end of ``with built:``.
     """
 
@@ -53,7 +53,7 @@ class Built:
     edges: DataFrame
     report: Report
     aliases: DataFrame | None = None
-    targets: DataFrame | None = None
+    runs: DataFrame | None = None
     coverage: Coverage = NOTHING
     kept: tuple[DataFrame, ...] = ()
 
@@ -105,9 +105,10 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
             # The first of Spark's jobs: what was only planned so far is done here.
             told = report(records, merged)
             told = replace(told, not_retired=why_not_retired(config, told))
-            by_target = targets(records, merged.aliases)
         building.count(**report_counts(told))
-        return Built(nodes, edges, told, merged.aliases, by_target, covered(config, told), tuple(kept))
+        return Built(
+            nodes, edges, told, merged.aliases, job_runs(records), covered(config, told), tuple(kept)
+        )
 
 
 def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool = False) -> Outcome:
@@ -121,11 +122,11 @@ def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
     """`folder/nodes/`, `folder/edges/` and `folder/report.json`, in place of what stands there.
 
-    With what a load needs to retire what is gone: `aliases/`, `targets/`, `coverage` in the report.
+    With what a load needs to retire what is gone: `aliases/`, `runs/`, `coverage` in the report.
     """
     with own_errors():
         files.write(folder, built.nodes, built.edges, file_format)
-        for name, rows in (("aliases", built.aliases), ("targets", built.targets)):
+        for name, rows in (("aliases", built.aliases), ("runs", built.runs)):
             if rows is not None:
                 files.write_facts(folder, name, rows)
     told = {**built.report.as_json(), "coverage": built.coverage.as_json()}
@@ -141,11 +142,11 @@ def load_folder(
         with own_errors(), keeping() as kept:
             nodes, edges = (keep(rows) for rows in files.read(spark, folder))
             aliases = files.read_facts(spark, folder, "aliases", ALIAS_DDL)
-            by_target = files.read_facts(spark, folder, "targets", TARGET_DDL)
+            runs = files.read_facts(spark, folder, "runs", RUNS_DDL)
         told = _told(folder)
         read = Report.from_json(told) if told else EMPTY
         built = Built(
-            nodes, edges, read, aliases, by_target, Coverage.from_json(told.get("coverage", {})), tuple(kept)
+            nodes, edges, read, aliases, runs, Coverage.from_json(told.get("coverage", {})), tuple(kept)
         )
         with built:
             return load_graph(built, config, target, say, dry_run=dry_run)
@@ -169,7 +170,7 @@ def load_graph(
         say("comparing with the graph")
         whose = _whose(built, config)
         loaded = update(
-            Merge(built.nodes, built.edges, built.aliases, built.targets, built.coverage, built.report),
+            Merge(built.nodes, built.edges, built.aliases, built.runs, built.coverage, built.report),
             target,
             *whose,
             allow_retire=config.load.allow_retire,

@@ -14,7 +14,7 @@ from lineage_merge.graph.schema import (
     edge_ddl,
     node_ddl,
 )
-from lineage_merge.load.update import ALIAS_DDL, TARGET_DDL, Merge
+from lineage_merge.load.update import ALIAS_DDL, RUNS_DDL, Merge
 from lineage_merge.merge.coverage import Coverage
 from lineage_merge.model import JobKey, column_id, edge_id, job_id
 
@@ -38,7 +38,7 @@ class Made:
     nodes: dict[str, Row] = field(default_factory=dict)
     edges: dict[str, Row] = field(default_factory=dict)
     aliases: list[tuple[str, list[str]]] = field(default_factory=list)
-    targets: list[tuple[str, str, str | None, int]] = field(default_factory=list)
+    runs: list[tuple[str, str, int]] = field(default_factory=list)
 
     def node(self, name: str, label: str = "table", **values: Any) -> "Made":
         """A dataset."""
@@ -110,9 +110,9 @@ class Made:
         node["aliases"] = [*node.get("aliases", ()), f"{name} ({rule})"]
         return self
 
-    def target(self, job: str, name: str | None, later_runs: int) -> "Made":
-        """After its newest write of a target, a Spark job had so many good runs."""
-        self.targets.append(("spark", job, dataset(name) if name else None, later_runs))
+    def ran(self, job: str, times: int) -> "Made":
+        """Add how many successful runs of a Spark job were read."""
+        self.runs.append(("spark", job, times))
         return self
 
     def merge(self, spark: SparkSession, coverage: Coverage = ALL) -> Merge:
@@ -121,7 +121,7 @@ class Made:
             nodes=_frame(spark, self.nodes.values(), NODE_COLUMNS, node_ddl()),
             edges=_frame(spark, self.edges.values(), EDGE_COLUMNS, edge_ddl()),
             aliases=spark.createDataFrame(self.aliases, ALIAS_DDL),
-            targets=spark.createDataFrame(self.targets, TARGET_DDL),
+            runs=spark.createDataFrame(self.runs, RUNS_DDL),
             coverage=coverage,
         )
 
@@ -134,14 +134,14 @@ def merge_of_rows(
     spark: SparkSession,
     nodes: Sequence[Row],
     edges: Sequence[Row],
-    targets: Sequence[tuple[str, str, str | None, int]] = (),
+    runs: Sequence[tuple[str, str, int]] = (),
     coverage: Coverage = ALL,
 ) -> Merge:
     """A merge of rows that are there already, such as those of `merge.in_memory`."""
     return Merge(
         nodes=_frame(spark, nodes, NODE_COLUMNS, node_ddl()),
         edges=_frame(spark, edges, EDGE_COLUMNS, edge_ddl()),
-        targets=spark.createDataFrame(list(targets), TARGET_DDL),
+        runs=spark.createDataFrame(list(runs), RUNS_DDL),
         coverage=coverage,
     )
 

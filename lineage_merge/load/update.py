@@ -37,7 +37,7 @@ from lineage_merge.progress import Say, silent
 from lineage_merge.spark import own_errors
 from lineage_merge.telemetry import step
 
-TARGET_DDL = "job_type string, job_name string, target string, later_runs bigint"
+RUNS_DDL = "job_type string, job_name string, runs bigint"
 ALIAS_DDL = "source string, candidates array<string>"
 
 # Another merge of the DAG may take out what this one found in the graph: then all is compared again.
@@ -49,15 +49,15 @@ _SHOWN = 20
 class Merge:
     """What a merge knows, of one environment and DAG.
 
-    `aliases`: `source` (an id) and `candidates` (ids it could mean). `targets`: see
-    `load.retire.find.find_gone`. Without either, nothing of that kind is known. `coverage` says what may
-    be retired, `report` goes to the `merge_run` vertex.
+    `aliases`: `source` (an id) and `candidates` (ids it could mean). `runs`: how many successful runs of
+    each job the sources read (`RUNS_DDL`). Without either, nothing of that kind is known. `coverage` says
+    what may be retired, `report` goes to the `merge_run` vertex.
     """
 
     nodes: DataFrame
     edges: DataFrame
     aliases: DataFrame | None = None
-    targets: DataFrame | None = None
+    runs: DataFrame | None = None
     coverage: Coverage = NOTHING
     report: Report | None = None
 
@@ -154,7 +154,7 @@ def update(
 def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> _Plan:
     spark = merge.nodes.sparkSession
     nodes, edges = merge.nodes, merge.edges
-    targets = merge.targets if merge.targets is not None else spark.createDataFrame([], TARGET_DDL)
+    runs = merge.runs if merge.runs is not None else spark.createDataFrame([], RUNS_DDL)
     pairs = keep_planned(_pairs(spark, merge))
     ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
     existing = read(ids, endpoint, environment, dag_name)
@@ -165,10 +165,6 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
     if names is not None:
         nodes = keep_planned(moves.renamed_nodes(nodes, names))
         edges = keep_planned(moves.renamed_edges(edges, names))
-        new_target = names.select(F.col("other").alias("target"), "means")
-        targets = targets.join(new_target, "target", "left").withColumn(
-            "target", F.coalesce("means", "target")
-        )
         ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
         existing = read(ids, endpoint, environment, dag_name)
         losers = keep_planned(_losers(pairs, existing))
@@ -183,10 +179,10 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
     stray = keep_planned(find_stray(new_nodes, existing))
     found = tally(new_nodes, new_edges, stray, existing)
     if "newer" in found.nodes:
+        # What only newer jobs touch is left as it is, and so is no stray vertex: `stray` stays.
         new_nodes, new_edges = map(keep_planned, _without_newer(new_nodes, new_edges))
-        stray = keep_planned(find_stray(new_nodes, existing))
         found = tally(new_nodes, new_edges, stray, existing)
-    gone = find_gone(new_nodes, new_edges, targets, stray, found, existing, merge.coverage)
+    gone = find_gone(new_nodes, new_edges, runs, stray, found, existing, merge.coverage)
     counts = Loaded(
         nodes=found.nodes_to_write,
         edges=found.edges_to_write,

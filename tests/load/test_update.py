@@ -157,30 +157,20 @@ def test_files_that_do_not_say_what_was_read_retire_nothing(
     assert whole(gremlin) == before
 
 
-@pytest.mark.parametrize(("later", "stays"), [(2, True), (3, False)])
-def test_a_spark_target_goes_after_three_good_runs_without_it(
-    load: Load, gremlin: GraphTraversalSource, later: int, stays: bool
+@pytest.mark.parametrize(("runs", "stays"), [(2, True), (3, False)])
+def test_a_spark_target_that_no_run_wrote_goes_once_the_job_ran_often_enough(
+    load: Load, gremlin: GraphTraversalSource, runs: int, stays: bool
 ) -> None:
     load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
-    newer = Made().job("spark", "j", {"a": ["x"]}, 2).target("j", "a", 0).target("j", "b", later)
-    load(newer)
+    load(Made().job("spark", "j", {"a": ["x"]}, 2).ran("j", runs))
     expected = {("x", "feeds", "a")} | ({("y", "feeds", "b")} if stays else set())
     assert {edge for edge in edges_of(gremlin) if edge[1] == "feeds"} == ends(*expected)
     assert (dataset("b") in whole(gremlin)[0]) is stays
 
 
-@pytest.mark.parametrize(("runs", "stays"), [(2, True), (3, False)])
-def test_a_spark_target_older_than_the_lookback_goes_once_the_job_ran_often_enough(
-    load: Load, gremlin: GraphTraversalSource, runs: int, stays: bool
-) -> None:
-    load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
-    load(Made().job("spark", "j", {"a": ["x"]}, 2).target("j", "a", 0).target("j", None, runs))
-    assert (dataset("b") in whole(gremlin)[0]) is stays
-
-
 def test_a_target_that_is_never_retired_stays(load: Load, gremlin: GraphTraversalSource) -> None:
     load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
-    newer = Made().job("spark", "j", {"a": ["x"]}, 2).target("j", None, 99)
+    newer = Made().job("spark", "j", {"a": ["x"]}, 2).ran("j", 99)
     load(newer, Coverage(runs=True, projects={"dbt": True}, retire_after=0))
     assert dataset("b") in whole(gremlin)[0]
 
@@ -189,7 +179,7 @@ def test_a_source_that_the_newest_write_no_longer_reads_goes_at_once(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(Made().job("spark", "j", {"a": ["x", "y"]}))
-    load(Made().job("spark", "j", {"a": ["x"]}, 2).target("j", "a", 0))
+    load(Made().job("spark", "j", {"a": ["x"]}, 2).ran("j", 1))
     assert {edge for edge in edges_of(gremlin) if edge[1] == "feeds"} == ends(("x", "feeds", "a"))
 
 
@@ -198,7 +188,7 @@ def test_a_spark_job_that_did_not_run_keeps_its_lineage(load: Load, gremlin: Gra
     both.feeds_column(("spark", "k"), ("a", "c"), ("b", "c"))
     load(both)
     before = whole(gremlin)
-    load(Made().job("spark", "j", {"a": ["x"]}).column("a", "d").target("j", None, 99))
+    load(Made().job("spark", "j", {"a": ["x"]}).column("a", "d").ran("j", 99))
     vertices, edges = whole(gremlin)
     assert before[0].items() <= vertices.items()
     assert set(edges) - set(before[1]) == set(Made().column("a", "d").edges)
@@ -226,7 +216,7 @@ def test_a_first_merge_that_is_refused_leaves_no_merge_run(load: Load, gremlin: 
     load(Made().job("spark", "j", {"a": ["x"]}))
     gremlin.V(RUN).drop().iterate()
     with pytest.raises(RetireRefused, match="every edge of spark j"):
-        load(Made().job("spark", "j", {"b": ["x"]}, 2).target("j", "a", 3).target("j", "b", 0))
+        load(Made().job("spark", "j", {"b": ["x"]}, 2).ran("j", 3))
     assert gremlin.V(RUN).count().next() == 0
 
 
@@ -251,10 +241,24 @@ def test_a_job_that_the_graph_knows_from_a_later_run_is_left_as_it_is(
 ) -> None:
     load(Made().job("spark", "j", {"a": ["x"]}, 5))
     before = whole(gremlin)
-    stale = Made().job("spark", "j", {"a": ["old"]}, 4).column("old", "c").target("j", "a", 0)
+    stale = Made().job("spark", "j", {"a": ["old"]}, 4).column("old", "c").ran("j", 1)
     loaded = load(stale)
     assert whole(gremlin) == before
     assert (loaded.nodes, loaded.edges) == (0, 0)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_older_merge_counts_nothing_as_retired_that_only_newer_jobs_use(
+    load: Load, gremlin: GraphTraversalSource, dry_run: bool
+) -> None:
+    newer = Made().job("spark", "j", {"a": ["x"]}, 5).feeds_column(("spark", "j"), ("x", "c"), ("a", "c"))
+    load(newer.job("spark", "k", {"b": ["a"]}, 5))
+    before = whole(gremlin)
+    stale = Made().job("spark", "j", {"a": ["x"]}, 4).feeds_column(("spark", "j"), ("x", "c"), ("a", "c"))
+    looked_at_all = Coverage(runs=True, projects={"dbt": True}, job_types=("spark",))
+    loaded = load(stale.job("spark", "k", {"b": ["a"]}, 4), looked_at_all, dry_run=dry_run)
+    assert whole(gremlin) == before
+    assert (loaded.retired_nodes, loaded.retired_edges, loaded.retirements) == (0, 0, ())
 
 
 def test_an_older_manifest_neither_retires_nor_changes_a_newer_one(

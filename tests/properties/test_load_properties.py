@@ -50,7 +50,7 @@ def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> in_
 def load(spark: SparkSession, url: str, rows: in_memory.Merged) -> Loaded:
     jobs = [(row["job_type"], row["name"]) for row in rows.nodes if row["label"] == "job"]
     made: Merge = merge_of_rows(
-        spark, rows.nodes, rows.edges, targets=[(*each, None, LATER_RUNS) for each in jobs], coverage=ALL
+        spark, rows.nodes, rows.edges, runs=[(*each, LATER_RUNS) for each in jobs], coverage=ALL
     )
     whose = rows.nodes[0]["environment"], rows.nodes[0]["dag_name"]
     return update(made, Endpoint(url), *whose, allow_retire=True)

@@ -39,7 +39,7 @@ class Gone:
 def find_gone(
     nodes: DataFrame,
     edges: DataFrame,
-    targets: DataFrame,
+    runs: DataFrame,
     stray: DataFrame,
     counts: Tally,
     existing: Existing,
@@ -48,14 +48,13 @@ def find_gone(
     """What the graph holds of the DAG and a merge shows to be gone.
 
     `nodes` and `edges` are those of the merge as `load.difference` compared them, `counts` their
-    numbers. `targets` has job_type, job_name, target (an id; null: of the job as a whole) and
-    `later_runs`, the good runs of the job after the newest write of the target.
+    numbers. `runs` has job_type, job_name and `runs`, the successful runs of the job that a source read.
     """
     if not counts.strays and not counts.absent:
         nothing = stray.select("id")
         return Gone(nothing, nothing)  # as usual
     scope = scope_of(nodes, existing, coverage, counts)
-    of_jobs = keep_planned(absent_of_jobs(nodes, edges, targets, existing, scope))
+    of_jobs = keep_planned(absent_of_jobs(nodes, edges, runs, existing, scope))
     of_datasets = keep_planned(lost_of_datasets(of_jobs, edges, stray, scope))
     gone = (
         of_jobs.where("gone").select(*EDGE).unionByName(of_datasets.where("`from` is not null").select(*EDGE))

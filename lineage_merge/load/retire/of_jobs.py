@@ -24,14 +24,14 @@ _OF_JOB_DDL = (
 
 @dataclass(slots=True)
 class JobFacts:
-    """What is known of one job. `later` by target; None: of the job as a whole."""
+    """What is known of one job. `runs`: successful ones that were read."""
 
     job_type: str
     name: str
     project: str | None = None
     ran: bool = False
     written: set[str] = field(default_factory=set)
-    later: dict[str | None, int] = field(default_factory=dict)
+    runs: int | None = None
 
     def loses(self, label: str, target: str, scope: Scope) -> bool:
         """Whether an edge of it that the merge does not tell is gone; `target` is where it ends."""
@@ -44,7 +44,8 @@ class JobFacts:
         # The steps of a job are those of its newest run; the newest write says what feeds a target.
         if label == "follows" or target in self.written:
             return True
-        return scope.retire_after > 0 and self._later_runs(target) >= scope.retire_after
+        # No run that was read wrote the target: all of them are later.
+        return scope.retire_after > 0 and (self.runs or 0) >= scope.retire_after
 
     def _project(self) -> str:
         if self.project:
@@ -53,16 +54,9 @@ class JobFacts:
         parts = self.name.split(".")
         return parts[1] if len(parts) > 1 else ""
 
-    def _later_runs(self, target: str) -> int:
-        if target in self.later:
-            return self.later[target]
-        # No run that was looked at wrote it: all of them are later. That a target has n later runs
-        # tells of n + 1.
-        return max((runs if of is None else runs + 1 for of, runs in self.later.items()), default=0)
-
 
 def absent_of_jobs(
-    nodes: DataFrame, edges: DataFrame, targets: DataFrame, existing: Existing, scope: Scope
+    nodes: DataFrame, edges: DataFrame, runs: DataFrame, existing: Existing, scope: Scope
 ) -> DataFrame:
     """The absent edges of jobs, with `gone`, and `bare`: a job that the merge knows loses all it had."""
     absent = edges.where("change = 'absent' and job_name is not null")
@@ -71,14 +65,14 @@ def absent_of_jobs(
     number = F.lit(None).cast("bigint")
     told = [
         edges.where("job_name is not null").select("change", *EDGE, number.alias("number")),
-        targets.select(
-            F.lit("target").alias("change"),
+        runs.select(
+            F.lit("runs").alias("change"),
             nothing.alias("id"),
             nothing.alias("label"),
             nothing.alias("from"),
-            F.col("target").alias("to"),
+            nothing.alias("to"),
             *_JOB,
-            F.col("later_runs").alias("number"),
+            F.col("runs").alias("number"),
         ),
         nodes.where("label = 'job'").select(
             F.lit("ran").alias("change"),
@@ -117,8 +111,9 @@ def _decide_jobs(scope: Scope, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]
             match row.change:
                 case "absent":
                     absent.append(row)
-                case "target":
-                    job.later[row["to"]] = min(row.number, job.later.get(row["to"], row.number))
+                case "runs":
+                    # Of two sources the one that read fewer counts.
+                    job.runs = row.number if job.runs is None else min(row.number, job.runs)
                 case "ran":
                     job.ran = True
                 case "held":
