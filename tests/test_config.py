@@ -91,8 +91,8 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "hive.lookback": ("12h", timedelta(hours=12)),
     "hive.retire_after": ("0", 0),
     "dbt": (
-        f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}}}]",
-        (DbtProject("s3://b/manifest.json", WAREHOUSE),),
+        f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}, run_results: s3://b/run_results.json}}]",
+        (DbtProject("s3://b/manifest.json", WAREHOUSE, "", "s3://b/run_results.json"),),
     ),
     "sql": (
         "[{path: s3://b/etl, dialect: Hive, schema: ddl, variables: {env: prod}}]",
@@ -260,7 +260,7 @@ def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
             "environment": "dev",
             "spline": {"export": "../exports"},
             "dbt": [
-                {"manifest": "manifest.json", "namespace": WAREHOUSE},
+                {"manifest": "manifest.json", "namespace": WAREHOUSE, "run_results": "run_results.json"},
                 {"manifest": "/srv/manifest.json", "namespace": WAREHOUSE},
                 {"manifest": "s3://b/manifest.json", "namespace": WAREHOUSE},
             ],
@@ -276,6 +276,7 @@ def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
         "/srv/manifest.json",
         "s3://b/manifest.json",
     ]
+    assert [project.run_results for project in found.dbt] == [str(folder / "run_results.json"), "", ""]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from lineage_merge.model import Problem
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline import documents, export
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
@@ -20,6 +21,7 @@ from lineage_merge.storage import is_s3, read_text
 EXPORT = "Spline export"
 MANIFEST = "dbt manifest"
 CATALOG = "dbt catalog"
+RUN_RESULTS = "dbt run results"
 
 
 def examine_export(config: Config) -> Iterator[Finding]:
@@ -89,6 +91,8 @@ def examine_dbt(config: Config) -> Iterator[Finding]:
         yield _manifest(project, f"dbt[{index}].manifest")
         if project.catalog:
             yield _catalog(project, f"dbt[{index}].catalog")
+        if project.run_results:
+            yield _run_results(project, f"dbt[{index}].run_results")
 
 
 def _manifest(project: DbtProject, key: str) -> Finding:
@@ -120,6 +124,25 @@ def _catalog(project: DbtProject, key: str) -> Finding:
     if problems:
         return warning(CATALOG, f"{told}; {len(problems)} broken", "write it again: dbt docs generate")
     return ok(CATALOG, told)
+
+
+def _run_results(project: DbtProject, key: str) -> Finding:
+    location = project.run_results
+    try:
+        results, problems = read_run_results(location, read_text(location))
+    except SourceMissing as error:
+        return warning(
+            RUN_RESULTS, f"{error}; last runs will not be known", how_to_mend(error, location, key)
+        )
+    except SourceError as error:
+        return failed(RUN_RESULTS, error, how_to_mend(error, location, key))
+    what = f"{redact(location)}: {len(results.runs)} runs"
+    if problems:
+        first = f"{problems[0].field}: {problems[0].message}"
+        return warning(
+            RUN_RESULTS, f"{what}; {first}", "save the file of dbt build before another command runs"
+        )
+    return ok(RUN_RESULTS, what)
 
 
 def how_to_mend(error: SourceError, location: str, key: str) -> str:

@@ -53,6 +53,9 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("operation_type", "Read, Write or Transformation"),
     Property("framework", "what ran the job, with its version"),
     Property("last_run_id", "the newest run (Spark's application id, dbt's invocation id)"),
+    Property(
+        "described_at", "when dbt wrote the manifest that describes the job, in ms since 1970", type="long"
+    ),
     Property("last_run_at", "when the newest run wrote last, in ms since 1970", type="long"),
     Property("duration_ms", "how long the writes of the newest run took together", type="long"),
     Property("rows_written", "rows of the newest run, summed over its writes", type="long"),
@@ -94,6 +97,7 @@ _JOB = (
     "name",
     "job_type",
     "framework",
+    "described_at",
     "last_run_id",
     "last_run_at",
     "duration_ms",

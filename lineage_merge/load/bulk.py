@@ -221,8 +221,13 @@ def _refuse_if_overtaken(nodes: DataFrame, endpoint: Endpoint) -> None:
 
     A request could leave that job's facts alone; the loader would put older ones in their place.
     """
-    jobs = nodes.where("label = 'job' and change <> 'newer' and last_run_at is not null")
-    ran = jobs.select("id", "last_run_at").coalesce(1).rdd
+    described = F.col("described_at").isNotNull()
+    name, at = (
+        F.when(described, "described_at").otherwise("last_run_at"),
+        F.coalesce("described_at", "last_run_at"),
+    )
+    jobs = nodes.where("label = 'job' and change <> 'newer'").where(at.isNotNull())
+    ran = jobs.select("id", name.alias("name"), at.alias("at")).coalesce(1).rdd
     later: list[str] = ran.mapPartitions(partial(_overtaken, endpoint)).take(1)
     if later:
         raise GraphRejected(f"{later[0]}: another merge brought a later run while this one was writing")
@@ -231,12 +236,13 @@ def _refuse_if_overtaken(nodes: DataFrame, endpoint: Endpoint) -> None:
 def _overtaken(endpoint: Endpoint, rows: Iterable[Any]) -> Iterator[str]:
     with asking(endpoint) as ask:
         for some in by_request(rows):
-            known = dict(some)
-            for found in ask(partial(last_runs, ids=list(known))):
-                if found["at"] > known[found["id"]]:
-                    yield found["id"]
+            for name in ("described_at", "last_run_at"):
+                known = {row.id: row.at for row in some if row.name == name}
+                for found in ask(partial(last_runs, ids=list(known), name=name)) if known else ():
+                    if found["at"] > known[found["id"]]:
+                        yield found["id"]
 
 
-def last_runs(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """When jobs ran last, as the graph knows it."""
-    return g.V(*ids).has("last_run_at").project("id", "at").by(T.id).by("last_run_at")
+def last_runs(g: GraphTraversalSource, ids: list[str], name: str = "last_run_at") -> GraphTraversal:
+    """When jobs ran last, or were described, as the graph has it."""
+    return g.V(*ids).has(name).project("id", "at").by(T.id).by(name)

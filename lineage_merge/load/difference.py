@@ -38,10 +38,12 @@ _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
 _NO_REASON = frozenset({"sequence"})
 # Of an edge, not of a dataset, nothing known is something known: there is no such step any more.
 _CLEARED = ("expression", "via", "undeclared")
+# Facts of a job's newest run.
+_OF_RUNS = frozenset({"last_run_id", "last_run_at", "duration_ms", "rows_written", "status"})
 _NO_DATASETS = frozenset({"column", "job", "operation"})
 
 # What later steps ask of compared rows, beside the keys; the rest of what they tell is in `text`.
-_OF_NODES = ("name", "job_type", "job_name", "project", "last_run_at")
+_OF_NODES = ("name", "job_type", "job_name", "project", "described_at", "last_run_at")
 _OF_EDGES = ("job_type", "job_name")
 _NODE_DIFFERENCE = "change string, told array<string>, label string"
 _EDGE_DIFFERENCE = "change string, told array<string>, cleared array<string>"
@@ -62,7 +64,7 @@ class Held:
 
 
 def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> DataFrame:
-    """The merge's nodes: their keys, name, job_type, job_name, project and last_run_at, and
+    """The merge's nodes: their keys, name, job_type, job_name, project, described_at, last_run_at, and
 
     * `change`, and `old_label`, which is the label that the graph has; `label` is the one that it shall have;
     * `told`: the names of what to write of `text`, which is all that is told (null: all).
@@ -130,12 +132,20 @@ def node_change(node: Mapping[str, Any], held: Held, builds: bool) -> tuple[Chan
     and the label that the vertex shall have. `builds`: the merge has a job that writes it.
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
-    if node["label"] == "job" and _number(held, "last_run_at") > node.get("last_run_at", 0):
+    ran_since = _number(held, "last_run_at") > node.get("last_run_at", 0)
+    if node["label"] == "job" and "described_at" in node:
+        # A manifest may be newer than the graph's and its run results, if there are any, older.
+        if _number(held, "described_at") > node["described_at"]:
+            return "newer", [], node["label"]
+        if ran_since:
+            known = [name for name in known if name not in _OF_RUNS]
+    elif node["label"] == "job" and ran_since:
         return "newer", [], node["label"]
     word = _word(node, held, builds)
     told = [name for name in known if _differs(name, node[name], held, word)]
-    if node["label"] == "job" and told and "last_run_at" in node and "last_run_at" not in told:
-        told.append("last_run_at")  # with it the graph itself refuses to go back in time
+    order = "described_at" if "described_at" in node else "last_run_at"
+    if node["label"] == "job" and told and order in node and order not in told:
+        told.append(order)  # with it the graph itself refuses to go back in time
     label = _label(node["label"], labels_of(held.label), word)
     if label != held.label:
         return "label", told, label

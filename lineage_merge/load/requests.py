@@ -184,8 +184,9 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     members = tuple(_members(row))
     room = MAX_RECORDS - 1
     first = room - len(single)
-    ran = dict(single).get("last_run_at") if row["label"] == "job" else None
-    newest = None if ran is None else ("last_run_at", ran)
+    # A manifest decides which of two dbt merges is newer, a run which of two others.
+    orders = [each for name in ("described_at", "last_run_at") for each in single if each[0] == name]
+    newest = orders[0] if orders and row["label"] == "job" else None
     yield VertexUpsert(row["id"], row["label"], single, members[:first], newest)
     for start in range(first, len(members), room):
         yield VertexUpsert(row["id"], row["label"], (), members[start : start + room])

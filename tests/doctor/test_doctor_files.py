@@ -43,6 +43,24 @@ def test_captured_manifests_catalogs_and_exports_are_found_well(data: Path, s3: 
     assert export(s3.put_folder("exports", "spline", data / "spline" / "tpch")).state == "ok"
 
 
+@pytest.mark.parametrize(
+    ("command", "state"), [("build", "ok"), ("generate", "warning"), (None, "warning"), ("", "failed")]
+)
+def test_run_results_are_well_when_they_are_of_a_build_and_may_be_missing(
+    data: Path, tmp_path: Path, command: str | None, state: str
+) -> None:
+    file = tmp_path / "run_results.json"
+    metadata = {"dbt_schema_version": "https://schemas.getdbt.com/dbt/run-results/v6.json"}
+    if command is not None:
+        file.write_text(
+            json.dumps({"metadata": metadata if command else {}, "args": {"which": command}, "results": []})
+        )
+
+    _, found = dbt(data / "dbt" / "duckdb_v12" / "manifest.json", run_results=str(file))
+
+    assert (found.check, found.state) == ("dbt run results", state)
+
+
 def test_a_manifest_of_an_unknown_version_fails_with_the_versions_that_are_known(
     data: Path, tmp_path: Path
 ) -> None:

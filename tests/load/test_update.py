@@ -116,6 +116,24 @@ def test_a_model_that_its_project_dropped_goes_at_once_with_its_job_and_columns(
     assert (loaded.retired_edges, loaded.retired_nodes) == (4, 3)
 
 
+def test_a_model_that_a_newer_manifest_dropped_goes_whether_or_not_runs_are_known(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    both = Made().job("dbt", "model.p.a", {"a": ["x"]}, 1, "p").job("dbt", "model.p.b", {"b": ["x"]}, 1, "p")
+    for job in (node for node in both.nodes.values() if node["label"] == "job"):
+        job |= {"described_at": 10, "last_run_at": 15}
+    load(both)
+    only = Made().job("dbt", "model.p.a", {"a": ["x"]}, 1, "p")
+    (job,) = (node for node in only.nodes.values() if node["label"] == "job")
+    job |= {"described_at": 12, "last_run_at": None}
+    load(only)
+    assert set(whole(gremlin)[0]) == set(only.nodes)
+    assert gremlin.V(job["id"]).values("last_run_at", "described_at").to_set() == {15, 12}
+
+    load(both)  # older
+    assert set(whole(gremlin)[0]) == set(only.nodes)
+
+
 def test_what_another_dag_still_knows_loses_only_the_tag(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline("weekly", models=3))
     load(pipeline("daily", models=3))

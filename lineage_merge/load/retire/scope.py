@@ -47,19 +47,21 @@ def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[
     And whether every job that the graph has of the DAG is of a source that the merge looked at.
     """
     told = nodes.where("label = 'job'").select(
-        F.lit(True).alias("told"), "job_type", "project", F.col("last_run_at").alias("at")
+        F.lit(True).alias("told"), "job_type", "project", "described_at", F.col("last_run_at").alias("at")
     )
     there = existing.vertices.where("label = 'job'").select(
         F.lit(False).alias("told"),
         one("job_type").alias("job_type"),
         one("project").alias("project"),
+        one("described_at").cast("bigint").alias("described_at"),
         one("last_run_at").cast("bigint").alias("at"),
     )
-    by = told.union(there).groupBy("told", "job_type", "project").agg(F.max("at").alias("at")).collect()
+    moments = [F.max(name).alias(name) for name in ("described_at", "at")]
+    by = told.union(there).groupBy("told", "job_type", "project").agg(*moments).collect()
     whole = {kind for kind, read in coverage.projects.items() if read}
-    at = {_project(row): row.at for row in by if row.told and row.job_type in whole and row.project}
+    at = {_project(row): row for row in by if row.told and row.job_type in whole and row.project}
     by_kind = [row for row in by if not row.told]
-    newer = {_project(row) for row in by_kind if (row.at or 0) > (at.get(_project(row)) or 0)}
+    newer = {_project(row) for row in by_kind if _is_newer(row, at.get(_project(row)))}
     projects = sorted(set(at) - newer)
     types = {*coverage.job_types, *(row.job_type for row in by if row.told)} if coverage.runs else set()
     everything = all(
@@ -67,6 +69,14 @@ def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[
         for row in by_kind
     )
     return projects, everything
+
+
+def _is_newer(held: Row, told: Row | None) -> bool:
+    """Whether the graph has a project from later: by its manifests, where both sides know theirs."""
+    if told is not None and told.described_at and held.described_at:
+        return bool(held.described_at > told.described_at)
+    latest = max(told.described_at or 0, told.at or 0) if told is not None else 0
+    return bool((held.at or 0) > latest)
 
 
 def _project(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lineage_merge.errors import DocumentError
@@ -26,3 +27,10 @@ def parse(
     if not isinstance(document, dict):
         raise DocumentError(location, "", f"is not a dbt {what}: not a JSON object")
     return document
+
+
+def milliseconds(moment: datetime) -> int:
+    """A moment as ms since 1970; without a time zone it is in UTC, as dbt writes it."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

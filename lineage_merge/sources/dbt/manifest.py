@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -75,7 +75,6 @@ def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tu
         project=_project(metadata, nodes.values()),
         dbt_version=metadata.get("dbt_version") or "",
         generated_at=generated_at,
-        invocation_id=metadata.get("invocation_id") or "",
         adapter=adapter,
         nodes=nodes,
         left_out=left_out,
@@ -184,6 +183,4 @@ def _milliseconds(location: str, text: str | None) -> int:
     except ValueError:
         message = "is not a date and time in ISO 8601"
         raise DocumentError(location, "metadata.generated_at", message) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)  # dbt writes UTC
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return artefact.milliseconds(moment)

@@ -97,7 +97,6 @@ class Manifest:
     project: str
     dbt_version: str
     generated_at: int
-    invocation_id: str
     adapter: str
     nodes: Mapping[str, Node]
     left_out: Mapping[str, str]

@@ -9,11 +9,12 @@ from lineage_merge.sources.settings import namespace
 
 @dataclass(frozen=True, slots=True)
 class DbtProject:
-    """One dbt project: its manifest, the namespace of its tables, and its catalog where there is one."""
+    """One dbt project: its manifest, the namespace of its tables, its catalog and run results if given."""
 
     manifest: str
     namespace: str
     catalog: str = ""
+    run_results: str = ""
 
 
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
@@ -23,6 +24,7 @@ def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
             entry["manifest"],
             namespace(f"dbt[{index}].namespace", entry["namespace"]),
             entry.get("catalog", ""),
+            entry.get("run_results", ""),
         )
         for index, entry in enumerate(settings)
     )

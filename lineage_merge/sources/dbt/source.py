@@ -9,9 +9,11 @@ DBT = Source(
     "lineage_merge.sources.dbt",
     parse,
     "lineage_merge.sources.dbt.read:read_dbt",
-    paths=("manifest", "catalog"),
+    paths=("manifest", "catalog", "run_results"),
     checks=(("dbt", "lineage_merge.doctor.exports:examine_dbt"),),
-    files=lambda projects: [file for each in projects for file in (each.manifest, each.catalog)],
+    files=lambda projects: [
+        file for each in projects for file in (each.manifest, each.catalog, each.run_results)
+    ],
     by_project=True,
     job_types=("dbt",),
 )

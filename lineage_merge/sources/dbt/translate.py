@@ -25,6 +25,7 @@ from lineage_merge.model import (
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.run_results import RunResults
 
 # The rule's name on vertices and in reports: a table and the path of its files are one dataset.
 LOCATION_RULE = "dbt-location"
@@ -114,11 +115,24 @@ def _job(manifest: Manifest, node: Node, key: JobKey) -> Job:
     properties: dict[str, Scalar] = {
         "framework": f"dbt {manifest.dbt_version}".rstrip(),
         "project": manifest.project or node.package_name,
-        "last_run_id": manifest.invocation_id,
-        "last_run_at": manifest.generated_at,
+        "described_at": manifest.generated_at,
     }
     known = {name: value for name, value in properties.items() if value}
     return Job(key, at=manifest.generated_at, properties=known)
+
+
+def last_runs(manifest: Manifest, results: RunResults) -> Iterator[Job]:
+    """When each model, seed and snapshot ran last, and how that ended; of others nothing is known."""
+    for unique_id, run in results.runs.items():
+        node = manifest.nodes.get(unique_id)
+        if node is None or node.folded or not node.is_built:
+            continue
+        properties: dict[str, Scalar] = {"last_run_at": run.at, "status": run.status}
+        if results.invocation_id:
+            properties["last_run_id"] = results.invocation_id
+        if run.duration_ms is not None:
+            properties["duration_ms"] = run.duration_ms
+        yield Job(JobKey("dbt", unique_id), run.at, properties)
 
 
 def _unknown_parents(manifest: Manifest, node: Node, location: str) -> Iterator[Problem]:

@@ -150,7 +150,7 @@ def test_the_tickit_project_becomes_what_its_models_do(capture: str, database: s
     assert problems(found) == []
 
 
-def test_the_jobs_of_the_redshift_manifest_say_what_ran_when_and_write_their_relations() -> None:
+def test_the_jobs_of_the_redshift_manifest_say_what_describes_them_and_write_their_relations() -> None:
     found = captured("redshift_v12")
 
     jobs = {element.key.name: element for element in found if isinstance(element, Job)}
@@ -174,8 +174,7 @@ def test_the_jobs_of_the_redshift_manifest_say_what_ran_when_and_write_their_rel
         properties={
             "framework": "dbt 1.11.16",
             "project": "tickit",
-            "last_run_id": "8a32421f-2abd-439f-8f12-0c5fb86f8ec9",
-            "last_run_at": 1795254242385,
+            "described_at": 1795254242385,
         },
     )
 

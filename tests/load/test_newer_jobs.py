@@ -1,0 +1,73 @@
+"""Which of two merges knows a job from later: its manifest decides for dbt, its newest run for others."""
+
+from typing import Any
+
+import pytest
+
+from lineage_merge.load.difference import Held, node_change
+from lineage_merge.load.requests import vertex_upserts
+
+KEYS = {
+    "id": "dev|d|dbt|model.p.m",
+    "label": "job",
+    "environment": "dev",
+    "dag_name": "d",
+    "name": "model.p.m",
+}
+RUN = {"last_run_at": 50, "last_run_id": "run-5", "duration_ms": 3, "status": "succeeded"}
+
+
+def change(held: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
+    there = {name: [str(value)] for name, value in held.items()}
+    there |= {"environment": ["dev"], "name": ["model.p.m"]}
+    found, written = node_change({**KEYS, **node}, Held("job", True, False, there), builds=False)
+    return found, set(written)
+
+
+@pytest.mark.parametrize(
+    ("held", "node", "expected"),
+    [
+        # A manifest without run results leaves what is known of runs alone.
+        (
+            {"described_at": 10, **RUN},
+            {"described_at": 60, "framework": "dbt 2"},
+            {"described_at", "framework"},
+        ),
+        ({"described_at": 10}, {"described_at": 40, **RUN}, {"described_at", *RUN}),
+        # Run results that are older than those in the graph are not written, the newer manifest is.
+        (
+            {"described_at": 10, **RUN},
+            {"described_at": 60, "last_run_at": 20, "last_run_id": "run-2", "status": "failed"},
+            {"described_at"},
+        ),
+        # Of a graph that took the manifest's time for a run.
+        ({"last_run_at": 30, "last_run_id": "i"}, {"described_at": 40}, {"described_at"}),
+    ],
+)
+def test_a_newer_manifest_is_written(held: dict[str, Any], node: dict[str, Any], expected: set[str]) -> None:
+    assert change(held, **node) == ("changed", expected)
+
+
+def test_an_older_manifest_leaves_the_job_alone() -> None:
+    assert change({"described_at": 60}, described_at=10, **RUN) == ("newer", set())
+
+
+def test_of_jobs_without_a_manifest_the_newest_run_decides() -> None:
+    assert change(RUN, last_run_at=20, status="failed") == ("newer", set())
+    assert change(RUN, last_run_at=60) == ("changed", {"last_run_at"})
+
+
+@pytest.mark.parametrize(
+    ("node", "order"),
+    [
+        ({"described_at": 60, **RUN}, ("described_at", 60)),
+        ({"described_at": 60}, ("described_at", 60)),
+        (RUN, ("last_run_at", 50)),
+        ({}, None),
+    ],
+)
+def test_a_request_refuses_to_go_back_behind_the_graph(
+    node: dict[str, Any], order: tuple[str, int] | None
+) -> None:
+    (upsert,) = vertex_upserts({**KEYS, **node})
+    assert upsert.unless_newer == order
