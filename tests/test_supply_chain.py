@@ -114,7 +114,9 @@ def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
     named = {f"{jar.split(':')[1]}-{version}" for jar, version, _ in of_page("Jars")}
     # A module may have several jars: one a platform, with a classifier after the version.
     without_licence = {
-        jar for jar in pinned if not any(re.match(rf"{re.escape(each)}(-[\w-]+)?\.jar$", jar) for each in named)
+        jar
+        for jar in pinned
+        if not any(re.match(rf"{re.escape(each)}(-[\w-]+)?\.jar$", jar) for each in named)
     }
     assert without_licence == set()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import Answer, print_answer
-from lineage_merge.cli.asking import Asked, asking, asks
+from lineage_merge.cli.asking import Asked, Session, asking, asks
 from lineage_merge.cli.frame import epilog
 from lineage_merge.errors import ConfigError
 
@@ -181,7 +181,7 @@ def datasets(asked: Asked, search: str, limit: int | None, columns: bool) -> Non
         found = listed(session.graph, search, session.environment, asked.dag, limit=limit, columns=columns)
         told = asked.told("datasets", session.environment, search=search)
         shown = [each.id for each in found.datasets] if columns else None
-        note = "" if found.vertices else "no dataset has such a name"
+        note = "" if found.vertices else _nothing(session, asked, "no dataset has such a name")
         print_answer(Answer(found, told, shown, note=note), asked.format)
 
 
@@ -208,7 +208,7 @@ def jobs(asked: Asked, search: str, limit: int | None) -> None:
 
         told = asked.told("jobs", session.environment, search=search)
         shown = tables if found.vertices else None
-        note = "" if found.vertices else "no job has such a name"
+        note = "" if found.vertices else _nothing(session, asked, "no job has such a name")
         print_answer(Answer(found, told, tables=shown, note=note), asked.format)
 
 
@@ -229,7 +229,7 @@ def unused(asked: Asked) -> None:
         from lineage_merge.query.listing import unused as listed
 
         found = listed(session.graph, session.environment, asked.dag)
-        note = "" if found.vertices else "everything that is written is read"
+        note = "" if found.vertices else _nothing(session, asked, "everything that is written is read")
         print_answer(Answer(found, asked.told("unused", session.environment), note=note), asked.format)
 
 
@@ -249,7 +249,7 @@ def unfed(asked: Asked) -> None:
         from lineage_merge.query.listing import unfed as listed
 
         found = listed(session.graph, session.environment, asked.dag)
-        note = "" if found.vertices else "everything that is read is fed"
+        note = "" if found.vertices else _nothing(session, asked, "everything that is read is fed")
         print_answer(Answer(found, asked.told("unfed", session.environment), note=note), asked.format)
 
 
@@ -273,7 +273,7 @@ def cycles(asked: Asked) -> None:
             yield cycle_table(found)
 
         told = asked.told("cycles", session.environment, groups=[list(each) for each in found.groups])
-        note = "" if found.groups else "no dataset feeds itself"
+        note = "" if found.groups else _nothing(session, asked, "no dataset feeds itself")
         shown = tables if found.groups else None
         print_answer(Answer(found.subgraph, told, tables=shown, note=note), asked.format)
 
@@ -365,6 +365,14 @@ def layers(asked: Asked, pairs: tuple[str, ...], adjacent: bool) -> None:
         ]
         note = "" if found.breaches else "no edge breaks the order"
         print_answer(Answer(found.subgraph, told, tables=tables, note=note), asked.format)
+
+
+def _nothing(session: Session, asked: Asked, note: str) -> str:
+    """Return the note of an empty answer. Raises `NotFound` where environment or DAG are unknown."""
+    from lineage_merge.query.names import check_scope
+
+    check_scope(session.graph, session.environment, asked.dag)
+    return note
 
 
 COMMANDS: tuple[click.Command, ...] = (

@@ -8,7 +8,7 @@ from lineage_merge.errors import ConfigError
 from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import lineage
-from lineage_merge.query.names import dataset_or_column
+from lineage_merge.query.names import check_scope, dataset_or_column
 
 Element = TypeVar("Element", Vertex, Vertex | Edge)
 
@@ -17,7 +17,10 @@ MOST_DATASETS = 20_000
 
 
 def whole(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
-    """All of an environment and DAG. Raises `ConfigError` where that is more than a page can hold."""
+    """Return all of an environment and DAG.
+
+    Raises `NotFound` where the graph knows neither, `ConfigError` where that is more than a page holds.
+    """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
     for each in _limited(graph.everything(environment, dag)):
@@ -25,6 +28,8 @@ def whole(graph: LineageGraph, environment: str | None = None, dag: str | None =
             vertices.append(each)
         else:
             edges.append(each)
+    if not vertices:
+        check_scope(graph, environment, dag)
     return subgraph(vertices, edges)
 
 

@@ -30,6 +30,26 @@ def anything(
     return _resolve(graph, text, (*DATASET_LABELS, JOB), environment, dag)
 
 
+def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -> None:
+    """Raise `NotFound` where the graph knows other environments or DAGs, but not the one that is given.
+
+    For questions without a name, whose answer would be empty. An empty graph knows every environment.
+    """
+    labels = (*DATASET_LABELS, JOB)
+    if (environment is None and dag is None) or graph.search("", labels, environment, dag, 1):
+        return
+    environments = graph.environments()
+    if environments and environment is not None and environment not in environments:
+        message = f"{environment}: no environment of the graph has this name; there are:"
+        raise NotFound(message, tuple(environments))
+    if dag is not None:
+        dags = {name for each in graph.search("", labels, environment) for name in each.dags}
+        where = environment or "the graph"
+        if dags:
+            raise NotFound(f"{dag}: no DAG of {where} has this name; there are:", tuple(sorted(dags)))
+        raise NotFound(f"{dag}: {where} has no DAG")
+
+
 def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:

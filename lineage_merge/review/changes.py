@@ -1,6 +1,6 @@
 """What differs between two versions of folders of SQL. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,10 +79,12 @@ def compare(
     jobs_after: Set[str],
     files_after: Set[FileKey],
     renamed: Mapping[FileKey, FileKey],
+    path_of: Callable[[FileKey], str],
 ) -> Difference:
-    """What differs, told of the changed files: their jobs before and after.
+    """Compare the jobs of the changed files before and after.
 
-    `files_after`: which files changed; `renamed`: what a file was called, by what it is called.
+    `files_after`: which files changed; `renamed`: what a file was called, by what it is called;
+    `path_of`: how a file is named in what breaks.
     """
     old, new = _flows(before.edges), _flows(after.edges)
     ours = _flows(each for each in before.edges if each.get("job_name") in jobs_before)
@@ -92,7 +94,8 @@ def compare(
     )
     gone = tuple(sorted(_built(before) - _built(after)))
     lost, retyped, unsure = _columns(before, after)
-    breaks = (*_notes(before, after, files_after, renamed), *_readers_of(gone, before, after))
+    noted = _notes(before, after, files_after, renamed, path_of)
+    breaks = (*noted, *_readers_of(gone, before, after, path_of))
     return Difference(
         added=tuple(sorted(theirs.keys() - old.keys())),
         removed=tuple(sorted(ours.keys() - new.keys())),
@@ -178,7 +181,11 @@ def _columns(
 
 
 def _notes(
-    before: Version, after: Version, files_after: Set[FileKey], renamed: Mapping[FileKey, FileKey]
+    before: Version,
+    after: Version,
+    files_after: Set[FileKey],
+    renamed: Mapping[FileKey, FileKey],
+    path_of: Callable[[FileKey], str],
 ) -> Iterator[Break]:
     """What files name that was there before the change and is not."""
     known = {
@@ -193,16 +200,18 @@ def _notes(
             for note in file.notes:
                 is_new = note.message not in known.get(renamed.get(key, key), set())
                 if is_new and note.message.startswith(fails):
-                    yield Break(f"{file.name}, line {note.line}", note.message)
+                    yield Break(f"{path_of(key)}, line {note.line}", note.message)
 
 
-def _readers_of(gone: Iterable[str], before: Version, after: Version) -> Iterator[Break]:
+def _readers_of(
+    gone: Iterable[str], before: Version, after: Version, path_of: Callable[[FileKey], str]
+) -> Iterator[Break]:
     wanted, there = set(gone), _built(after)
-    for folder in after.folders:
+    for at, folder in enumerate(after.folders):
         for file in folder.files:
             for write in file.writes:
                 for key in sorted(write.reads):
                     meant = _meant(before, key)
                     if meant in wanted and _meant(after, key) not in there:
                         why = f"reads {title_of_id(meant)}, which nothing makes now"
-                        yield Break(f"{file.name}, line {write.line}", why)
+                        yield Break(f"{path_of((at, file.name))}, line {write.line}", why)

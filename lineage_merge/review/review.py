@@ -1,7 +1,7 @@
 """A change of SQL files, looked at as a whole: what they do, what is different, and what breaks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lineage_merge.model import Problem
@@ -17,7 +17,8 @@ from lineage_merge.sources.sql.shapes import NOTHING, Shapes
 class Review:
     """What files of SQL do; with a revision, only those that changed since.
 
-    `difference` None: nothing was compared. `touched`: what of the graph goes or changes.
+    `files` by path, as problems and breaks name them. `difference` None: nothing was compared.
+    `touched`: what of the graph goes or changes.
     """
 
     shown: Version
@@ -40,12 +41,13 @@ def look(folders: Folders, graph: LineageGraph | None = None) -> Review:
     known = _of_graph(graph, shown, folders)
     if known:
         shown = version(folders, texts.now, texts, known)
-    return Review(shown, _names(texts.now))
+    return Review(shown, _paths(texts.now, folders))
 
 
 def compare_with(folders: Folders, revision: str, graph: LineageGraph | None = None) -> Review:
     """What the files do that changed since a revision, and what they did. Raises `SourceError`."""
     since = git.changes(revision, [Path(each.path).expanduser() for each in folders.settings])
+    folders = replace(folders, root=since.root)
     texts = Texts(folders)
     earlier = texts.before(since)
     old, new = set(earlier.changed), set(earlier.changing)
@@ -58,14 +60,17 @@ def compare_with(folders: Folders, revision: str, graph: LineageGraph | None = N
     at = {path: key for key, path in earlier.changed.items()}
     was = {each.after: each.before for each in since.changed}
     renamed = {key: at[was[path]] for key, path in earlier.changing.items() if was.get(path) in at}
-    difference = compare(before, now, folders.jobs(old), folders.jobs(new), new, renamed)
+    jobs = folders.jobs(old), folders.jobs(new)
+    difference = compare(before, now, *jobs, new, renamed, folders.path_of)
     touched: Sequence[Touched] = ()
     if graph is not None:
         ours |= folders.jobs((*earlier.files, *texts.now))
         touched = readers.touched(graph, difference, ours, folders.names.environment)
     shown = version(folders, texts.now, texts, known, new)
     breaks = (*difference.breaks, *readers.breaks(touched))
-    return Review(shown, _names(new), since.changed, difference, tuple(touched), tuple(dict.fromkeys(breaks)))
+    return Review(
+        shown, _paths(new, folders), since.changed, difference, tuple(touched), tuple(dict.fromkeys(breaks))
+    )
 
 
 def _of_graph(graph: LineageGraph | None, found: Version, folders: Folders) -> Shapes:
@@ -80,5 +85,5 @@ def _of_graph(graph: LineageGraph | None, found: Version, folders: Folders) -> S
     return readers.shapes(graph, sorted(unknown), folders.names.environment)
 
 
-def _names(keys: Iterable[FileKey]) -> tuple[str, ...]:
-    return tuple(sorted(name for _, name in keys))
+def _paths(keys: Iterable[FileKey], folders: Folders) -> tuple[str, ...]:
+    return tuple(sorted(map(folders.path_of, keys)))

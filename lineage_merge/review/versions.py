@@ -1,7 +1,7 @@
 """Folders of SQL as they are, and as they were: both as graphs in memory."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,20 @@ class Folders:
     settings: tuple[SqlFiles, ...]
     names: Names
     dag_name: str
+    # The repository's, where versions of it are compared.
+    root: Path | None = None
+
+    def path_of(self, key: FileKey) -> str:
+        """Return the path of a file for reports: below `root`, or as its folder was given."""
+        at, name = key
+        given = self.settings[at].path.rstrip("/")
+        # A folder may be one file, which then has its own name.
+        path = given if files.is_sql(given) and given.rpartition("/")[2] == name else f"{given}/{name}"
+        if self.root is None:
+            return path
+        whole, top = Path(path).expanduser().absolute(), self.root.resolve()
+        folder = whole.parent.resolve()
+        return (folder / whole.name).relative_to(top).as_posix() if folder.is_relative_to(top) else path
 
     def jobs(self, keys: Iterable[FileKey]) -> set[str]:
         """The names of the jobs that files are."""
@@ -142,7 +156,13 @@ def version(
         found = read_project(own, texts.readers[at], schema=texts.schema[at], known=known)
         told.append(found)
         shown = found.only({name for of, name in only if of == at}) if only is not None else found
-        elements += translate(shown, folder.project, folder.dialect, folder.path)
+        # The file's name alone: the folder is added by `path_of`.
+        elements += (
+            replace(each, document=folders.path_of((at, each.document.removeprefix("/"))))
+            if isinstance(each, Problem)
+            else each
+            for each in translate(shown, folder.project, folder.dialect, "")
+        )
     merged = in_memory.merge(records(elements, folders.names), folders.names.environment, folders.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))

@@ -160,6 +160,26 @@ def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> Non
             f"a: 2 have this name, give more of it, --environment or --dag:\n  {at('a')}\n",
         ),
         (("upstream", "nothing"), 9, "error: nothing: nothing has this name\n"),
+        *(
+            (
+                (*words, "--dag", "typo"),
+                9,
+                "error: typo: no DAG of the graph has this name; there are:\n  daily\n",
+            )
+            for words in (
+                ("datasets",),
+                ("jobs",),
+                ("unused",),
+                ("unfed",),
+                ("cycles",),
+                ("html", "--out", "not-written.html"),
+            )
+        ),
+        (
+            ("jobs", "--environment", "typo"),
+            9,
+            "typo: no environment of the graph has this name; there are:\n  dev",
+        ),
         (("impact", "sid"), 9, "has this name; names like it:\n  dev|daily|spark|side\n"),
         (("path", "e#total", "z"), 9, "from dataset to dataset, or from column to column"),
         (("upstream", "z", "--depth", "0"), 2, "--depth"),

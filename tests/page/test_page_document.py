@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.errors import ConfigError
+from lineage_merge.errors import ConfigError, NotFound
 from lineage_merge.page import Options, choice, render
 from lineage_merge.page.data import page_data
 from lineage_merge.page.document import embedded
@@ -142,6 +142,32 @@ def test_more_than_a_page_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(choice, "MOST_DATASETS", 1)
     with pytest.raises(ConfigError, match="--focus"):
         choice.whole(graph_of(two()))
+
+
+@pytest.mark.parametrize(
+    ("environment", "dag", "message", "known"),
+    [
+        (None, "typo", "typo: no DAG of the graph has this name; there are:", ("daily",)),
+        ("dev", "typo", "typo: no DAG of dev has this name; there are:", ("daily",)),
+        ("typo", None, "typo: no environment of the graph has this name; there are:", ("dev",)),
+        ("typo", "daily", "typo: no environment of the graph has this name; there are:", ("dev",)),
+    ],
+)
+def test_an_environment_or_dag_that_the_graph_does_not_know_is_an_error(
+    environment: str | None, dag: str | None, message: str, known: tuple[str, ...]
+) -> None:
+    made = two()
+    graph = made.graph()
+    job = Vertex("job|x", "job", {"environment": "dev", "dag_name": ("daily",), "name": "x"})
+    with pytest.raises(NotFound) as refused:
+        choice.whole(InMemory([*graph.vertices.values(), job], graph.edges), environment, dag)
+    assert (refused.value.message, refused.value.candidates) == (message, known)
+
+
+def test_an_empty_graph_is_an_empty_page_but_has_no_dag() -> None:
+    assert len(choice.whole(InMemory([], []), "dev").datasets) == 0
+    with pytest.raises(NotFound, match="typo: dev has no DAG"):
+        choice.whole(InMemory([], []), "dev", "typo")
 
 
 def test_around_a_column_is_around_its_dataset() -> None:

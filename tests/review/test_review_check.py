@@ -95,7 +95,7 @@ def test_added_changed_renamed_and_deleted_files_are_told(repository: Repository
     ]
     assert changes["gone"] == ["none|spark_catalog|u"]
     assert code == 0  # nobody reads u
-    assert told["files"] == ["load.sql", "mart_report.sql", "more/new.sql", "untracked.sql"]
+    assert told["files"] == [f"etl/{name}.sql" for name in ("load", "mart_report", "more/new", "untracked")]
 
 
 def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository: Repository) -> None:
@@ -108,7 +108,7 @@ def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository:
 
     _, told = check()
 
-    assert told["files"] == ["mine.sql"]
+    assert told["files"] == ["etl/mine.sql"]
 
 
 def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Repository) -> None:
@@ -120,7 +120,7 @@ def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Re
     assert code == 12
     assert told["changes"]["lost"] == {"none|spark_catalog|dw.t": ["c"]}  # type: ignore[index]
     why = "names columns of which nobody can tell the table: c"
-    assert told["breaks"] == [{"where": "report.sql, line 1", "why": why}]
+    assert told["breaks"] == [{"where": "etl/report.sql, line 1", "why": why}]
 
 
 def test_a_dropped_column_whose_readers_change_too_passes(repository: Repository) -> None:
@@ -139,7 +139,30 @@ def test_an_insert_that_no_longer_fits_its_table_fails_the_check(repository: Rep
     code, told = check()
 
     assert code == 12
-    assert told["breaks"] == [{"where": "load.sql, line 1", "why": "gives 3 columns to a table that has 4"}]
+    assert told["breaks"] == [
+        {"where": "etl/load.sql, line 1", "why": "gives 3 columns to a table that has 4"}
+    ]
+
+
+@pytest.mark.parametrize("given", ["etl", "./etl/", "ABSOLUTE", "..", "etl/report.sql"])
+def test_all_files_are_named_below_the_root_of_the_repository(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    repository.write("load.sql", "insert overwrite table dw.t select id from raw.s;\n")
+    repository.write("report.sql", REPORT.replace("upper(b)", "upper(gone)") + "select from where;\n")
+    if given == "..":
+        monkeypatch.chdir(tmp_path / "etl" / "ddl")
+    path = str(tmp_path / "etl") if given == "ABSOLUTE" else given
+
+    outcome = in_process("sql", path, "--dialect", "hive", "--since", "main", "--check", "--json")
+    told = json.loads(outcome.out)
+
+    expected = {"etl/report.sql"} if given.endswith(".sql") else {"etl/report.sql", "etl/load.sql"}
+    assert outcome.code == 12
+    assert set(told["files"]) == expected
+    assert {each["after"] for each in told["changes"]["files"]} == expected
+    assert {each["where"].partition(",")[0] for each in told["breaks"]} <= expected
+    assert {each["document"] for each in told["problems"]} == expected
 
 
 def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(repository: Repository) -> None:
@@ -151,7 +174,9 @@ def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(re
     code, told = check(since="before")
 
     assert code == 12
-    assert told["breaks"] == [{"where": "reader.sql, line 1", "why": "reads mart.r, which nothing makes now"}]
+    assert told["breaks"] == [
+        {"where": "etl/reader.sql, line 1", "why": "reads mart.r, which nothing makes now"}
+    ]
 
 
 def test_a_statement_that_cannot_be_parsed_fails_the_check_and_is_named(repository: Repository) -> None:
