@@ -134,6 +134,24 @@ def test_a_model_that_a_newer_manifest_dropped_goes_whether_or_not_runs_are_know
     assert set(whole(gremlin)[0]) == set(only.nodes)
 
 
+def test_jobs_that_are_renamed_take_their_edges_along_and_their_old_vertices_go(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    def made(prefix: str, at: int) -> Made:
+        found = Made()
+        for each in range(12):
+            name = f"{prefix}model.pkg.m{each}"
+            found.job("dbt", name, {f"m{each}": ["x"]}, at, "p")
+            found.feeds_column(("dbt", name), ("x", "c"), (f"m{each}", "c"))
+        return found
+
+    load(made("", 1))
+    loaded = load(made("p/", 2))
+    assert set(whole(gremlin)[0]) == set(made("p/", 2).nodes)
+    assert set(whole(gremlin)[1]) == set(made("p/", 2).edges)
+    assert (loaded.retired_edges, loaded.retired_nodes) == (36, 12)
+
+
 def test_what_another_dag_still_knows_loses_only_the_tag(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline("weekly", models=3))
     load(pipeline("daily", models=3))

@@ -67,7 +67,21 @@ def find_gone(
     first = gone.orderBy("job_name", "label", "from", "to").limit(_SHOWN).collect()
     examples = tuple(f"{row['from']} -{row.label}-> {row['to']}" for row in first)
     refusal = _refusal(edge_count, counts.held_edges, bare, examples)
+    if refusal:
+        # What a job of another name does alike is not lost: a job was renamed.
+        refusal = _refusal(edge_count - _renamed(gone, edges), counts.held_edges, bare, examples)
     return Gone(gone.select("id"), vertices, edge_count, vertex_count, examples, refusal)
+
+
+def _renamed(gone: DataFrame, edges: DataFrame) -> int:
+    """How many of the edges that go the merge has between the same ends, by another job of that type."""
+
+    def kind(frame: DataFrame) -> DataFrame:
+        start = F.when(F.col("label") != "writes", F.col("from"))  # the job itself
+        return frame.select("label", F.coalesce(start, F.lit("")).alias("start"), "to", "job_type")
+
+    alike = kind(edges.where("change <> 'absent' and job_name is not null")).distinct()
+    return kind(gone).join(alike, ["label", "start", "to", "job_type"], "leftsemi").count()
 
 
 def _numbers(of_jobs: DataFrame, of_datasets: DataFrame) -> tuple[int, int, list[str]]:

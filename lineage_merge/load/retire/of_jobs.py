@@ -13,6 +13,7 @@ from lineage_merge.load.existing import Existing
 from lineage_merge.load.retire.scope import Scope
 from lineage_merge.load.tally import OF_COLUMNS
 from lineage_merge.load.texts import one
+from lineage_merge.sources.dbt.jobs import project_of
 
 _JOB = ["job_type", "job_name"]
 EDGE = ["id", "label", "from", "to", *_JOB]
@@ -50,9 +51,8 @@ class JobFacts:
     def _project(self) -> str:
         if self.project:
             return self.project
-        # An exposure has no job; its unique id says whose it is.
-        parts = self.name.split(".")
-        return parts[1] if len(parts) > 1 else ""
+        # An exposure has no job; its name says whose it is.
+        return project_of(self.name)
 
 
 def absent_of_jobs(

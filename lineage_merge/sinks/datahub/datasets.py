@@ -30,6 +30,7 @@ from lineage_merge.sinks.datahub.fields import aspects, fine_grained
 from lineage_merge.sinks.datahub.names import Names
 from lineage_merge.sinks.datahub.types import data_type
 from lineage_merge.sinks.portions import Dataset, Described, Flow
+from lineage_merge.sources.dbt.jobs import unique_id_of
 
 _SUBTYPES = {
     "file": "File",
@@ -104,7 +105,7 @@ def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalW
     """What uses dbt's models, as a dashboard, which is what DataHub's dbt source makes of it."""
     vertex = dataset.described.dataset
     # Nothing else in the graph holds dbt's unique id.
-    for unique_id in sorted({each.job for each in dataset.flow.feeds}):
+    for unique_id in sorted({unique_id_of(each.job) for each in dataset.flow.feeds}):
         never = AuditStampClass(time=0, actor="urn:li:corpuser:unknown")
         yield from aspects(
             names.exposure(unique_id),

@@ -7,6 +7,7 @@ from lineage_merge.model import Authority, Column, Dataset, Element, Feeds, JobK
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage
+from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.undeclared import UndeclaredTable
@@ -23,12 +24,14 @@ def column_elements(
     lineage: Mapping[str, ColumnLineage],
     namespace: str,
     location: str,
+    jobs: Jobs | None = None,
 ) -> Iterator[Element]:
     """The columns of each dataset and what they are made of, by the job that builds it.
 
     And tables that only its SQL names. `references` are the datasets of `translate`, by unique id;
-    `namespace` is that of the warehouse; `location` names the manifest in problems.
+    `namespace` is that of the warehouse; `location` names the manifest in problems, `jobs` its jobs.
     """
+    jobs = jobs or Jobs(manifest.project)
     for unique_id, found in lineage.items():
         for problem in found.problems:
             yield Problem("no-columns", f"{location}: {unique_id}", "", problem)
@@ -42,7 +45,7 @@ def column_elements(
         authority = _authority(node)
         for column in found.columns:
             yield Column(target, column.name, authority, _properties(column))
-        job = JobKey("dbt", unique_id)
+        job = jobs.key(unique_id)
         only_in_sql = {key: _reference(table, namespace) for key, table in found.undeclared.items()}
         known = {**references, **only_in_sql}
         for ref in only_in_sql.values():

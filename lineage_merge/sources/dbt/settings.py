@@ -9,12 +9,16 @@ from lineage_merge.sources.settings import namespace
 
 @dataclass(frozen=True, slots=True)
 class DbtProject:
-    """One dbt project: its manifest, the namespace of its tables, its catalog and run results if given."""
+    """One dbt project: its manifest, the namespace of its tables, its catalog and run results if given.
+
+    `target` tells several manifests of one project from each other.
+    """
 
     manifest: str
     namespace: str
     catalog: str = ""
     run_results: str = ""
+    target: str = ""
 
 
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
@@ -25,6 +29,7 @@ def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
             namespace(f"dbt[{index}].namespace", entry["namespace"]),
             entry.get("catalog", ""),
             entry.get("run_results", ""),
+            entry.get("target", ""),
         )
         for index, entry in enumerate(settings)
     )

@@ -23,6 +23,7 @@ from lineage_merge.model import (
     Writes,
 )
 from lineage_merge.naming import redact
+from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.run_results import RunResults
@@ -46,19 +47,22 @@ def dataset_references(manifest: Manifest, namespace: str) -> dict[str, Referenc
     }
 
 
-def translate(manifest: Manifest, namespace: str, location: str) -> Iterator[Element]:
+def translate(
+    manifest: Manifest, namespace: str, location: str, jobs: Jobs | None = None
+) -> Iterator[Element]:
     """What the manifest says, as elements of `lineage_merge.model`.
 
     `namespace` is that of the warehouse, since a manifest names no host; `location` names
-    the manifest in problems.
+    the manifest in problems; `jobs` names its jobs where it is not the only one of its project.
     """
+    jobs = jobs or Jobs(manifest.project)
     references = dataset_references(manifest, namespace)
     for unique_id, node in manifest.nodes.items():
         yield from _unknown_parents(manifest, node, location)
         if node.folded:
             continue
         target = references[unique_id]
-        job = JobKey("dbt", unique_id)
+        job = jobs.key(unique_id)
         yield _dataset(node, target)
         if node.location:
             yield from _kept_in_files(node, target)
@@ -121,7 +125,7 @@ def _job(manifest: Manifest, node: Node, key: JobKey) -> Job:
     return Job(key, at=manifest.generated_at, properties=known)
 
 
-def last_runs(manifest: Manifest, results: RunResults) -> Iterator[Job]:
+def last_runs(manifest: Manifest, results: RunResults, jobs: Jobs) -> Iterator[Job]:
     """When each model, seed and snapshot ran last, and how that ended; of others nothing is known."""
     for unique_id, run in results.runs.items():
         node = manifest.nodes.get(unique_id)
@@ -132,7 +136,7 @@ def last_runs(manifest: Manifest, results: RunResults) -> Iterator[Job]:
             properties["last_run_id"] = results.invocation_id
         if run.duration_ms is not None:
             properties["duration_ms"] = run.duration_ms
-        yield Job(JobKey("dbt", unique_id), run.at, properties)
+        yield Job(jobs.key(unique_id), run.at, properties)
 
 
 def _unknown_parents(manifest: Manifest, node: Node, location: str) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from lineage_merge.model import JobKey
+from lineage_merge.sources.dbt.jobs import job_name
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.spline.naming import application
 
@@ -44,7 +45,9 @@ def job_of(run: Run) -> OfRun:
             told = _facet(run, "dbt_run")
             shown = told.get("invocation_id") or run.run_id
             project = told.get("project_name") or ""
-            return OfRun(JobKey("dbt", _unique_id(run)), name, run.run_id, shown, framework, project)
+            unique_id = _unique_id(run)
+            key = JobKey("dbt", job_name(project, unique_id) if unique_id else name)
+            return OfRun(key, name, run.run_id, shown, framework, project)
         case "airflow":
             dag_run = _facet(run, "airflow").get("dagRun") or {}
             shown = dag_run.get("run_id") or run.run_id
@@ -75,19 +78,18 @@ def _unique_id(run: Run) -> str:
     """dbt's own id of the model (``model.tickit.stg_sales``), by which the manifest knows the job.
 
     Newer events tell it. Older ones name the job ``database.schema.tickit.stg_sales``, where database
-    and schema are those of the table that it builds. What is not of that form stays as it is.
+    and schema are those of the table that it builds. "" where neither is so: dbt's invocation.
     """
     told = (run.job_facets.get("dbt_node") or {}).get("unique_id")
     if told:
         return str(told)
     name, kind = run.job["name"], _kind(run).lower()
-    if kind not in ("model", "snapshot"):
-        return str(name)
-    for _, table in run.outputs:
-        prefix = table.rpartition(".")[0] + "."
-        if len(prefix) > 1 and name.startswith(prefix):
-            return f"{kind}.{_DBT_COMMAND.sub('', name.removeprefix(prefix))}"
-    return str(name)
+    if kind in ("model", "snapshot"):
+        for _, table in run.outputs:
+            prefix = table.rpartition(".")[0] + "."
+            if len(prefix) > 1 and name.startswith(prefix):
+                return f"{kind}.{_DBT_COMMAND.sub('', name.removeprefix(prefix))}"
+    return ""
 
 
 def _job_type(run: Run) -> str:

@@ -211,6 +211,26 @@ SQL = job_type("SPARK", "SQL_JOB")
             event(
                 "START",
                 "06:00",
+                "dev.public.pkg.days.build.run",
+                "r1",
+                producer=DBT,
+                job_facets=job_type("DBT", "MODEL") | {"dbt_node": {"unique_id": "model.pkg.days"}},
+                run_facets={"dbt_run": {"invocation_id": "i1", "project_name": "tickit"}},
+            ),
+            OfRun(
+                JobKey("dbt", "tickit/model.pkg.days"),
+                "dev.public.pkg.days.build.run",
+                "r1",
+                "i1",
+                "",
+                "tickit",
+            ),
+            id="dbt's model of a package that the project installs",
+        ),
+        pytest.param(
+            event(
+                "START",
+                "06:00",
                 "dev.public.tickit.stg_sales",
                 "r1",
                 producer=DBT,
