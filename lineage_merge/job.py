@@ -66,10 +66,14 @@ class Told(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a step failed, in one line; `lasting`: it will fail again when it is only repeated."""
+    """Why a step failed, in one line; `lasting`: it will fail again when it is only repeated.
+
+    `exit_code`: that of the error, by which it is known.
+    """
 
     message: str
     lasting: bool
+    exit_code: int = LineageMergeError.exit_code
 
 
 def arguments(
@@ -217,7 +221,7 @@ def _keep(given: Told, error: LineageMergeError) -> None:
     failure = {
         "attempt": given.attempt,
         "step": given.step,
-        **Failure(error.message, is_lasting(error))._asdict(),
+        **Failure(error.message, is_lasting(error), error.exit_code)._asdict(),
     }
     with suppress(SourceError):  # it is told in the log too, and hides no other error
         storage.write_text(f"{given.folder.rstrip('/')}/{FAILED}", json.dumps(failure) + "\n")
@@ -231,4 +235,9 @@ def failure(folder: str, attempt: str) -> Failure | None:
         return None
     if not isinstance(found, dict) or found.get("attempt") != attempt:
         return None
-    return Failure(str(found.get("message")), bool(found.get("lasting")))
+    code = found.get("exit_code")
+    return Failure(
+        str(found.get("message")),
+        bool(found.get("lasting")),
+        code if isinstance(code, int) else LineageMergeError.exit_code,
+    )

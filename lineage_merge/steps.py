@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lineage_merge import storage
 from lineage_merge.config import Config
 from lineage_merge.errors import IntermediateError, SourceMissing
+from lineage_merge.load.outcome import Loaded
 from lineage_merge.merge.outcome import REPORT
 from lineage_merge.progress import Say
 
@@ -60,6 +61,12 @@ def load(spark: "SparkSession", config: Config, folder: str, say: Say) -> dict[s
         loaded = asdict(pipeline.load_folder(spark, config, reachable, say))
     storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(loaded, indent=2) + "\n")
     return loaded
+
+
+def record_refusal(folder: str, refusal: str) -> None:
+    """Leave in the folder, in place of what a load wrote, why it wrote nothing."""
+    refused = asdict(Loaded(nodes=0, edges=0, requests=0, seconds=0.0, refusal=refusal))
+    storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(refused, indent=2) + "\n")
 
 
 def told(folder: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lineage_merge.airflow.callbacks import merge_counts as merge_counts
     from lineage_merge.airflow.task_group import lineage_asset as lineage_asset
     from lineage_merge.airflow.task_group import lineage_merge_task_group as lineage_merge_task_group
     from lineage_merge.airflow.unclaimed import unclaimed_merge_task_group as unclaimed_merge_task_group
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 _PLACES = {
     "lineage_asset": "task_group",
     "lineage_merge_task_group": "task_group",
+    "merge_counts": "callbacks",
     "unclaimed_merge_task_group": "unclaimed",
 }
-__all__ = ["lineage_asset", "lineage_merge_task_group", "unclaimed_merge_task_group"]
+__all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unclaimed_merge_task_group"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,62 +2,70 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.airflow.connections import aws, environment
-from lineage_merge.airflow.settings import Merge, failing_well, resolved
-from lineage_merge.errors import ConfigError
+from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.airflow.settings import Merge, fail_if_permanent, refusal_is_warning, resolved
+from lineage_merge.errors import ConfigError, RetireRefused
 
 if TYPE_CHECKING:
     from lineage_merge.steps import Step
 
 
-def arguments(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any]) -> dict[str, str]:
-    """The arguments of a step's job: names and references, no passwords."""
+class JobCall(NamedTuple):
+    """The arguments of a step's job, and what it reads and writes."""
+
+    arguments: dict[str, str]
+    datasets: Datasets
+
+
+def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:
+    """Return the arguments of a step's job: names and references, no passwords."""
     from lineage_merge import job
 
-    with failing_well(), resolved(merge, task, context, here=False) as (settings, _):
+    with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
         from lineage_merge.config import by_key
         from lineage_merge.storage import is_s3
 
-        if not is_s3(merge["folder"]):
+        if not is_s3(attempt.folder):
             raise ConfigError(
-                "", f"a cluster needs folder, or artifacts, as s3://bucket/prefix: {merge['folder']}"
+                "", f"a cluster needs folder, or artifacts, as s3://bucket/prefix: {attempt.folder}"
             )
-        return job.arguments(step, merge["folder"], by_key(settings), attempt=attempt(context))
-
-
-def attempt(context: Mapping[str, Any]) -> str:
-    """A name of this try of the task, the same before and after it was deferred."""
-    instance = context["ti"]
-    return (
-        f"{instance.dag_id}/{instance.task_id}/{instance.run_id}/{instance.map_index}/{instance.try_number}"
-    )
+        arguments = job.arguments(step, attempt.folder, by_key(settings), attempt=attempt.name)
+        return JobCall(arguments, of_step(step, config, attempt.folder))
 
 
 def published(merge: Merge) -> dict[str, Any]:
     """What `lineage-merge publish` left under `artifacts`. Fails for good where it did not."""
     from lineage_merge.publish import artefacts
 
-    with failing_well(), environment(aws(merge.get("aws"))):
+    with fail_if_permanent(), environment(aws(merge.get("aws"))):
         return artefacts.read(merge["artifacts"])
 
 
 @contextmanager
-def explaining(merge: Merge, context: Mapping[str, Any]) -> Iterator[None]:
-    """Say why the job failed, if it could leave the reason, instead of only that it did."""
+def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
+    """Raise the job's own reason, if it could leave one, instead of only that it failed.
+
+    A refused retirement that is only a warning is left in the folder for the report, and raises nothing.
+    """
     try:
         yield
     except AirflowFailException:
         raise
     except AirflowException as error:
-        from lineage_merge import job
+        from lineage_merge import job, steps
 
         with environment(aws(merge.get("aws"))):
-            failure = job.failure(merge["folder"], attempt(context))
-        if failure is None:
-            raise
+            failure = job.failure(attempt.folder, attempt.name)
+            if failure is None:
+                raise
+            if failure.exit_code == RetireRefused.exit_code and refusal_is_warning(merge):
+                steps.record_refusal(attempt.folder, failure.message)
+                return
         if failure.lasting:
             raise AirflowFailException(failure.message) from error
         raise AirflowException(failure.message) from error

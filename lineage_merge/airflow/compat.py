@@ -1,6 +1,8 @@
 """Names of Airflow that have moved between 2.10 and 3.x."""
 
+from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -32,8 +34,66 @@ AirflowSensorTimeout: Any = _first(
 AirflowNotFoundException: Any = _first(
     "airflow.sdk.exceptions:AirflowNotFoundException", "airflow.exceptions:AirflowNotFoundException"
 )
+BaseTrigger: Any = _first("airflow.triggers.base:BaseTrigger")
+TriggerEvent: Any = _first("airflow.triggers.base:TriggerEvent")
+BaseOperatorLink: Any = _first(
+    "airflow.sdk:BaseOperatorLink", "airflow.models.baseoperatorlink:BaseOperatorLink"
+)
 
 
 def base_hook() -> Any:
     """`BaseHook`, by which connections are read: at run time only, as parsing a file must not."""
     return _first("airflow.sdk:BaseHook", "airflow.hooks.base:BaseHook")
+
+
+def xcom() -> Any:
+    """`XCom`, by which an operator's links read what a task has pushed."""
+    return _first("airflow.sdk.execution_time.xcom:XCom", "airflow.models.xcom:XCom")
+
+
+def show_rendered(context: Mapping[str, Any]) -> None:
+    """Show the task's template fields as they are now, instead of as they were before it ran.
+
+    Airflow 3 does so by itself for operators with `overwrite_rtif_after_execution`.
+    """
+    if find_spec("airflow.sdk") is None:
+        from airflow.models.renderedtifields import RenderedTaskInstanceFields
+
+        RenderedTaskInstanceFields.write(RenderedTaskInstanceFields(context["ti"], render_templates=False))
+
+
+async def is_deferred(task_instance: Any) -> bool:
+    """Whether a trigger's task instance still waits for it, for use in the triggerer."""
+    from asgiref.sync import sync_to_async
+
+    found = await sync_to_async(_state, thread_sensitive=False)(task_instance)
+    return str(getattr(found, "value", found)) == "deferred"
+
+
+def _state(instance: Any) -> Any:
+    try:
+        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+    except ImportError:
+        from airflow.models.taskinstance import TaskInstance
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            return (
+                session.query(TaskInstance.state)
+                .filter_by(
+                    dag_id=instance.dag_id,
+                    task_id=instance.task_id,
+                    run_id=instance.run_id,
+                    map_index=instance.map_index,
+                )
+                .scalar()
+            )
+    map_index = getattr(instance, "map_index", -1)
+    states = RuntimeTaskInstance.get_task_states(
+        dag_id=instance.dag_id,
+        task_ids=[instance.task_id],
+        run_ids=[instance.run_id],
+        map_index=map_index,
+    )
+    found = states.get(instance.run_id, {})
+    return found.get(instance.task_id, found.get(f"{instance.task_id}_{map_index}"))

@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.amazon.aws.operators.emr import EmrServerlessStartJobOperator
 
-from lineage_merge.airflow import cluster
-from lineage_merge.airflow.settings import Merge
+from lineage_merge.airflow import attempts, cluster
+from lineage_merge.airflow.compat import show_rendered
+from lineage_merge.airflow.connections import existing_aws
+from lineage_merge.airflow.openlineage_datasets import Datasets, facets
+from lineage_merge.airflow.settings import Merge, attempt_of, share_folder
 
 if TYPE_CHECKING:
     from lineage_merge.steps import Step
@@ -28,6 +31,8 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
         "merge": "json",
     }
     ui_color = "#dbe9f4"
+    aws_conn_id: str | None
+    overwrite_rtif_after_execution = True
 
     def __init__(
         self, *, step: "Step", merge: Merge, spark_submit_parameters: str = "", **options: Any
@@ -37,23 +42,53 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
         self.step = step
         self.merge = merge
         self.spark_submit_parameters = spark_submit_parameters
+        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """Start the job run and wait for it; the XCom is its id."""
-        sent = cluster.arguments(self.step, self.merge, self, context)
+        self.aws_conn_id = existing_aws(self.aws_conn_id)
+        attempt = attempt_of(self.step, self.merge, context)
+        call = cluster.job_call(self.step, self.merge, self, context, attempt)
+        self._datasets = call.datasets
         found = cluster.published(self.merge)
         parameters = f"{found['emr_serverless']} {self.spark_submit_parameters}".strip()
-        self.job_driver = {
-            "sparkSubmit": {
-                "entryPoint": found["script"],
-                "entryPointArguments": [word for pair in sent.items() for word in pair],
-                **({"sparkSubmitParameters": parameters} if parameters else {}),
-            }
-        }
-        with cluster.explaining(self.merge, context):
-            return super().execute(context, event)
+        self.job_driver = self._driver(found["script"], call.arguments, parameters)
+        run_id = None
+        try:
+            with cluster.report_job_failure(self.merge, attempt):
+                run_id = super().execute(context, event)
+        finally:
+            # The provider has sent the other one by now, also where it defers.
+            shown = attempts.without_secrets(call.arguments)
+            self.job_driver = self._driver(found["script"], shown, parameters)
+            show_rendered(context)
+        share_folder(self.step, context, attempt.folder)
+        return run_id
 
     def execute_complete(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """The end of a deferred run."""
-        with cluster.explaining(self.merge, context):
-            return super().execute_complete(context, event)
+        attempt = attempt_of(self.step, self.merge, context)
+        run_id = super().execute_complete(context, event)
+        share_folder(self.step, context, attempt.folder)
+        return run_id
+
+    def resume_execution(
+        self, next_method: str, next_kwargs: dict[str, Any] | None, context: Mapping[str, Any]
+    ) -> Any:
+        """Continue after a deferral; a trigger that raised becomes the job's own reason."""
+        with cluster.report_job_failure(self.merge, attempt_of(self.step, self.merge, context)):
+            return super().resume_execution(next_method, next_kwargs, context)
+
+    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
+        """What the step read and wrote, for the provider of OpenLineage."""
+        return facets(self._datasets)
+
+    @staticmethod
+    def _driver(script: str, arguments: Mapping[str, str], parameters: str) -> dict[str, Any]:
+        return {
+            "sparkSubmit": {
+                "entryPoint": script,
+                "entryPointArguments": [word for pair in arguments.items() for word in pair],
+                **({"sparkSubmitParameters": parameters} if parameters else {}),
+            }
+        }

@@ -1,12 +1,23 @@
 """Build and load as runs of a job on AWS Glue 5."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
 
-from lineage_merge.airflow import cluster
-from lineage_merge.airflow.settings import Merge
+from lineage_merge.airflow import attempts, cluster, glue_runs
+from lineage_merge.airflow.attempts import Attempt, RunRecord
+from lineage_merge.airflow.compat import AirflowException, show_rendered
+from lineage_merge.airflow.connections import aws, environment, existing_aws
+from lineage_merge.airflow.openlineage_datasets import Datasets, facets
+from lineage_merge.airflow.settings import (
+    Merge,
+    attempt_of,
+    fail_if_permanent,
+    root_folder,
+    share_folder,
+)
 
 if TYPE_CHECKING:
     from lineage_merge.steps import Step
@@ -22,12 +33,16 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
     """One step as a run of a Glue job: `GlueJobOperator`, whose arguments are known when it runs.
 
     `artifacts` in `merge` is where `lineage-merge publish` put script and package; empty: the job
-    exists and has both.
+    exists and has both. A try that finds the active run of an earlier one waits for that run if it
+    does the same, and stops it otherwise.
     """
 
     template_fields = (*GlueJobOperator.template_fields, "merge")
     template_fields_renderers = {**GlueJobOperator.template_fields_renderers, "merge": "json"}  # noqa: RUF012
     ui_color = "#dbe9f4"
+    aws_conn_id: str | None
+    # The arguments are known in `execute`: Airflow shows them after it.
+    overwrite_rtif_after_execution = True
     script_args: dict[str, Any]
 
     def __init__(self, *, step: "Step", merge: Merge, **options: Any) -> None:
@@ -40,26 +55,150 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         }
         given["create_job_kwargs"] = _CREATED | (options.get("create_job_kwargs") or {})
         super().__init__(**given)
-        # A worker that was lost finds the run that it started, instead of starting another beside it.
-        # As an argument, each line of Airflow warns of another spelling.
+        # Newer providers look for an earlier run by themselves, without comparing what it was started with.
         for name in ("durable", "resume_glue_job_on_retry"):
             if hasattr(self, name):
-                setattr(self, name, True)
+                setattr(self, name, False)
         self.step = step
         self.merge = merge
+        self._record: RunRecord | None = None
 
     def execute(self, context: Mapping[str, Any]) -> Any:
-        """Start the run and wait for it; the XCom is its id."""
-        sent = cluster.arguments(self.step, self.merge, self, context)
+        """Start the run, or find that of an earlier try, and wait for it; the XCom is its id."""
+        self.aws_conn_id = existing_aws(self.aws_conn_id)
+        attempt = attempt_of(self.step, self.merge, context)
+        call = cluster.job_call(self.step, self.merge, self, context, attempt)
+        sent = call.arguments
         if self.merge["artifacts"]:
             found = cluster.published(self.merge)
             self.script_location = found["script"]
             sent = {**found["glue"], **sent}
-        self.script_args = {**sent, **self.script_args}
-        with cluster.explaining(self.merge, context):
-            return super().execute(context)
+        sent = {**sent, **self.script_args}
+        record = self._joined(attempts.digest(self.step, sent)) or RunRecord(
+            attempt.name,
+            attempt.folder,
+            self.job_name,
+            attempts.digest(self.step, sent),
+            arguments=attempts.without_secrets(sent),
+            inputs=call.datasets.inputs,
+            outputs=call.datasets.outputs,
+        )
+        self._record = record
+        self.script_args = sent
+        self._glue.initialize_job = self._start(self._glue.initialize_job, context)
+        with cluster.report_job_failure(self.merge, Attempt(record.attempt, record.folder)):
+            super().execute(context)
+            self._fail_if_stopped()
+        return self._succeeded(context, self._job_run_id)
 
     def execute_complete(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """The end of a deferred run."""
-        with cluster.explaining(self.merge, context):
-            return super().execute_complete(context, event)
+        self.aws_conn_id = existing_aws(self.aws_conn_id)
+        with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
+            record = attempts.read(root_folder(self.merge), self.step)
+        if record is None:
+            raise AirflowException(f"no record of the Glue run in {root_folder(self.merge)}")
+        self._record = record
+        self._show(context)
+        ended = event or {}
+        with cluster.report_job_failure(self.merge, Attempt(record.attempt, record.folder)):
+            if ended.get("status") != "success":
+                raise AirflowException(_failure(record, ended))
+        return self._succeeded(context, record.run_id)
+
+    def defer(self, **options: Any) -> None:
+        """Wait in the triggerer, with a trigger that keeps the reason and stops an abandoned run."""
+        from lineage_merge.airflow.glue_trigger import GlueRunTrigger
+
+        hook = {"aws_conn_id": self.aws_conn_id, "region_name": self.region_name}
+        trigger = GlueRunTrigger(
+            self.job_name,
+            str(self._job_run_id),
+            float(getattr(self, "waiter_delay", None) or self.job_poll_interval),
+            int(getattr(self, "waiter_max_attempts", None) or _MOST_POLLS),
+            bool(self.stop_job_run_on_kill),
+            {name: value for name, value in hook.items() if value or name == "aws_conn_id"},
+        )
+        super().defer(**{**options, "trigger": trigger})
+
+    def on_kill(self) -> None:
+        """Stop the run, if there is one yet."""
+        if self._job_run_id:
+            super().on_kill()
+
+    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
+        """What the step read and wrote, for the provider of OpenLineage."""
+        record = self._record
+        return facets(Datasets.of(record.inputs, record.outputs) if record else Datasets((), ()))
+
+    @property
+    def _glue(self) -> Any:
+        """The provider's hook; providers before 9.1 have it under another name."""
+        return self.glue_job_hook if hasattr(type(self), "glue_job_hook") else self.hook
+
+    def _joined(self, digest: str) -> RunRecord | None:
+        """The record of an earlier try's active run, if it does the same. Any other active run is stopped."""
+        with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
+            record = attempts.read(root_folder(self.merge), self.step)
+        if record is None:
+            return None
+        client = self._glue.conn
+        run_id = record.run_id or glue_runs.run_of_attempt(client, record.job_name, record.attempt)
+        state = glue_runs.state(client, record.job_name, run_id) if run_id else ""
+        if state not in glue_runs.ACTIVE:
+            return None
+        if state != glue_runs.STOPPING and (record.job_name, record.digest) == (self.job_name, digest):
+            self.log.info("run %s of an earlier try is %s: waiting for it", run_id, state)
+            return replace(record, run_id=run_id)
+        self.log.info("run %s of an earlier try is %s: stopping it", run_id, state)
+        if not glue_runs.stop(client, record.job_name, run_id, self.job_poll_interval):
+            raise AirflowException(f"run {run_id} of Glue job {record.job_name} does not stop")
+        return None
+
+    def _start(self, initialize: Any, context: Mapping[str, Any]) -> Any:
+        """`initialize_job` of the hook, which records the run; a run that was found is not started again."""
+
+        def start(script_arguments: Any = None, run_kwargs: Any = None) -> dict[str, str]:
+            record = self._record
+            if record is None:
+                raise AirflowException("a Glue run without a record")
+            if not record.run_id:
+                # First without the id: a worker killed between the two leaves a run that can be found.
+                self._write(record)
+                started = initialize(script_arguments, run_kwargs)
+                record = self._record = replace(record, run_id=started["JobRunId"])
+            self._write(record)
+            self._show(context)
+            return {"JobRunId": record.run_id}
+
+        return start
+
+    def _write(self, record: RunRecord) -> None:
+        with environment(aws(self.merge.get("aws"))):
+            attempts.write(root_folder(self.merge), self.step, record)
+
+    def _show(self, context: Mapping[str, Any]) -> None:
+        if self._record:
+            self.script_args = dict(self._record.arguments)
+            show_rendered(context)
+
+    def _fail_if_stopped(self) -> None:
+        """Raise for a run that somebody stopped, which the provider takes for a success."""
+        if not self.wait_for_completion or not self._record:
+            return
+        found = glue_runs.outcome(self._glue.conn, self.job_name, self._record.run_id)
+        if found["state"] != glue_runs.SUCCEEDED:
+            raise AirflowException(_failure(self._record, found))
+
+    def _succeeded(self, context: Mapping[str, Any], run_id: str | None) -> str | None:
+        if self._record:
+            share_folder(self.step, context, self._record.folder)
+        return run_id
+
+
+_MOST_POLLS = 75
+
+
+def _failure(record: RunRecord, ended: Mapping[str, Any]) -> str:
+    state, message = ended.get("state") or "unknown", ended.get("message")
+    return f"run {record.run_id} of Glue job {record.job_name}: {state}" + (f": {message}" if message else "")

@@ -4,7 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage_merge.airflow.compat import BaseOperator
-from lineage_merge.airflow.settings import Merge, failing_well, resolved
+from lineage_merge.airflow.openlineage_datasets import Datasets, facets, of_step
+from lineage_merge.airflow.settings import (
+    Merge,
+    attempt_of,
+    fail_if_permanent,
+    refusal_is_warning,
+    resolved,
+    share_folder,
+)
+from lineage_merge.errors import RetireRefused
 
 
 class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
@@ -18,6 +27,7 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
         super().__init__(**kwargs)
         self.step = step
         self.merge = merge
+        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> None:
         """Run the step. What it did is left in the folder, for the report."""
@@ -25,11 +35,23 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
         from lineage_merge.spark import session
 
         say = without_repeats(self.log.info)
-        run = steps.build if self.step == "build" else steps.load
-        with failing_well(), resolved(self.merge, self, context, here=True) as (_, config):
-            steps.check("build" if self.step == "build" else "load", config)
-            with session(config.spark, say) as spark:
-                run(spark, config, self.merge["folder"], say)
+        step: steps.Step = "build" if self.step == "build" else "load"
+        folder = attempt_of(step, self.merge, context).folder
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
+            steps.check(step, config)
+            self._datasets = of_step(step, config, folder)
+            try:
+                with session(config.spark, say) as spark:
+                    (steps.build if step == "build" else steps.load)(spark, config, folder, say)
+            except RetireRefused as error:
+                if not refusal_is_warning(self.merge):
+                    raise
+                steps.record_refusal(folder, error.message)
+        share_folder(step, context, folder)
+
+    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
+        """What the step read and wrote, for the provider of OpenLineage."""
+        return facets(self._datasets)
 
 
 def without_repeats(say: Callable[[str], None]) -> Callable[[str], None]:

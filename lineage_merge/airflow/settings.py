@@ -2,25 +2,80 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.airflow import connections, upstream
+from lineage_merge.airflow.attempts import Attempt, try_folder
 from lineage_merge.airflow.compat import AirflowFailException, AirflowNotFoundException, base_hook
+from lineage_merge.airflow.verdict import RETIRE_REFUSED
 from lineage_merge.errors import ConfigError, LineageMergeError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.steps import Step
 
 # The keys of a group's `merge`, the one templated field that its tasks share:
-#   folder, config          texts
+#   folder, artifacts       texts: where node and edge files go; empty `folder`: below `artifacts`, or local
+#   run                     the part of the path that belongs to this DAG run and group
+#   config                  text
 #   dag_name, environment   texts; empty: as `config` has them
 #   applications            list of names, a text with commas, or None: the Glue jobs upstream
-#   labels, dbt             as the configuration has them, or None
-#   settings                further keys of the configuration, dotted
+#   labels, dbt             as the configuration has them (or as its YAML), or None
+#   settings                further keys of the configuration, dotted (or as YAML)
+#   policies                what to do about findings, by kind: `verdict.judge`
+#   page                    address of the page, or ""
 #   arangodb, gremlin, aws  ids of connections; None: the default where `config` says nothing
+# After rendering each may be what an XCom holds.
 Merge = Mapping[str, Any]
+# The XCom of a build: the folder of the try that filled it.
+FOLDER = "folder"
 # The key of `Merge` that names a connection, by the connection's default id.
 _CONNECTION_OF = {connections.ARANGODB: "arangodb", connections.GREMLIN: "gremlin"}
+
+
+def root_folder(merge: Merge) -> str:
+    """Return the folder of this group in this DAG run; each try of a build has one of its own below."""
+    folder, artifacts = (str(merge.get(name) or "").rstrip("/") for name in ("folder", "artifacts"))
+    above = folder or (f"{artifacts}/runs" if artifacts else f"{gettempdir()}/lineage_merge")
+    return f"{above}/{merge['run']}"
+
+
+def attempt_of(step: "Step", merge: Merge, context: Mapping[str, Any]) -> Attempt:
+    """Return this try of a step, the same before and after it was deferred."""
+    instance = context["ti"]
+    parts = ("dag_id", "task_id", "run_id", "map_index", "try_number")
+    name = "/".join(str(getattr(instance, part)) for part in parts)
+    if step == "build":
+        return Attempt(name, try_folder(root_folder(merge), instance.try_number))
+    return Attempt(name, build_folder(context))
+
+
+def share_folder(step: str, context: Mapping[str, Any], folder: str) -> None:
+    """Let load and report know which try's folder a build has filled."""
+    if step == "build":
+        context["ti"].xcom_push(key=FOLDER, value=folder)
+
+
+def build_folder(context: Mapping[str, Any]) -> str:
+    """Return the folder that the group's build has filled. Fails for good where it did not."""
+    instance = context["ti"]
+    build = sibling(instance.task_id, "build")
+    found = instance.xcom_pull(task_ids=build, key=FOLDER, map_indexes=instance.map_index)
+    if not isinstance(found, str):
+        raise AirflowFailException(f"{build} left no folder: clear that task")
+    return found
+
+
+def sibling(task_id: str, step: str) -> str:
+    """Return the id of another task of the same group."""
+    group, dot, _ = task_id.rpartition(".")
+    return f"{group}{dot}{step}"
+
+
+def refusal_is_warning(merge: Merge) -> bool:
+    """Whether a merge that would retire too much only warns; the graph stays as it is in any case."""
+    return (merge.get("policies") or {}).get(RETIRE_REFUSED) == "warn"
 
 
 class Resolved(NamedTuple):
@@ -59,6 +114,17 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
             yield Resolved(settings, config.parse(settings))
 
 
+def _mapping(given: Any, name: str) -> Mapping[str, Any]:
+    """A mapping, or the text that a template made of one."""
+    if isinstance(given, str) and given.strip():
+        from lineage_merge import yaml_text
+
+        given = yaml_text.parse(given, name, "the rendered template")
+    if given and not isinstance(given, Mapping):
+        raise ConfigError(name, "expected a mapping")
+    return given or {}
+
+
 def _text(value: Any) -> str:
     from lineage_merge.job import as_text
 
@@ -76,7 +142,7 @@ def _given(merge: Merge) -> dict[str, Any]:
         "dbt": merge.get("dbt"),
     }
     known = {key.dotted for key in config.settable()}
-    for key, value in (merge.get("settings") or {}).items():
+    for key, value in _mapping(merge.get("settings"), "settings").items():
         if key not in known:
             raise ConfigError(key, "is not a known key")
         given[key] = value
@@ -133,7 +199,7 @@ def _take_applications(settings: dict[str, Any], task: Any, context: Mapping[str
 
 
 @contextmanager
-def failing_well() -> Iterator[None]:
+def fail_if_permanent() -> Iterator[None]:
     """An error that will be the same again fails the task for good; others may be retried."""
     try:
         yield

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, Literal
 
 from lineage_merge.airflow.compat import Asset, TaskGroup
 from lineage_merge.airflow.local import LocalStep
 from lineage_merge.airflow.report import ReportMerge
+from lineage_merge.airflow.verdict import POLICIES, REJECTED, RETIRE_REFUSED, Policy
 from lineage_merge.airflow.wait import WaitForSpline, WhenMissing
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def lineage_merge_task_group(
     environment: str = ENVIRONMENT,
     config: str = CONFIG,
     spline_applications: Sequence[str] | str | None = None,
-    spline_labels: Mapping[str, Any] | None = None,
-    dbt_manifests: Sequence[Mapping[str, str]] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    spline_labels: Mapping[str, Any] | str | None = None,
+    dbt_manifests: Sequence[Mapping[str, str]] | str | None = None,
+    settings: Mapping[str, Any] | str | None = None,
     engine: Engine = "local",
     folder: str = "",
     artifacts: str = "",
@@ -46,9 +46,14 @@ def lineage_merge_task_group(
     gremlin_conn_id: str | None = None,
     aws_conn_id: str | None = "aws_default",
     wait: bool = True,
+    wait_deferrable: bool = False,
     wait_timeout: timedelta | float = timedelta(minutes=30),
     poke_interval: timedelta | float = timedelta(minutes=1),
     when_missing: WhenMissing = "fail",
+    on_rejected: Policy = "fail",
+    on_retire_refused: Policy = "fail",
+    page_url: str = "",
+    trigger_rule: str = "all_success",
     retries: int = 2,
     retry_delay: timedelta = timedelta(minutes=2),
     outlets: Sequence[Any] | None = None,
@@ -56,8 +61,9 @@ def lineage_merge_task_group(
 ) -> Any:
     """Merge the lineage of a pipeline: ``[glue_task, dbt_task] >> lineage_merge_task_group("lineage")``.
 
-    All texts are templates, in lists and mappings too. What is not given comes from the file
-    `config`, and where to go from the connections `arangodb_default` and `gremlin_default`, when a
+    Every argument that is known only when a task runs may be a template or an XCom, in lists and
+    mappings too; a template of a list or a mapping is read as YAML. What is not given comes from the
+    file `config`, and where to go from the connections `arangodb_default` and `gremlin_default`, when a
     task runs. `spline_applications` are names or globs; without them, and without labels, those are
     merged that the `GlueJobOperator`s anywhere upstream run. `settings` are further keys of the
     configuration, such as ``{"merge.fold": ["s3://*/tmp/*"]}``.
@@ -65,11 +71,15 @@ def lineage_merge_task_group(
     `engine` is where Spark runs. ``"local"``: on the worker. ``"glue"``: as runs of a Glue job, with
     what `lineage-merge publish` put below `artifacts`. ``"emr_serverless"`` likewise. The operator
     takes `engine_options` (``GlueJobOperator``'s; ``EmrServerlessStartJobOperator``'s, of which
-    `application_id` and `execution_role_arn` are needed). `folder` is where node and edge files lie
-    between the steps: within reach of all workers.
+    `application_id` and `execution_role_arn` are needed). Below `folder`, within reach of all workers,
+    each try of a build has a folder of its own for node and edge files.
 
     The task `report` returns counts and the first problems, and updates the assets `outlets`
-    (`lineage_asset` of the DAG, if not given). Every step can be repeated. Raises `ValueError`.
+    (`lineage_asset` of the DAG, if not given). With rejected documents it fails after the graph was
+    loaded, or warns: `on_rejected`. `on_retire_refused`: a load that would retire too much writes
+    nothing and fails, or the report warns of it. `page_url` is the address of the page that it links to.
+    `trigger_rule` is that of the group's first task; the others follow it. Every step can be repeated.
+    Raises `ValueError`.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, found {engine!r}")
@@ -79,58 +89,95 @@ def lineage_merge_task_group(
         raise ValueError("engine emr_serverless: give artifacts: what lineage-merge publish --s3 was told")
     if engine == "local" and engine_options:
         raise ValueError("engine local: has no operator that would take engine_options")
-    root = f"{artifacts.rstrip('/')}/runs" if artifacts else f"{gettempdir()}/lineage_merge"
+    policies = {REJECTED: on_rejected, RETIRE_REFUSED: on_retire_refused}
+    for name, policy in (("on_rejected", on_rejected), ("on_retire_refused", on_retire_refused)):
+        # A template or an XCom is checked by the report.
+        if isinstance(policy, str) and "{" not in policy and policy not in POLICIES:
+            raise ValueError(f"{name}: expected {' or '.join(POLICIES)}, found {policy!r}")
     with TaskGroup(group_id, **group_options) as group:
         merge = {
-            "folder": folder or f"{root}/{_RUN}/{group_id}",
+            "folder": folder,
             "artifacts": artifacts,
+            "run": f"{_RUN}/{group_id}",
             "config": config,
             "dag_name": dag_name,
             "environment": environment,
             "applications": _listed(spline_applications),
-            "labels": dict(spline_labels) if spline_labels else None,
-            "dbt": [dict(each) for each in dbt_manifests] if dbt_manifests else None,
-            "settings": dict(settings or {}),
+            "labels": _listed(spline_labels),
+            "dbt": _listed(dbt_manifests),
+            "settings": _listed(settings),
+            "policies": policies,
+            "page": page_url,
             "arangodb": arangodb_conn_id,
             "gremlin": gremlin_conn_id,
             "aws": aws_conn_id,
         }
         common: dict[str, Any] = {"merge": merge, "retries": retries, "retry_delay": retry_delay}
+        first: dict[str, Any] = {**common, "trigger_rule": trigger_rule}
         make = _step_of(engine, aws_conn_id, dict(engine_options or {}))
-        build = make("build", common)
+        build = make("build", common if wait else first)
         if wait:
             waiting = WaitForSpline(
                 task_id="wait",
+                deferrable=wait_deferrable,
                 timeout=wait_timeout,
                 poke_interval=poke_interval,
                 when_missing=when_missing,
-                **common,
+                doc_md=DOCS["wait"],
+                **first,
             )
             waiting >> build
         report = ReportMerge(
             task_id="report",
             outlets=list(outlets) if outlets is not None else [lineage_asset(group.dag.dag_id)],
+            doc_md=DOCS["report"],
             **common,
         )
         build >> make("load", common) >> report
     return group
 
 
-def _listed(names: Any) -> Any:
-    """Names as Airflow renders them; what is known only in a run (an XCom) stays what it is."""
-    return list(names) if isinstance(names, (tuple, list, set, frozenset)) else names
+# Shown beside each task.
+DOCS = {
+    "wait": """\
+Waits until Spline's database holds a good write of every upstream Spark run, which its agent reports late.
+Fails after the timeout with the runs that are missing; `when_missing="merge"` continues without them.
+""",
+    "build": """\
+Reads the sources of lineage, joins them, and writes node and edge files into a folder of this try.
+A failure shows the job's own reason. Safe to clear: a run of an earlier try that is still active is joined
+if it does the same, and stopped otherwise.
+""",
+    "load": """\
+Writes to the graph what differs between it and the files of the build, and retires lineage that no longer
+exists. A load that would retire too much writes nothing. Safe to clear at any time.
+""",
+    "report": """\
+Logs what the merge did, returns the counts, and updates the asset of the lineage. Fails if documents were
+rejected (`on_rejected`); the graph is loaded all the same.
+""",
+}
+
+
+def _listed(given: Any) -> Any:
+    """A copy that Airflow can render; what is known only in a run (a template, an XCom) stays what it is."""
+    if isinstance(given, Mapping):
+        return {name: _listed(value) for name, value in given.items()}
+    return [_listed(each) for each in given] if isinstance(given, (tuple, list, set, frozenset)) else given
 
 
 def _step_of(
     engine: Engine, aws_conn_id: str | None, options: dict[str, Any]
 ) -> "Callable[[Step, dict[str, Any]], Any]":
     if engine == "local":
-        return lambda step, common: LocalStep(task_id=step, step=step, **common)
+        return lambda step, common: LocalStep(task_id=step, step=step, doc_md=DOCS[step], **common)
     operator: Any
     if engine == "glue":
         from lineage_merge.airflow.glue import GlueStep as operator  # noqa: N813 (one name for both)
     else:
         from lineage_merge.airflow.emr_serverless import EmrServerlessStep as operator  # noqa: N813
     return lambda step, common: operator(
-        task_id=step, step=step, **{"aws_conn_id": aws_conn_id, **common, **options}
+        task_id=step,
+        step=step,
+        **{"aws_conn_id": aws_conn_id, "doc_md": DOCS[step], **common, **options},
     )

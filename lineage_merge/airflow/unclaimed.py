@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lineage_merge.airflow.compat import BaseOperator, TaskGroup, task_group
-from lineage_merge.airflow.settings import Merge, failing_well, resolved
+from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolved
 from lineage_merge.airflow.task_group import CONFIG, ENVIRONMENT, lineage_merge_task_group
 
 # What people call the label that names the DAG, the usual ones.
@@ -52,7 +52,7 @@ class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there 
         from lineage_merge.unclaimed import plan
 
         now = datetime.now(UTC)
-        with failing_well(), resolved(self.merge, self, context, here=True) as (_, config):
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             if config.spline is None or config.spline.arango is None:
                 raise ConfigError("", "only a live Spline can tell what is unclaimed: no ArangoDB is given")
             graph = configured.endpoint(config.gremlin)
@@ -117,7 +117,7 @@ def unclaimed_merge_task_group(
                 "dag_name": collector,
                 "environment": merge.get("environment", ENVIRONMENT),
                 "applications": ["*"],
-                "settings": dict(merge.get("settings") or {}),
+                "settings": merge.get("settings"),
                 "arangodb": merge.get("arangodb_conn_id"),
                 "gremlin": merge.get("gremlin_conn_id"),
                 "aws": merge.get("aws_conn_id", "aws_default"),

@@ -1,11 +1,11 @@
 """Check the DAGs of `dags/` with a real Airflow, in an environment of its own.
 
-    python tests/airflow/check_dag.py                             # Airflow 2.11.2: parse and run
+    python tests/airflow/check_dag.py                             # Airflow 2.11.2: parse, dag.test(), a real scheduler
     python tests/airflow/check_dag.py --airflow 2.11.2 3.0.6      # one after the other
     python tests/airflow/check_dag.py --airflow 2.10.5 --unpinned # without constraints of ours
     python tests/airflow/check_dag.py --parse-only
 
-Needs a Python whose constraints lie beside this file, nothing else. Environments go to
+Needs a Python with pins in `pins/`, nothing else. Environments go to
 ``LINEAGE_MERGE_AIRFLOW_CACHE``, where the next run finds them, else to a temporary folder.
 Airflow's database, logs and home are always temporary. The last lines say how it went.
 """
@@ -23,6 +23,9 @@ import venv
 from pathlib import Path
 from typing import Any
 
+import check_scheduler
+from check_scheduler import SchedulerFailed
+
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 CACHE = "LINEAGE_MERGE_AIRFLOW_CACHE"
@@ -34,19 +37,21 @@ def main() -> int:
     arguments.add_argument("--airflow", nargs="+", default=["2.11.2"], metavar="VERSION")
     arguments.add_argument("--unpinned", action="store_true", help="install what the index has today")
     arguments.add_argument("--parse-only", action="store_true")
+    arguments.add_argument("--only-scheduler", action="store_true", help="leave out what needs no scheduler")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="lineage-merge-airflow-") as work:
         cache = Path(os.environ.get(CACHE) or work)
         for version in given.airflow:
-            constraints = HERE / f"constraints-{version}-py{PYTHON}.txt"
+            constraints = HERE / "pins" / f"{version}-py{PYTHON}.txt"
             if not given.unpinned and not constraints.is_file():
-                known = sorted(path.stem.removeprefix("constraints-") for path in HERE.glob("constraints-*"))
-                sys.stdout.write(f"no constraints for Airflow {version} on Python {PYTHON}: {known}\n")
+                known = sorted(path.stem for path in (HERE / "pins").iterdir())
+                sys.stdout.write(f"no pins for Airflow {version} on Python {PYTHON}: {known}\n")
                 return 2
             try:
-                line = check(
-                    version, None if given.unpinned else constraints, cache, Path(work), given.parse_only
-                )
+                line = check(version, None if given.unpinned else constraints, cache, Path(work), given)
+            except SchedulerFailed as error:
+                sys.stdout.write(f"{error}\nFAILED: Airflow {version} with a real scheduler\n")
+                return 1
             except subprocess.CalledProcessError as error:
                 sys.stdout.write(f"{error.stdout or ''}\nFAILED: {' '.join(map(str, error.cmd))}\n")
                 return 1
@@ -55,18 +60,29 @@ def main() -> int:
     return 0
 
 
-def check(version: str, constraints: Path | None, cache: Path, work: Path, parse_only: bool) -> str:
-    """Install, parse, run; returns a line that says how it went. Raises CalledProcessError."""
+def check(version: str, constraints: Path | None, cache: Path, work: Path, given: argparse.Namespace) -> str:
+    """Install, parse, run; returns a line with the outcome. Raises CalledProcessError, SchedulerFailed."""
     started = time.monotonic()
     environment = installed(version, constraints, cache)
     install_seconds = time.monotonic() - started
-    facts = checked(environment, work / f"home-{version}", parse_only)
+    facts: dict[str, Any] = {"airflow": version, "parse_seconds": 0}
+    if not given.only_scheduler:
+        facts |= checked(environment, work / f"home-{version}", given.parse_only)
+    if not given.parse_only:
+        variables = variables_for(environment)
+        facts |= check_scheduler.check(
+            environment, work / f"scheduled-{version}", variables, version.startswith("2.")
+        )
     line = f"OK: Airflow {facts['airflow']}, Python {PYTHON}: parsed in {facts['parse_seconds']} s"
+    if "scheduler" in facts:
+        line += f" (real scheduler {facts['scheduler']})"
+    elif "scheduler_dags" in facts:
+        line += f", {facts['scheduler_dags']} DAGs by a real scheduler in {facts['scheduler_seconds']} s"
     if "vertices" in facts:
         ran = ", ".join(
             f"{name.removesuffix('_seconds')} {value} s"
             for name, value in facts.items()
-            if name.endswith("_seconds") and name != "parse_seconds"
+            if name.endswith("_seconds") and name not in ("parse_seconds", "scheduler_seconds")
         )
         line += f", ran {ran}; {facts['vertices']} vertices, {facts['edges']} edges"
         line += f", {facts['xcom_bytes']} bytes of XCom"
@@ -85,7 +101,16 @@ def installed(version: str, constraints: Path | None, cache: Path) -> Path:
     if not complete.exists():
         shutil.rmtree(environment, ignore_errors=True)
         venv.create(environment, with_pip=False)
-        wanted = [f"apache-airflow=={version}", "apache-airflow-providers-amazon", "moto[server]", "lark"]
+        wanted = [
+            f"apache-airflow=={version}",
+            "apache-airflow-providers-amazon[aiobotocore]",
+            "apache-airflow-providers-openlineage",
+            "psycopg2-binary",
+            *(() if version.startswith("2.") else ("asyncpg",)),
+            "moto[server]",
+            "lark",
+            "pytest",
+        ]
         _run([*install, *wanted, f"{REPOSITORY}[local]"], dict(os.environ))
         complete.touch()
     else:
@@ -115,20 +140,7 @@ def checked(environment: Path, home: Path, parse_only: bool) -> dict[str, Any]:
     shutil.copytree(REPOSITORY / "dags", dags, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(HERE / "checked_dags.py", dags)
     binaries = environment / "bin"
-    hidden = ("AIRFLOW", "AWS_", "LINEAGE_MERGE_")
-    kept = (
-        "AWS_CA_BUNDLE",
-        "LINEAGE_MERGE_CACHE",
-        "LINEAGE_MERGE_MAVEN_REPOSITORY",
-        "LINEAGE_MERGE_IVY_SETTINGS",
-    )
-    variables = {
-        name: value for name, value in os.environ.items() if name in kept or not name.startswith(hidden)
-    }
-    variables.pop("PYTHONPATH", None)
-    variables |= {
-        "PATH": f"{binaries}:{os.environ['PATH']}",
-        "PYTHONDONTWRITEBYTECODE": "1",
+    variables = variables_for(environment) | {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
@@ -136,11 +148,30 @@ def checked(environment: Path, home: Path, parse_only: bool) -> dict[str, Any]:
     _run([str(binaries / "airflow"), "db", "migrate"], variables)
     # Airflow 3 runs only what its database knows.
     _run([str(binaries / "airflow"), "dags", "reserialize"], variables)
+    checks = ["--noconftest", "-c", os.devnull, "-p", "no:cacheprovider", "--quiet"]
+    _run([str(binaries / "python"), "-m", "pytest", *checks, str(HERE / "operator_checks.py")], variables)
     told = home / "facts.json"
     command = [str(binaries / "python"), str(HERE / "run_in_airflow.py"), str(told)]
     _run([*command, "--parse-only"] if parse_only else command, variables)
     facts: dict[str, Any] = json.loads(told.read_text())
     return facts
+
+
+def variables_for(environment: Path) -> dict[str, str]:
+    """The variables of this process without those that would change Airflow, AWS or the package."""
+    hidden = ("AIRFLOW", "AWS_", "LINEAGE_MERGE_")
+    passed = (
+        "AWS_CA_BUNDLE",
+        "LINEAGE_MERGE_CACHE",
+        "LINEAGE_MERGE_MAVEN_REPOSITORY",
+        "LINEAGE_MERGE_IVY_SETTINGS",
+    )
+    variables = {
+        name: value for name, value in os.environ.items() if name in passed or not name.startswith(hidden)
+    }
+    variables.pop("PYTHONPATH", None)
+    path = f"{environment / 'bin'}:{os.environ['PATH']}"
+    return {**variables, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _run(command: list[str], variables: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ except ImportError:
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 GLUE_JOBS = ("tickit_sales_ingest", "tickit_sales_load")
-# One folder for both clusters: what the job on Glue leaves there, the report after EMR reads.
+# Below one folder each try of a build has its own.
 FOLDER = "s3://lineage/runs/1"
 ARTIFACTS = "s3://lineage/artifacts"
 

@@ -1,19 +1,36 @@
 """Checks of operators and settings inside an environment with Airflow, without a scheduler and without Spark.
 
-    python -m pytest --noconftest -n 0 tests/airflow/operator_checks.py
+    python -m pytest --noconftest tests/airflow/operator_checks.py
 
-`check_dag.py` runs them after `airflow db migrate`. The name keeps them out of the suite, which has no Airflow.
+`check_dag.py` runs them after `airflow db migrate`. The name keeps them out of the suite.
 """
 
 # mypy: disable-error-code="import-not-found"
 
+import asyncio
+import json
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lineage_merge.airflow import settings
-from lineage_merge.errors import ConfigError
+from lineage_merge import storage
+from lineage_merge.airflow import connections, lineage_merge_task_group, settings
+from lineage_merge.airflow import glue as glue_module
+from lineage_merge.airflow import glue_trigger as trigger_module
+from lineage_merge.airflow.compat import AirflowException, AirflowFailException
+from lineage_merge.airflow.glue_trigger import GlueRunTrigger
+from lineage_merge.errors import ConfigError, SourceMissing
+
+try:
+    from airflow.sdk import DAG
+except ImportError:
+    from airflow import DAG
+try:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+except ImportError:
+    from airflow.operators.empty import EmptyOperator
 
 GRAPH = {"gremlin.endpoint": "ws://localhost:8182/gremlin"}
 NAMESPACE = "redshift://wh.us-east-1:5439"
@@ -49,3 +66,336 @@ def test_a_merge_of_files_needs_no_connection(given: dict[str, Any]) -> None:
 def test_a_merge_without_sources_asks_for_spline() -> None:
     with pytest.raises(ConfigError, match="no connection arangodb_default in Airflow"):
         resolve(merge_of(settings=GRAPH))
+
+
+class Glue:
+    """A client of Glue with some runs; a run that is started is RUNNING, one that is stopped STOPPED."""
+
+    class exceptions:  # noqa: N801 (as boto3 has it)
+        class EntityNotFoundException(Exception):
+            pass
+
+    def __init__(self, *runs: dict[str, Any]) -> None:
+        self.runs = {run["Id"]: run for run in runs}
+        self.started: list[dict[str, Any]] = []
+        self.stopped: list[str] = []
+
+    def get_job_run(self, JobName: str, RunId: str, **_: Any) -> dict[str, Any]:  # noqa: N803
+        if RunId not in self.runs:
+            raise self.exceptions.EntityNotFoundException(RunId)
+        return {"JobRun": self.runs[RunId]}
+
+    def get_paginator(self, _name: str) -> Any:
+        return SimpleNamespace(paginate=lambda **_: [{"JobRuns": list(self.runs.values())}])
+
+    def batch_stop_job_run(self, JobName: str, JobRunIds: list[str]) -> dict[str, Any]:  # noqa: N803
+        self.stopped += JobRunIds
+        for run_id in JobRunIds:
+            self.runs[run_id] = {**self.runs[run_id], "JobRunState": "STOPPED"}
+        return {"SuccessfulSubmissions": JobRunIds}
+
+    def start(self, arguments: Any = None, _kwargs: Any = None) -> dict[str, str]:
+        run_id = f"jr_{len(self.runs) + 1}"
+        self.started.append(dict(arguments))
+        self.runs[run_id] = {"Id": run_id, "JobRunState": "RUNNING", "Arguments": dict(arguments)}
+        return {"JobRunId": run_id}
+
+
+class Hook:
+    """The provider's hook, over that client; a wait ends with `end`."""
+
+    conn_region_name, conn_partition = "us-east-1", "aws"
+
+    def __init__(self, client: Glue, end: str) -> None:
+        self.conn = client
+        self.end = end
+        self.initialize_job = client.start
+
+    def job_completion(self, _job: str, run_id: str, *_args: Any) -> dict[str, str]:
+        self.conn.runs[run_id]["JobRunState"] = self.end
+        if self.end == "FAILED":
+            raise AirflowException("job failure")
+        return {"JobRunState": self.end, "JobRunId": run_id}
+
+
+class Instance:
+    """A task instance of one DAG run, with XComs."""
+
+    dag_id, task_id, run_id, map_index = "sales", "lineage.build", "manual", -1
+
+    def __init__(self, try_number: int) -> None:
+        self.try_number = try_number
+        self.xcoms: dict[str, Any] = {}
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self.xcoms[key] = value
+
+
+class Stored:
+    """What `storage` reads and writes."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def read_text(self, location: str) -> str:
+        if location not in self.files:
+            raise SourceMissing(location)
+        return self.files[location]
+
+    def write_text(self, location: str, text: str) -> None:
+        self.files[location] = text
+
+
+@pytest.fixture
+def stored(monkeypatch: pytest.MonkeyPatch) -> Stored:
+    found = Stored()
+    monkeypatch.setattr(storage, "read_text", found.read_text)
+    monkeypatch.setattr(storage, "write_text", found.write_text)
+    monkeypatch.setattr(glue_module, "show_rendered", lambda context: None)
+    return found
+
+
+ROOT = "s3://lineage/runs/sales/manual/-1/lineage"
+
+
+def step_of(client: Glue, end: str = "SUCCEEDED", **options: Any) -> Any:
+    merge = merge_of(
+        settings={**GRAPH, "openlineage.events": "s3://lineage/events/"},
+        run="sales/manual/-1/lineage",
+        artifacts="",
+    )
+    hook = Hook(client, end)
+    kind = type("Step", (glue_module.GlueStep,), {"hook": hook, "glue_job_hook": hook})
+    step = kind(task_id="build", step="build", merge=merge, aws_conn_id=None, **options)
+    step.get_flat_relatives = lambda upstream: []
+    step.job_poll_interval = 0
+    return step
+
+
+def run_try(client: Glue, number: int, **options: Any) -> Instance:
+    instance = Instance(number)
+    step_of(client, **options).execute({"ti": instance, "dag_run": SimpleNamespace(dag_id="sales")})
+    return instance
+
+
+def killed_during(client: Glue, state: str = "RUNNING") -> None:
+    """Start a run as a worker does that is killed while it waits."""
+
+    class Killed(BaseException):
+        pass
+
+    class DyingHook(Hook):
+        def job_completion(self, *_args: Any) -> Any:
+            raise Killed
+
+    step = step_of(client)
+    hook = DyingHook(client, "")
+    type(step).hook = type(step).glue_job_hook = hook
+    with pytest.raises(Killed):
+        step.execute({"ti": Instance(1), "dag_run": SimpleNamespace(dag_id="sales")})
+    client.runs["jr_1"]["JobRunState"] = state
+
+
+def test_a_second_try_waits_for_the_run_that_a_killed_worker_started(stored: Stored) -> None:
+    client = Glue()
+    killed_during(client)
+
+    instance = run_try(client, 2)
+
+    assert [each["--folder"] for each in client.started] == [f"{ROOT}/try-1"]
+    assert instance.xcoms["folder"] == f"{ROOT}/try-1"
+    assert client.stopped == []
+
+
+def test_a_second_try_finds_a_run_whose_id_was_never_recorded(stored: Stored) -> None:
+    client = Glue()
+    killed_during(client)
+    location = f"{ROOT}/build.run.json"
+    stored.files[location] = json.dumps({**json.loads(stored.files[location]), "run_id": ""})
+
+    run_try(client, 2)
+
+    assert len(client.started) == 1
+
+
+def test_a_second_try_that_does_something_else_stops_the_first_run(stored: Stored) -> None:
+    client = Glue()
+    killed_during(client)
+
+    instance = run_try(client, 2, script_args={"--strict": "true"})
+
+    assert client.stopped == ["jr_1"]
+    assert [each["--folder"] for each in client.started] == [f"{ROOT}/try-1", f"{ROOT}/try-2"]
+    assert instance.xcoms["folder"] == f"{ROOT}/try-2"
+
+
+@pytest.mark.parametrize("state", ["FAILED", "STOPPED", "TIMEOUT", "SUCCEEDED"])
+def test_a_run_that_has_ended_is_not_joined(stored: Stored, state: str) -> None:
+    client = Glue()
+    killed_during(client, state)
+
+    assert run_try(client, 2).xcoms["folder"] == f"{ROOT}/try-2"
+    assert client.stopped == []
+
+
+def test_a_run_that_is_being_stopped_is_not_joined(stored: Stored) -> None:
+    client = Glue()
+    killed_during(client, "STOPPING")
+
+    assert run_try(client, 2).xcoms["folder"] == f"{ROOT}/try-2"
+
+
+def test_a_run_that_was_stopped_is_no_success(stored: Stored) -> None:
+    with pytest.raises(AirflowException, match=r"run jr_1 of Glue job lineage_merge: STOPPED"):
+        run_try(Glue(), 1, end="STOPPED")
+
+
+def test_the_rendered_arguments_are_those_that_were_sent(stored: Stored) -> None:
+    client = Glue()
+    step = step_of(client, script_args={"--extra": "wss://user:hunter2@graph:8182"})
+    step.execute({"ti": Instance(1), "dag_run": SimpleNamespace(dag_id="sales")})
+
+    (sent,) = client.started
+    assert sent["--extra"] == "wss://user:hunter2@graph:8182"
+    assert step.script_args == {**sent, "--extra": "wss://graph:8182"}
+    assert "hunter2" not in json.dumps([step.script_args, stored.files])
+
+
+def deferred_event(state: str, message: str = "") -> dict[str, Any]:
+    """The event of the trigger for a run in this state."""
+    trigger = GlueRunTrigger("lineage_merge", "jr_1", 0, 3, True, {})
+    trigger._client = lambda: Glue({"Id": "jr_1", "JobRunState": state, "ErrorMessage": message})
+
+    async def first() -> Any:
+        async for event in trigger.run():
+            return event.payload
+        return None
+
+    return asyncio.run(first())
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [("SUCCEEDED", "success"), ("FAILED", "failed"), ("STOPPED", "failed"), ("RUNNING", "error")],
+)
+def test_the_trigger_always_ends_in_an_event(state: str, status: str) -> None:
+    event = deferred_event(state, "out of memory")
+
+    assert (event["status"], event["state"], event["run_id"]) == (status, state, "jr_1")
+
+
+def test_a_failed_deferred_run_shows_the_reason_that_the_job_left(stored: Stored) -> None:
+    killed_during(Glue())
+    stored.files[f"{ROOT}/try-1/failed.json"] = json.dumps(
+        {"attempt": "sales/lineage.build/manual/-1/1", "message": "no permission", "lasting": True}
+    )
+
+    with pytest.raises(AirflowFailException, match=r"^no permission$"):
+        step_of(Glue()).execute_complete({"ti": Instance(1)}, deferred_event("FAILED"))
+
+
+def test_a_failed_deferred_run_without_a_reason_may_be_retried(stored: Stored) -> None:
+    killed_during(Glue())
+
+    with pytest.raises(AirflowException, match="jr_1 of Glue job lineage_merge: FAILED: lost") as raised:
+        step_of(Glue()).execute_complete({"ti": Instance(1)}, deferred_event("FAILED", "lost"))
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+@pytest.mark.parametrize(("deferred", "stopped"), [(True, []), (False, ["jr_1"])])
+def test_a_cancelled_trigger_stops_the_run_of_a_task_that_is_not_deferred_any_more(
+    monkeypatch: pytest.MonkeyPatch, deferred: bool, stopped: list[str]
+) -> None:
+    client = Glue({"Id": "jr_1", "JobRunState": "RUNNING"})
+    trigger = GlueRunTrigger("lineage_merge", "jr_1", 60, 3, True, {})
+    trigger._client = lambda: client
+
+    async def is_deferred(_instance: Any) -> bool:
+        return deferred
+
+    monkeypatch.setattr(trigger_module, "is_deferred", is_deferred)
+
+    async def cancel() -> None:
+        async def wait() -> None:
+            async for _ in trigger.run():
+                pass
+
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert client.stopped == stopped
+
+
+def test_a_group_takes_xcoms_and_templates_wherever_a_value_may_come_from_a_run() -> None:
+    with DAG("xcoms", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+        source = EmptyOperator(task_id="source")
+        lineage_merge_task_group(
+            "lineage",
+            dbt_manifests=source.output,
+            settings=source.output,
+            spline_labels=source.output,
+            spline_applications=source.output,
+            folder="{{ var.value.folder }}",
+            on_rejected="{{ params.policy }}",
+            trigger_rule="all_done",
+        )
+
+    rules = {task.task_id: str(task.trigger_rule) for task in dag.tasks}
+    assert rules == {
+        "source": "all_success",
+        "lineage.wait": "all_done",
+        "lineage.build": "all_success",
+        "lineage.load": "all_success",
+        "lineage.report": "all_success",
+    }
+    for task in dag.tasks[1:]:
+        assert task.doc_md, task.task_id
+        assert "source" in task.upstream_task_ids, task.task_id
+
+
+@pytest.mark.parametrize(
+    "dbt",
+    [
+        [{"manifest": "s3://dbt/manifest.json", "namespace": NAMESPACE}],
+        "[{'manifest': 's3://dbt/manifest.json', 'namespace': '" + NAMESPACE + "'}]",
+    ],
+)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"strict": True, "gremlin.endpoint": "ws://localhost:8182/gremlin"},
+        "{'strict': True, 'gremlin.endpoint': 'ws://localhost:8182/gremlin'}",
+    ],
+)
+def test_what_an_xcom_holds_and_what_a_template_makes_of_it_are_one_configuration(
+    dbt: Any, given: Any
+) -> None:
+    config = resolve(merge_of(dbt=dbt, settings=given))
+
+    assert [each.manifest for each in config.sources["dbt"]] == ["s3://dbt/manifest.json"]
+    assert config.strict is True
+
+
+def test_a_wrong_policy_is_refused_when_the_file_is_parsed() -> None:
+    with pytest.raises(ValueError, match="on_rejected: expected fail or warn, found 'ignore'"):
+        lineage_merge_task_group("lineage", on_rejected="ignore")
+
+
+def test_a_missing_default_connection_to_aws_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert connections.aws("aws_default") == {}
+    assert "Unable to find AWS Connection" not in caplog.text
+
+
+def test_the_hooks_for_openlineage_name_the_datasets(stored: Stored) -> None:
+    step = step_of(Glue())
+    step.execute({"ti": Instance(1), "dag_run": SimpleNamespace(dag_id="sales")})
+
+    found = step.get_openlineage_facets_on_complete(None)
+    assert [(each.namespace, each.name) for each in found.inputs] == [("s3://lineage", "events")]
+    assert [(each.namespace, each.name) for each in found.outputs] == [
+        ("s3://lineage", "runs/sales/manual/-1/lineage/try-1")
+    ]

@@ -18,11 +18,10 @@ import time
 import traceback
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import version
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
@@ -249,6 +248,8 @@ def glue(check: Check, told: dict[str, Any]) -> None:
     assert job["Command"]["ScriptLocation"] == "s3://lineage/artifacts/lineage_merge_job.py", job
     runs = check.cloud.glue.get_job_runs(JobName="lineage_merge")["JobRuns"]
     sent = {each["Arguments"]["--step"]: each["Arguments"] for each in runs}
+    assert sent["build"]["--folder"] == sent["load"]["--folder"], sent
+    assert sent["build"]["--folder"].endswith("/lineage/try-1"), sent
     assert sorted(sent) == ["build", "load"], sent
     for arguments in sent.values():
         assert arguments["--spline-arango-password-secret"] == "lineage/arango#password", arguments
@@ -495,22 +496,18 @@ class Cloud:
 def aws(home: Path) -> Iterator[Cloud]:
     """moto in this process, behind which the script of a merge's Glue job runs for real."""
     import boto3
-    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-    from werkzeug.serving import make_server
 
-    application = running_jobs(DomainDispatcherApplication(create_backend_app), home)
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, application, threaded=True)
+    sys.path.append(str(Path(__file__).parent))
+    aws_standin = import_module("aws_standin")
+    logs = home / "glue"
+    logs.mkdir()
+    server = aws_standin.serve(aws_standin.application(aws_standin.GlueRuns(logs), built_by_glue))
     Thread(target=server.serve_forever, name="moto", daemon=True).start()
     os.environ |= {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
-        # The answer to the start of a job comes when its script has ended.
-        "AIRFLOW_CONN_AWS_DEFAULT": json.dumps(
-            {"conn_type": "aws", "extra": {"config_kwargs": {"read_timeout": 600}}}
-        ),
     }
     try:
         yield Cloud(*(boto3.client(name) for name in ("s3", "glue", "emr-serverless", "secretsmanager")))
@@ -518,24 +515,20 @@ def aws(home: Path) -> Iterator[Cloud]:
         server.shutdown()
 
 
-def running_jobs(moto: Callable[..., Any], home: Path) -> Callable[..., Any]:
-    """moto, which answers the start of a merge's run when the job's script has ended."""
+def built_by_glue(arguments: list[str]) -> None:
+    """Put what the job on Glue left into the folder of a job run of EMR, which runs nothing."""
+    import boto3
 
-    def application(environ: dict[str, Any], start_response: Any) -> Any:
-        if environ.get("HTTP_X_AMZ_TARGET") == "AWSGlue.StartJobRun":
-            body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
-            environ["wsgi.input"] = BytesIO(body)
-            asked = json.loads(body)
-            if asked["JobName"] == "lineage_merge":
-                arguments = [word for pair in asked["Arguments"].items() for word in pair]
-                script = import_module("lineage_merge.publish").SCRIPT
-                done = subprocess.run(
-                    [sys.executable, str(script), *arguments], capture_output=True, text=True, check=False
-                )
-                assert done.returncode == 0, done.stderr[-3000:]
-        return moto(environ, start_response)
-
-    return application
+    given = dict(zip(arguments[::2], arguments[1::2], strict=True))
+    if given["--step"] != "build":
+        return
+    s3 = boto3.client("s3")
+    _, _, prefix = given["--folder"].removeprefix("s3://").partition("/")
+    listed = s3.list_objects_v2(Bucket="lineage", Prefix="runs/1/check_glue/")["Contents"]
+    for each in listed:
+        _, folder, name = each["Key"].rpartition("/try-1/")
+        if folder:
+            s3.copy_object(Bucket="lineage", Key=f"{prefix}/{name}", CopySource=f"lineage/{each['Key']}")
 
 
 if __name__ == "__main__":

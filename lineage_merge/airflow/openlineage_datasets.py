@@ -1,0 +1,94 @@
+"""What the tasks of a merge read and write, as OpenLineage names datasets. Imports no Airflow."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+
+# A namespace and a name.
+Dataset = tuple[str, str]
+
+
+class Datasets(NamedTuple):
+    """The inputs and outputs of a task."""
+
+    inputs: tuple[Dataset, ...]
+    outputs: tuple[Dataset, ...]
+
+    @classmethod
+    def of(cls, inputs: Iterable[Sequence[str]], outputs: Iterable[Sequence[str]]) -> "Datasets":
+        """Restore what JSON made of pairs."""
+        return cls(tuple((a, b) for a, b in inputs), tuple((a, b) for a, b in outputs))
+
+
+def of_step(step: str, config: "Config", folder: str) -> Datasets:
+    """Return what a build or a load reads and writes: sources, the folder between them, the graph."""
+    files = tuple(_named([folder]))
+    if step == "build":
+        return Datasets(tuple(sorted({*sources(config)})), files)
+    return Datasets(files, (graph(config),))
+
+
+def sources(config: "Config") -> Iterator[Dataset]:
+    """Yield the sources of a merge: files, topics, and the database of Spline."""
+    from lineage_merge.sources import registry
+
+    for source, settings in registry.configured(config):
+        yield from _named(file for file in source.files(settings) if file)
+        arango = getattr(settings, "arango", None)
+        if arango:
+            yield spline_database(arango)
+        kafka = getattr(settings, "kafka", None)
+        if kafka:
+            yield f"kafka://{kafka.servers.partition(',')[0].strip()}", kafka.topic
+
+
+def spline_database(arango: Any) -> Dataset:
+    """Return the database of Spline's server."""
+    return f"arangodb://{_host(arango.hosts.partition(',')[0], 8529)}", arango.database
+
+
+def graph(config: "Config") -> Dataset:
+    """Return the part of the graph that a merge owns."""
+    name = f"{config.environment}/{config.dag_name}"
+    if "://" not in config.gremlin.endpoint:
+        return "gremlin://embedded", name
+    return f"gremlin://{_host(config.gremlin.endpoint, 8182)}", name
+
+
+def folder_dataset(folder: str) -> Datasets:
+    """Return a folder as the only input, as of a report."""
+    return Datasets(tuple(_named([folder])), ())
+
+
+def _host(url: str, default_port: int) -> str:
+    """Host and port of a URL, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or ''}:{parts.port or default_port}"
+
+
+def _named(locations: Iterable[str]) -> Iterator[Dataset]:
+    from lineage_merge.errors import NamingError
+    from lineage_merge.naming import name_uri
+
+    for location in locations:
+        try:
+            named = name_uri(location if "://" in location else f"file:{location}")
+        except NamingError:
+            continue
+        yield named.name.namespace, named.name.name
+
+
+def facets(datasets: Datasets) -> Any:
+    """Return what the provider of OpenLineage asks an operator for; None where there is no provider."""
+    try:
+        from airflow.providers.openlineage.extractors import OperatorLineage
+        from openlineage.client.event_v2 import Dataset as NamedDataset
+    except ImportError:
+        return None
+    return OperatorLineage(
+        inputs=[NamedDataset(namespace=namespace, name=name) for namespace, name in datasets.inputs],
+        outputs=[NamedDataset(namespace=namespace, name=name) for namespace, name in datasets.outputs],
+    )

@@ -1,0 +1,60 @@
+"""Whether a merge that was loaded is good enough: findings of its report, and the policy for each kind.
+
+Imports no Airflow. A check that produces problems of a new kind needs no change here: its kind is a key of
+the policies, as `rejected` is.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+Policy = Literal["fail", "warn"]
+POLICIES: tuple[str, ...] = get_args(Policy)
+REJECTED = "rejected"
+RETIRE_REFUSED = "retire-refused"
+_TITLES = {REJECTED: "rejected documents"}
+# The message stands in a list of tasks and in mails; the log and the folder have all.
+_MOST_EXAMPLES = 5
+
+
+class Finding(NamedTuple):
+    """Something of one kind that a policy decides on, as a line."""
+
+    kind: str
+    message: str
+
+
+class Verdict(NamedTuple):
+    """Lines that fail the report, and lines that only warn."""
+
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def judge(report: Mapping[str, Any], written: Mapping[str, Any], policies: Mapping[str, str]) -> Verdict:
+    """Return the findings by their policies, kinds in the order of `policies`. Raises `ValueError`."""
+    wrong = sorted({*policies.values()} - {*POLICIES})
+    if wrong:
+        raise ValueError(f"expected {' or '.join(POLICIES)}, found {', '.join(wrong)}")
+    found = [each for kind in policies for each in _findings(kind, report, written)]
+    return Verdict(
+        tuple(each.message for each in found if policies[each.kind] == "fail"),
+        tuple(each.message for each in found if policies[each.kind] == "warn"),
+    )
+
+
+def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) -> list[Finding]:
+    if kind == RETIRE_REFUSED:
+        refusal = written.get("refusal")
+        return [Finding(kind, f"nothing was loaded: {refusal}")] if refusal else []
+    number = (report.get("totals") or {}).get(kind, 0)
+    if not number:
+        return []
+    examples = [_line(each) for each in report.get("problems") or () if each["kind"] == kind]
+    shown = "; ".join(examples[:_MOST_EXAMPLES])
+    rest = f"; and {number - _MOST_EXAMPLES} more" if number > _MOST_EXAMPLES else ""
+    return [Finding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]
+
+
+def _line(problem: Mapping[str, str]) -> str:
+    place = ": ".join(part for part in (problem["document"], problem["field"]) if part)
+    return f"{place}: {problem['message']}"
