@@ -22,7 +22,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-SLEEP_SECONDS = 20
+# Longer than Airflow takes to miss a worker and to start another, also on a busy machine.
+SLEEP_SECONDS = 60
 
 
 class GlueRuns:

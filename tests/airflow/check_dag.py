@@ -1,6 +1,6 @@
 """Check the DAGs of `dags/` with a real Airflow, in an environment of its own.
 
-    python tests/airflow/check_dag.py                             # Airflow 2.11.2: parse, dag.test(), a real scheduler
+    python tests/airflow/check_dag.py                             # Airflow 2.11.2
     python tests/airflow/check_dag.py --airflow 2.11.2 3.0.6      # one after the other
     python tests/airflow/check_dag.py --airflow 2.10.5 --unpinned # without constraints of ours
     python tests/airflow/check_dag.py --parse-only

@@ -15,13 +15,30 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import storage
-from lineage_merge.airflow import connections, lineage_merge_task_group, settings
+from lineage_merge import steps, storage
+from lineage_merge.airflow import (
+    cluster,
+    connections,
+    lineage_asset,
+    lineage_merge_task_group,
+    merge_counts,
+    settings,
+)
 from lineage_merge.airflow import glue as glue_module
 from lineage_merge.airflow import glue_trigger as trigger_module
-from lineage_merge.airflow.compat import AirflowException, AirflowFailException
+from lineage_merge.airflow.attempts import Attempt
+from lineage_merge.airflow.compat import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSensorTimeout,
+    task_group,
+)
+from lineage_merge.airflow.emr_serverless import EmrServerlessStep
 from lineage_merge.airflow.glue_trigger import GlueRunTrigger
-from lineage_merge.errors import ConfigError, SourceMissing
+from lineage_merge.airflow.report import ReportMerge
+from lineage_merge.airflow.wait import WaitForSpline
+from lineage_merge.airflow.wait_trigger import SplineTrigger
+from lineage_merge.errors import ConfigError, SourceDenied, SourceMissing, SourceUnreachable
 
 try:
     from airflow.sdk import DAG
@@ -399,3 +416,187 @@ def test_the_hooks_for_openlineage_name_the_datasets(stored: Stored) -> None:
     assert [(each.namespace, each.name) for each in found.outputs] == [
         ("s3://lineage", "runs/sales/manual/-1/lineage/try-1")
     ]
+
+
+REPORT = {
+    "read": {"dbt manifests": 2},
+    "nodes": {"table": 7},
+    "edges": {"feeds": 18},
+    "joined": [],
+    "totals": {"rejected": 1, "unread": 1},
+    "problems": [
+        {"kind": "rejected", "document": "damaged.json", "field": "nodes.a", "message": "expected an object"},
+        {"kind": "unread", "document": "s3://b/a", "field": "", "message": "nothing reads it"},
+    ],
+}
+WRITTEN = {"nodes": 7, "edges": 18, "requests": 2, "seconds": 1.5}
+
+
+class ReportInstance(Instance):
+    """The instance of the task `report`, after a build."""
+
+    task_id = "lineage.report"
+
+    def xcom_pull(self, task_ids: str, key: str = "return_value", map_indexes: int = -1) -> Any:
+        return {"lineage.build": f"{ROOT}/try-1", self.task_id: self.xcoms.get(key)}[task_ids]
+
+
+def report_with(
+    monkeypatch: pytest.MonkeyPatch, policies: dict[str, str], written: dict[str, Any] | None = None
+) -> tuple[ReportInstance, Any]:
+    """Run the task; returns its instance, and the asset event or the error."""
+    monkeypatch.setattr(steps, "told", lambda folder: (REPORT, written or WRITTEN))
+    asset = lineage_asset("sales")
+    task = ReportMerge(
+        task_id="report", merge={"policies": policies, "page": "https://page", "aws": None}, outlets=[asset]
+    )
+    instance, event = ReportInstance(1), SimpleNamespace(extra={})
+    context = {"ti": instance, "outlet_events": {asset: event}}
+    try:
+        task.execute(context)
+    except AirflowException as error:
+        return instance, error
+    return instance, event
+
+
+def test_a_rejected_document_fails_the_report_with_counts_for_callbacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance, error = report_with(monkeypatch, {"rejected": "fail"})
+
+    assert isinstance(error, AirflowFailException)
+    assert str(error) == "1 rejected documents: damaged.json: nodes.a: expected an object"
+    counts = merge_counts({"ti": instance, "exception": error})
+    assert counts == merge_counts({"ti": instance}) == instance.xcoms["return_value"]
+    assert counts["totals"] == {"rejected": 1, "unread": 1}
+    assert counts["written"]["nodes"] == 7
+
+
+def test_a_report_that_only_warns_updates_the_asset_with_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, event = report_with(monkeypatch, {"rejected": "warn"})
+
+    assert event.extra == {
+        "read": {"dbt manifests": 2},
+        "nodes": {"table": 7},
+        "edges": {"feeds": 18},
+        "totals": {"rejected": 1, "unread": 1},
+        "written": instance.xcoms["return_value"]["written"],
+    }
+    assert instance.xcoms["lineage_page_url"] == "https://page"
+    assert instance.xcoms["lineage_report_url"] == (
+        "https://console.aws.amazon.com/s3/object/lineage"
+        "?prefix=runs/sales/manual/-1/lineage/try-1/report.json"
+    )
+
+
+@pytest.mark.parametrize(("policy", "fails"), [("fail", True), ("warn", False)])
+def test_a_refused_retirement_follows_its_policy(
+    monkeypatch: pytest.MonkeyPatch, policy: str, fails: bool
+) -> None:
+    refused = {**WRITTEN, "nodes": 0, "refusal": "would retire 30 of 40 edges"}
+    instance, outcome = report_with(monkeypatch, {"rejected": "warn", "retire-refused": policy}, refused)
+
+    assert isinstance(outcome, AirflowFailException) is fails
+    assert instance.xcoms["return_value"]["refusal"] == "would retire 30 of 40 edges"
+
+
+def test_a_load_whose_refusal_is_a_warning_ends_well_and_leaves_it_for_the_report(stored: Stored) -> None:
+    attempt = Attempt("sales/lineage.load/manual/-1/1", f"{ROOT}/try-1")
+    stored.files[f"{attempt.folder}/failed.json"] = json.dumps(
+        {"attempt": attempt.name, "message": "too much", "lasting": True, "exit_code": 8}
+    )
+
+    def fail(policy: str) -> None:
+        with cluster.report_job_failure(merge_of(policies={"retire-refused": policy}), attempt):
+            raise AirflowException("job failure")
+
+    with pytest.raises(AirflowFailException, match="too much"):
+        fail("fail")
+    assert f"{attempt.folder}/loaded.json" not in stored.files
+    fail("warn")
+    assert json.loads(stored.files[f"{attempt.folder}/loaded.json"])["refusal"] == "too much"
+
+
+def test_a_group_can_be_mapped_over_dbt_projects() -> None:
+    with DAG("mapped", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+
+        @task_group(group_id="each")  # type: ignore[untyped-decorator] # Airflow is not there
+        def each(dag_name: Any, dbt_manifests: Any) -> None:
+            lineage_merge_task_group("lineage", dag_name=dag_name, dbt_manifests=dbt_manifests, wait=False)
+
+        each.expand_kwargs(EmptyOperator(task_id="projects").output)
+
+    assert {task.task_id for task in dag.tasks} == {
+        "projects",
+        *(f"each.lineage.{step}" for step in ("build", "load", "report")),
+    }
+
+
+def test_a_failed_deferred_emr_run_shows_the_reason_that_the_job_left(stored: Stored) -> None:
+    stored.files[f"{ROOT}/try-1/failed.json"] = json.dumps(
+        {"attempt": "sales/lineage.build/manual/-1/1", "message": "no permission", "lasting": True}
+    )
+    step = EmrServerlessStep(
+        task_id="build",
+        step="build",
+        merge=merge_of(run="sales/manual/-1/lineage", artifacts=""),
+        application_id="app",
+        execution_role_arn="arn:aws:iam::123456789012:role/emr",
+    )
+
+    with pytest.raises(AirflowFailException, match=r"^no permission$"):
+        step.resume_execution("__fail__", {"error": "Trigger failure"}, {"ti": Instance(1)})
+
+
+def wait_event(monkeypatch: pytest.MonkeyPatch, *looks: Any) -> Any:
+    """The event of a deferred wait whose looks into Spline find this."""
+    trigger = SplineTrigger({"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 9e9)
+    answers = iter(looks)
+
+    def look() -> str:
+        found = next(answers)
+        if isinstance(found, Exception):
+            raise found
+        return str(found)
+
+    monkeypatch.setattr(trigger, "_missing", look)
+
+    async def first() -> Any:
+        async for event in trigger.run():
+            return event.payload
+        return None
+
+    return asyncio.run(first())
+
+
+def test_a_deferred_wait_looks_until_all_have_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    unreachable = SourceUnreachable("no connection to ArangoDB at http://a:8529")
+
+    assert wait_event(monkeypatch, "job", unreachable, "") == {"missing": "", "error": ""}
+    assert wait_event(monkeypatch, SourceDenied("wrong password")) == {
+        "missing": "",
+        "error": "wrong password",
+    }
+
+
+def test_a_deferred_wait_ends_as_one_without_the_triggerer() -> None:
+    options = {"task_id": "wait", "merge": merge_of(), "timeout": 60.0}
+    strict = WaitForSpline(deferrable=True, **options)
+    lenient = WaitForSpline(deferrable=True, when_missing="merge", **options)
+
+    with pytest.raises(AirflowSensorTimeout, match="after 60 s no good write of job"):
+        strict.execute_complete({}, {"missing": "no good write of job", "error": ""})
+    lenient.execute_complete({}, {"missing": "no good write of job", "error": ""})
+    strict.execute_complete({}, {"missing": "", "error": ""})
+    with pytest.raises(AirflowFailException, match="wrong password"):
+        lenient.execute_complete({}, {"missing": "", "error": "wrong password"})
+
+
+def test_the_trigger_of_a_deferred_wait_holds_no_password() -> None:
+    arango = {"hosts": "http://a:8529", "database": "spline", "username": "reader"}
+    trigger = SplineTrigger(arango, "arangodb_default", [["job", ["jr_1"], 5]], 60, 9e9)
+    place, arguments = trigger.serialize()
+
+    assert place == "lineage_merge.airflow.wait_trigger.SplineTrigger"
+    assert SplineTrigger(**json.loads(json.dumps(arguments))).serialize() == trigger.serialize()
+    assert "password" not in json.dumps(arguments)
