@@ -80,16 +80,19 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
         from lineage_merge.airflow.wait_trigger import SplineTrigger
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            arango = config.spline.arango if config.spline else None
-            if arango is None:
+            spline = config.spline
+            if spline is None or spline.arango is None:
                 return
+            arango = spline.arango
             by_connection = arango.password_env == PASSWORD_VARIABLE
             fields = asdict(replace(arango, password_env="") if by_connection else arango)
+            lookback = spline.lookback.total_seconds()
             expected = self._expected(config, context)
         trigger = SplineTrigger(
             fields,
             (self.merge.get("arangodb") or ARANGODB) if by_connection else None,
             [list(each) for each in map(astuple, expected)],
+            lookback,
             float(self.poke_interval),
             time() + self.timeout,
         )

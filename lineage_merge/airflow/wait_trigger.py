@@ -7,6 +7,7 @@ when the trigger runs.
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
         arango: Mapping[str, Any],
         conn_id: str | None,
         expected: Sequence[Sequence[Any]],
+        lookback_seconds: float,
         poll_seconds: float,
         deadline: float,
     ) -> None:
@@ -37,12 +39,13 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
         self.arango = dict(arango)
         self.conn_id = conn_id
         self.expected = [list(each) for each in expected]
+        self.lookback_seconds = lookback_seconds
         self.poll_seconds = poll_seconds
         self.deadline = deadline
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the class and its arguments, as Airflow's database keeps them."""
-        names = ("arango", "conn_id", "expected", "poll_seconds", "deadline")
+        names = ("arango", "conn_id", "expected", "lookback_seconds", "poll_seconds", "deadline")
         return f"{__name__}.SplineTrigger", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[Any]:
@@ -71,7 +74,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
         from lineage_merge.sources.spline.arrivals import Expected, missing
 
         expected = [Expected(name, tuple(run_ids), since) for name, run_ids, since in self.expected]
-        return problem(missing(self._settings(), expected))
+        return problem(missing(self._settings(), expected, timedelta(seconds=self.lookback_seconds)))
 
     def _settings(self) -> "Arango":
         from lineage_merge.sources.spline.settings import Arango

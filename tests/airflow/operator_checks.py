@@ -550,7 +550,7 @@ def test_a_failed_deferred_emr_run_shows_the_reason_that_the_job_left(stored: St
 
 def wait_event(monkeypatch: pytest.MonkeyPatch, *looks: Any) -> Any:
     """The event of a deferred wait whose looks into Spline find this."""
-    trigger = SplineTrigger({"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 9e9)
+    trigger = SplineTrigger({"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 0, 9e9)
     answers = iter(looks)
 
     def look() -> str:
@@ -594,7 +594,7 @@ def test_a_deferred_wait_ends_as_one_without_the_triggerer() -> None:
 
 def test_the_trigger_of_a_deferred_wait_holds_no_password() -> None:
     arango = {"hosts": "http://a:8529", "database": "spline", "username": "reader"}
-    trigger = SplineTrigger(arango, "arangodb_default", [["job", ["jr_1"], 5]], 60, 9e9)
+    trigger = SplineTrigger(arango, "arangodb_default", [["job", ["jr_1"], 5]], 86_400, 60, 9e9)
     place, arguments = trigger.serialize()
 
     assert place == "lineage_merge.airflow.wait_trigger.SplineTrigger"
