@@ -550,7 +550,9 @@ def test_a_failed_deferred_emr_run_shows_the_reason_that_the_job_left(stored: St
 
 def wait_event(monkeypatch: pytest.MonkeyPatch, *looks: Any) -> Any:
     """The event of a deferred wait whose looks into Spline find this."""
-    trigger = SplineTrigger({"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 0, 9e9)
+    trigger = SplineTrigger(
+        {"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 0, 9e9
+    )
     answers = iter(looks)
 
     def look() -> str:
