@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge import config
+from lineage_merge import config, storage
 from lineage_merge.config import Config, Key, Rule
 from lineage_merge.errors import ConfigError
 from lineage_merge.sources.dbt.settings import DbtProject
@@ -277,6 +277,47 @@ def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
         "s3://b/manifest.json",
     ]
     assert [project.run_results for project in found.dbt] == [str(folder / "run_results.json"), "", ""]
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("manifest.json", "s3://bucket/conf/daily/manifest.json"),
+        ("./dbt/manifest.json", "s3://bucket/conf/daily/dbt/manifest.json"),
+        ("../manifest.json", "s3://bucket/conf/manifest.json"),
+        ("../../manifest.json", "s3://bucket/manifest.json"),
+        ("dbt/", "s3://bucket/conf/daily/dbt/"),
+        ("/mnt/m.json", "/mnt/m.json"),
+        ("~/m.json", "/home/of-user/m.json"),
+        ("s3://other/m.json", "s3://other/m.json"),
+    ],
+)
+def test_relative_paths_of_a_file_in_s3_start_at_the_file_and_absolute_ones_are_local(
+    monkeypatch: pytest.MonkeyPatch, location: str, expected: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/of-user")
+    settings = {
+        "dag_name": "d",
+        "environment": "dev",
+        "dbt": [{"manifest": location, "namespace": WAREHOUSE}],
+        "spline": {"agent": [location, "logs"]},
+        "sinks": {"mermaid": {"out": location}},
+    }
+    monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
+
+    found = config.gather("s3://bucket/conf/daily/lineage.yml", environ={})
+
+    assert found["dbt"] == [{"manifest": expected, "namespace": WAREHOUSE}]
+    assert found["spline"] == {"agent": [expected, "s3://bucket/conf/daily/logs"]}
+    assert found["sinks"] == {"mermaid": {"out": expected}}
+
+
+def test_a_path_that_leads_out_of_the_bucket_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SETTINGS | {"dbt": [{"manifest": "../../m.json", "namespace": WAREHOUSE}]}
+    monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
+
+    with pytest.raises(ConfigError, match=r"\.\./\.\./m\.json leads out of the bucket"):
+        config.gather("s3://bucket/conf/lineage.yml", environ={})
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,30 @@ def _text(file: Path | str) -> str:
 
 
 def _beside(file: Path | str, location: str) -> str:
-    """A location that a configuration file names: a relative path is relative to the file's folder."""
+    """Resolve a location in a configuration file: a relative path is relative to the file's folder.
+
+    An absolute path and one that begins with ``~`` are local, wherever the file is.
+    """
     if "://" in location:
         return location
-    if isinstance(file, str) and storage.is_s3(file):
-        return f"{file.rpartition('/')[0]}/{location}"
-    folder = Path(file).parent
     try:
-        return str(folder / Path(location).expanduser())
-    except RuntimeError:  # ~somebody who is not there
-        return str(folder / location)
+        local = Path(location).expanduser()
+    except RuntimeError:  # ~user without such a user
+        local = Path(location)
+    if isinstance(file, str) and storage.is_s3(file):
+        return str(local) if local.is_absolute() else _in_bucket(file, location)
+    return str(Path(file).parent / local)
+
+
+def _in_bucket(file: str, location: str) -> str:
+    """Join a relative path to the prefix of a file in S3, whose keys have no ``.`` and ``..``."""
+    scheme, _, rest = file.partition("://")
+    bucket, *folders = rest.split("/")[:-1]
+    for part in location.split("/"):
+        if part == "..":
+            if not folders:
+                raise ConfigError("", f"{file}: {location} leads out of the bucket")
+            folders.pop()
+        elif part != ".":
+            folders.append(part)
+    return "/".join([f"{scheme}://{bucket}", *folders])
