@@ -1,4 +1,4 @@
-"""Damaged manifests and catalogs of dbt: as text, and entry by entry beside a good one."""
+"""Damaged manifests, catalogs and run results of dbt: as text, and entry by entry beside a good one."""
 
 import json
 import random
@@ -37,6 +37,7 @@ class Files(NamedTuple):
     catalog: bytes | None = None
     is_entry: bool = False
     suffix: str = ".json"
+    run_results: bytes | None = None
 
 
 @cache
@@ -108,11 +109,32 @@ def _catalog() -> dict[str, Any]:
     return {"metadata": {"dbt_schema_version": version}, "nodes": tables, "sources": {}, "errors": None}
 
 
+def _run_results() -> dict[str, Any]:
+    step = {"name": "execute", "started_at": "2026-11-22T14:38:33Z", "completed_at": "2026-11-22T14:38:34Z"}
+    version = "https://schemas.getdbt.com/dbt/run-results/v6.json"
+    return {
+        "metadata": {
+            "dbt_schema_version": version,
+            "generated_at": "2026-11-22T14:38:35Z",
+            "invocation_id": "r",
+        },
+        "args": {"which": "build"},
+        "results": [
+            {"unique_id": f"model.p.{name}", "status": status, "execution_time": 0.5, "timing": [step]}
+            for name, status in (("m", "success"), ("n", "error"), ("e", "skipped"))
+        ],
+    }
+
+
 def _files(rng: random.Random) -> Files:
     manifest = rng.choice(_manifests())
     chance = rng.random()
     if chance < 0.45:
         return Files(encoded(written(rng, _with_damaged_entries(rng, manifest))), is_entry=True)
+    if chance < 0.55:
+        content = encoded(written(rng, mutated(rng, _run_results())))
+        content = damaged(rng, content) if rng.random() < 0.3 else content
+        return Files(json.dumps(_manifests()[0]).encode(), run_results=content)
     if chance < 0.65:
         catalog = encoded(written(rng, mutated(rng, _catalog())))
         return Files(
@@ -153,7 +175,10 @@ def test_a_project(numbers: range, tmp_path: Path) -> None:
         manifest.write_bytes(files.manifest)
         catalog.write_bytes(files.catalog or b"")
         location = str(catalog) if files.catalog is not None else ""
-        return list(elements(DbtProject(str(manifest), _SETTINGS["namespace"], catalog=location)))
+        results = tmp_path / "run_results.json"
+        results.write_bytes(files.run_results or b"")
+        ran = str(results) if files.run_results is not None else ""
+        return list(elements(DbtProject(str(manifest), _SETTINGS["namespace"], location, ran)))
 
     @cache
     def good_alone(adapter: str) -> list[str]:

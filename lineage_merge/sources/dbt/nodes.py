@@ -157,15 +157,13 @@ def _node(
     name = entry["name"]
     # dbt writes a model of another project, which a plugin brought in, with empty paths.
     elsewhere = kind == "model" and entry.get("path") == entry.get("original_file_path") == ""
-    names = names_of(
-        adapter,
-        entry.get("relation_name") or "",
-        (
-            entry.get("database") or "",
-            entry.get("schema") or "",
-            entry.get("identifier" if kind == "source" else "alias") or name,
-        ),
+    names = (
+        entry.get("database") or "",
+        entry.get("schema") or "",
+        entry.get("identifier" if kind == "source" else "alias") or name,
     )
+    if kind in _RELATIONS:
+        names = names_of(adapter, entry.get("relation_name") or "", names)
     materialized = config.get("materialized") or "view"  # dbt's own default
     location = ""
     if kind == "source":

@@ -24,6 +24,7 @@ _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/run-results/v([0-9]{1,
 _BUILD_NOTHING = frozenset(
     {"clone", "compile", "docs", "freshness", "generate", "list", "parse", "run-operation", "show", "test"}
 )
+_LONGEST_SECONDS = 10**9
 # A partial success is a model of which some batches failed. What is skipped or a no-op did not run.
 _STATUS: Mapping[str, str] = {
     "success": "succeeded",
@@ -85,13 +86,18 @@ def _runs(
         status = _STATUS.get(result["status"].lower())
         at = _ended(result) or end
         if status is not None and at:
-            seconds = result.get("execution_time")
-            yield result["unique_id"], NodeRun(status, at, None if seconds is None else round(seconds * 1000))
+            yield result["unique_id"], NodeRun(status, at, _duration(result.get("execution_time")))
 
 
 def _ended(result: Mapping[str, Any]) -> int:
     timing = result.get("timing") or ()
     return max((_milliseconds(step.get("completed_at")) for step in timing), default=0)
+
+
+def _duration(seconds: float | None) -> int | None:
+    if seconds is None or not 0 <= seconds < _LONGEST_SECONDS:
+        return None
+    return round(seconds * 1000)
 
 
 def _milliseconds(text: str | None) -> int:

@@ -85,6 +85,13 @@ def test_a_result_without_times_ended_with_its_invocation() -> None:
     assert results.runs == {"model.p.m": NodeRun("succeeded", AT_END, None)}
 
 
+@pytest.mark.parametrize("seconds", [-1, 10**400])
+def test_a_duration_that_is_none_is_left_out(seconds: float) -> None:
+    content = document(result("model.p.m", "success", execution_time=seconds))
+    results, _ = read_run_results("r.json", json.dumps(content))
+    assert results.runs == {"model.p.m": NodeRun("succeeded", AT, None)}
+
+
 @pytest.mark.parametrize("command", ["compile", "generate", "show", "test", "run-operation", "clone"])
 def test_a_command_that_builds_nothing_says_nothing_of_runs(command: str) -> None:
     content = document(result("model.p.m", "success"), command=command)
