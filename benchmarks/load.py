@@ -60,7 +60,8 @@ def of_awswrangler(bench: Bench, made: Lineage, python: str) -> float:
         nodes, edges = made.nodes[-last:], made.edges[-2 * last :]
         others = frames(bench.spark, made.nodes[:-last], made.edges[:0])
         load(*others, bench.endpoint)
-    given = {"host": where.hostname, "port": where.port}
+    # With user and password: awswrangler makes a URL of it.
+    given = {"host": where.netloc.rpartition(":")[0], "port": where.port}
     rows = {"nodes": [_headed(row) for row in nodes], "edges": [_headed(row) for row in edges]}
     script = str(Path(__file__).with_name("awswrangler_writer.py"))
     run = subprocess.run(

@@ -170,7 +170,7 @@ def run(home: Path) -> dict[str, Any]:
         graph = stack.enter_context(EmbeddedServer(None))
         spline = stack.enter_context(spline_database())
         dbt_arguments = stand_in_dbt(home)
-        host, port = graph.url.partition("://")[2].partition("/")[0].split(":")
+        host, port = graph.url.partition("://")[2].partition("/")[0].rsplit(":", 1)
         os.environ |= {
             "AIRFLOW_CONN_ARANGODB_DEFAULT": json.dumps(
                 {
