@@ -24,7 +24,8 @@ from lineage_merge.cli.frame import epilog, reported
 def serve(port: int, graph_file: Path | None) -> None:
     """Keep the embedded Gremlin Server running, for a notebook or a console.
 
-    The graph is that of `demo`, `run` and `load` with the endpoint `embedded`.
+    The graph is that of `demo`, `run` and `load` with the endpoint `embedded`. Prints the password, which
+    is a random one per start.
     """
     with reported():
         from lineage_merge.embedded.serving import serve as keep_serving

@@ -189,9 +189,9 @@ def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: P
             commands = subprocess.check_output(["ps", "-ww", "-eo", "args="], text=True)
             assert password not in commands
             assert password not in server.address
-            with pytest.raises(EmbeddedError, match="already served") as told:
+            with pytest.raises(EmbeddedError, match="already served") as refused:
                 EmbeddedServer(graph_file).start()
-            assert password not in told.value.message
+            assert password not in refused.value.message
             with connected(server.url) as g:
                 g.add_v("x").iterate()
             server.save()
