@@ -19,6 +19,7 @@ lineage_merge_environment dev, staging, prod
 lineage_merge_config      further settings: the configuration file of `lineage-merge run`, s3:// too
 lineage_merge_artifacts   what `lineage-merge publish --s3` was told
 lineage_merge_glue_role   the role of the Glue job that merges, where it does not exist yet
+lineage_merge_glue_vpc    its Glue connection into the VPC of Neptune and ArangoDB
 dbt_project_dir           the dbt project on the workers
 dbt_target                its target; none: the default of its profile
 ========================= =========================================================================
@@ -66,7 +67,10 @@ def variable(name: str) -> str:
 ON_GLUE: dict[str, Any] = {
     "engine": "glue",
     "artifacts": variable("lineage_merge_artifacts"),
-    "engine_options": {"iam_role_name": variable("lineage_merge_glue_role")},
+    "engine_options": {
+        "iam_role_name": variable("lineage_merge_glue_role"),
+        "vpc_connections": [variable("lineage_merge_glue_vpc")],
+    },
 }
 
 

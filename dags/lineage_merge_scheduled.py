@@ -25,7 +25,10 @@ except ImportError:  # Airflow 2
 ON_GLUE: dict[str, Any] = {
     "engine": "glue",
     "artifacts": "{{ var.value.get('lineage_merge_artifacts', '') }}",
-    "engine_options": {"iam_role_name": "{{ var.value.get('lineage_merge_glue_role', '') }}"},
+    "engine_options": {
+        "iam_role_name": "{{ var.value.get('lineage_merge_glue_role', '') }}",
+        "vpc_connections": ["{{ var.value.get('lineage_merge_glue_vpc', '') }}"],
+    },
 }
 
 

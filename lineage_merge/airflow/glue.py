@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
 
-from lineage_merge.airflow import attempts, cluster, glue_runs
+from lineage_merge.airflow import attempts, cluster, glue_network, glue_runs
 from lineage_merge.airflow.attempts import Attempt, RunRecord
-from lineage_merge.airflow.compat import AirflowException, show_rendered
+from lineage_merge.airflow.compat import AirflowException, AirflowFailException, show_rendered
 from lineage_merge.airflow.connections import aws, environment, existing_aws
 from lineage_merge.airflow.openlineage_datasets import Datasets, facets
 from lineage_merge.airflow.settings import (
@@ -33,8 +33,9 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
     """One step as a run of a Glue job: `GlueJobOperator`, whose arguments are known when it runs.
 
     `artifacts` in `merge` is where `lineage-merge publish` put script and package; empty: the job
-    exists and has both. A try that finds the active run of an earlier one waits for that run if it
-    does the same, and stops it otherwise.
+    exists and has both. `vpc_connections` are names of Glue connections of the job, where it is created.
+    A try that finds the active run of an earlier one waits for that run if it does the same, and stops it
+    otherwise.
     """
 
     template_fields = (*GlueJobOperator.template_fields, "merge")
@@ -45,7 +46,14 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
     overwrite_rtif_after_execution = True
     script_args: dict[str, Any]
 
-    def __init__(self, *, step: "Step", merge: Merge, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        step: "Step",
+        merge: Merge,
+        vpc_connections: glue_network.Connections = None,
+        **options: Any,
+    ) -> None:
         given = {
             "job_name": JOB_NAME,
             "job_desc": "one step of a merge of lineage",
@@ -53,7 +61,9 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
             "stop_job_run_on_kill": True,
             **options,
         }
-        given["create_job_kwargs"] = _CREATED | (options.get("create_job_kwargs") or {})
+        given["create_job_kwargs"] = glue_network.connected(
+            _CREATED | (options.get("create_job_kwargs") or {}), vpc_connections, has_role=_has_role(options)
+        )
         super().__init__(**given)
         # Newer providers look for an earlier run by themselves, without comparing what it was started with.
         for name in ("durable", "resume_glue_job_on_retry"):
@@ -65,6 +75,8 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
 
     def execute(self, context: Mapping[str, Any]) -> Any:
         """Start the run, or find that of an earlier try, and wait for it; the XCom is its id."""
+        if glue_network.lacks_a_name(self.create_job_kwargs, has_role=_has_role(vars(self))):
+            raise AirflowFailException("engine_options of glue: vpc_connections: a template without a value")
         self.aws_conn_id = existing_aws(self.aws_conn_id)
         attempt = attempt_of(self.step, self.merge, context)
         call = cluster.job_call(self.step, self.merge, self, context, attempt)
@@ -202,3 +214,7 @@ _MOST_POLLS = 75
 def _failure(record: RunRecord, ended: Mapping[str, Any]) -> str:
     state, message = ended.get("state") or "unknown", ended.get("message")
     return f"run {record.run_id} of Glue job {record.job_name}: {state}" + (f": {message}" if message else "")
+
+
+def _has_role(options: Mapping[str, Any]) -> bool:
+    return bool(options.get("iam_role_name") or options.get("iam_role_arn"))

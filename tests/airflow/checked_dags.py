@@ -57,6 +57,7 @@ check_glue = pipeline_dag(
     artifacts=ARTIFACTS,
     engine_options={
         "iam_role_arn": "arn:aws:iam::123456789012:role/glue",
+        "vpc_connections": ["lineage_merge-vpc"],
         "job_poll_interval": 1,
         "script_args": {"--spark-master": "local[2]"},
     },

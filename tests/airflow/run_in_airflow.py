@@ -245,6 +245,7 @@ def glue(check: Check, told: dict[str, Any]) -> None:
     assert check.says("Spline has no good write of tickit_sales_load (jr_"), "it did not wait for the run"
     job = check.cloud.glue.get_job(JobName="lineage_merge")["Job"]
     assert job["GlueVersion"] == "5.0", job
+    assert job["Connections"] == {"Connections": ["lineage_merge-vpc"]}, job
     assert job["Command"]["ScriptLocation"] == "s3://lineage/artifacts/lineage_merge_job.py", job
     runs = check.cloud.glue.get_job_runs(JobName="lineage_merge")["JobRuns"]
     sent = {each["Arguments"]["--step"]: each["Arguments"] for each in runs}
