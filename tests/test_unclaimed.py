@@ -1,5 +1,7 @@
 """Which merges are due of what Spline saw, and whose applications they are."""
 
+from pathlib import Path
+
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.statics import long
@@ -120,6 +122,13 @@ def test_what_is_not_committed_or_began_after_the_snapshot_is_not_seen(arango: A
         Seen("later", time(1), "nightly"),
         Seen("open", time(1), "nightly"),
     ]
+
+
+def test_jobs_of_spline_0_7_are_seen(arango: ArangoServer, data: Path) -> None:
+    name = arango.database("spline", data / "spline_0_7" / "tickit_sales_load")
+    settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
+
+    assert seen(settings, 0, LABELS) == [Seen("tickit_sales_load", 1_795_252_927_090)]
 
 
 def test_the_label_of_a_run_or_of_its_plan_counts(arango: ArangoServer) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,6 +148,23 @@ def test_runs_are_found_by_their_time_where_the_name_has_no_index(monkeypatch: p
 
     assert found == [Missing("load", OTHER_RUN)]
     assert sum(each.scanned_full for each in questions) == 0
+
+
+def test_runs_are_found_in_spline_0_7(
+    arango: ArangoServer, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARANGO_PASSWORD", arango.password)
+    name = arango.database("spline", data / "spline_0_7" / "tickit_sales_load")
+    settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
+    ended = 1_795_252_927_090
+
+    found = missing(
+        settings,
+        [Expected("tickit_sales_load", since=ended), Expected("tickit_sales_load", since=ended + 1)],
+        timedelta(days=30),
+    )
+
+    assert found == [Missing("tickit_sales_load")]
 
 
 def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> None:
