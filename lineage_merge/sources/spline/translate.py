@@ -99,7 +99,7 @@ def translate(
     else:
         lost = frozenset(columns.untraced)
         for key, what in columns.problems:
-            yield Problem("no-columns", document, key, f"a query over JDBC {what}")
+            yield Problem("no-columns", document, key, f"a query over JDBC {naming.redact(what)}")
         yield from column_elements(columns, job, output)
     chains = operation_chains(plan.operations, plan.follows)
     for source in sorted(seen):
