@@ -34,15 +34,15 @@ def stored(plan: Document) -> dict[str, list[Document]]:
             expression["name"] = "alias"
         if extra.get("_typeHint") == "expr.Binary":
             expression["name"] = extra["symbol"]
-    gone = {renamed[each] for each in unions}
+    unions_stored = {renamed[each] for each in unions}
     found["expression"] = [
-        each for each in found.get("expression", ()) if f"expression/{each['_key']}" not in gone
+        each for each in found.get("expression", ()) if f"expression/{each['_key']}" not in unions_stored
     ]
     for collection in ("uses", "takes"):
         for edge in found.get(collection, ()):
             edge["_from"] = renamed.get(edge["_from"], edge["_from"])
             edge["_to"] = renamed.get(edge["_to"], edge["_to"])
-        found[collection] = [each for each in found.get(collection, ()) if each["_from"] not in gone]
+        found[collection] = [each for each in found.get(collection, ()) if each["_from"] not in unions_stored]
     found.pop("computedBy", None)
     found["derivesFrom"] = [
         {

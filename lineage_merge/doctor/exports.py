@@ -39,8 +39,8 @@ def examine_export(config: Config) -> Iterator[Finding]:
     refused = [each for _, each in sorted(versions.items()) if each.current and not each.is_supported]
     if refused:
         problem = f"{redact(folder)}: of version {refused[0].current}, {SUPPORTED} are supported"
-        mend = "upgrade Spline's database and export it again"
-        yield failed(EXPORT, SourceError(refused[0].refusal or problem), mend)
+        remedy = "upgrade Spline's database and export it again"
+        yield failed(EXPORT, SourceError(refused[0].refusal or problem), remedy)
         return
     databases = {part.database for part in parts}
     collections = {part.collection for part in parts} - {VERSION}
@@ -53,15 +53,16 @@ def examine_export(config: Config) -> Iterator[Finding]:
         mend = "export progress too; without it the newest plan of each target counts"
         yield warning(EXPORT, f"{told}, none of them progress", mend)
     else:
-        yield from _good(told, versions.values(), bool(config.spline.labels))
+        yield _passed(told, versions.values(), bool(config.spline.labels))
 
 
-def _good(told: str, versions: Iterable[Versions], has_labels: bool) -> Iterator[Finding]:
+def _passed(contents: str, versions: Iterable[Versions], has_labels: bool) -> Finding:
     if not any(each.is_0_7 for each in versions):
-        yield ok(EXPORT, told)
-        return
-    told += f"; of version 0.7: {LIMITS_OF_0_7}"
-    yield warning(EXPORT, f"{told}, and spline.labels is set", NO_LABELS) if has_labels else ok(EXPORT, told)
+        return ok(EXPORT, contents)
+    state = f"{contents}; of version 0.7: {LIMITS_OF_0_7}"
+    return (
+        warning(EXPORT, f"{state}, and spline.labels is set", NO_LABELS) if has_labels else ok(EXPORT, state)
+    )
 
 
 def _broken(parts: list[export.Part]) -> Iterator[Problem]:

@@ -41,7 +41,7 @@ class PushedQuery:
     """A parsed query; `url` is the connection that its tables are read through."""
 
     def __init__(self, text: str, url: str, dialect: str) -> None:
-        """`text`: a SELECT, or what stands in FROM. Raises `UnreadableQuery`."""
+        """`text`: a SELECT, or what follows FROM. Raises `UnreadableQuery`."""
         self._url = url
         self._dialect = Dialect.get_or_raise(dialect or None)
         sql = text if text.lower().startswith(("select", "with")) else f"select * from {text}"  # noqa: S608 (never run)
