@@ -27,6 +27,21 @@ SPARKS = {"3.5": "pyspark>=3.5.1,<4", "4": "pyspark>=4,<5"}
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 LOCK = "supply_chain/requirements.txt"
 TOOLS = "supply_chain/tools.txt"
+# Images of Amazon MWAA and their Pythons; the Airflow tests run in those of `MWAA_RUN`, one of each line.
+MWAA = {
+    "2.10.1": "3.11",
+    "2.10.3": "3.11",
+    "2.11.0": "3.12",
+    "2.11.2": "3.12",
+    "3.0.6": "3.12",
+    "3.2.1": "3.12",
+    "3.3.1": "3.12",
+}
+MWAA_RUN = ("2.10.3", "2.11.2", "3.0.6", "3.3.1")
+GREMLIN_CLIENTS = ["3.7.1", "3.7.7", "3.8.1", "3.8.2"]
+GREMLIN_SERVERS = ["3.7.4", "3.8.1"]
+# What goes to a graph: every request of the package, over real connections.
+GREMLIN_TESTS = ["tests/load", "tests/query/test_query_grammar.py", "tests/query/test_round_trips.py"]
 # Advisories that were read and are not about us: each with its reason.
 NOT_OURS = {
     # Told of the JavaScript library json-logic-js; the Python one of like name comes with DataHub's mixpanel.
@@ -82,6 +97,33 @@ def matrix(session: nox.Session, spark: str, versions: str) -> None:
     session.install("--no-deps", "--editable", ".")
     chosen = list(session.posargs) or TESTS
     session.run("python", "-m", "pytest", *([] if chosen == ["full"] else chosen))
+
+
+@nox.session(python=PYTHON)
+@nox.parametrize("server", GREMLIN_SERVERS)
+@nox.parametrize("client", GREMLIN_CLIENTS)
+def gremlin(session: nox.Session, client: str, server: str) -> None:
+    """The tests that talk to a graph, with one version of gremlinpython and one of Gremlin Server."""
+    override = Path(session.create_tmp(), "override.txt")
+    override.write_text(f"gremlinpython=={client}\n")
+    session.install("--override", str(override), "--editable", ".[test]")
+    environment = {"LINEAGE_MERGE_TEST_GREMLIN_SERVER": server}
+    session.run("python", "-m", "pytest", *(session.posargs or GREMLIN_TESTS), env=environment)
+
+
+@nox.session
+@nox.parametrize(("python", "image"), [(python, image) for image, python in MWAA.items()], ids=list(MWAA))
+def mwaa(session: nox.Session, image: str) -> None:
+    """Resolve the package beside Airflow with the pins of an MWAA image; in some run the Airflow tests."""
+    python = MWAA[image]
+    wanted = Path(session.create_tmp(), "airflow.in")
+    wanted.write_text(f"apache-airflow=={image}\napache-airflow-providers-amazon\n")
+    pins = f"tests/airflow/mwaa/{image}-py{python}.txt"
+    words = ["uv", "pip", "compile", "--quiet", "--no-header", "--python-version", python]
+    words += ["--constraint", pins, "--output-file", str(wanted.with_name("resolved.txt"))]
+    session.run_install(*words, "pyproject.toml", str(wanted), external=True)
+    if image in MWAA_RUN:
+        session.run("python", "tests/airflow/check_dag.py", "--mwaa", "--airflow", image, *session.posargs)
 
 
 @nox.session(python=PYTHONS)

@@ -1,14 +1,36 @@
-"""A real Gremlin Server for every test that needs a graph: started once, emptied for each test."""
+"""A real Gremlin Server for every test that needs a graph: started once, emptied for each test.
+
+``LINEAGE_MERGE_TEST_GREMLIN_SERVER`` is another version of it than the package's own, such as 3.8.1; the
+jars are fetched into the same cache.
+"""
 
 import os
 from collections.abc import Iterator
 
 import pytest
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
+from gremlin_python.process.traversal import Traversal
 
-from lineage_merge.embedded import EmbeddedServer
+from lineage_merge.embedded import EmbeddedServer, jars
+from lineage_merge.load.traversals import source
+
+SERVER = "LINEAGE_MERGE_TEST_GREMLIN_SERVER"
+
+
+def _iterated(self: Traversal) -> Traversal:
+    """Replace `iterate`, by which gremlinpython 3.8 sends a step that servers of 3.7 do not know."""
+    self.to_list()
+    return self
+
+
+Traversal.iterate = _iterated
+if version := os.environ.get(SERVER):
+    jars.GREMLIN = jars.GREMLIN._replace(
+        name=f"Gremlin Server {version}",
+        folder=f"gremlin-server-{version}",
+        dependencies=jars.GREMLIN.dependencies.replace(jars.GREMLIN_SERVER, version),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +55,7 @@ def gremlin(gremlin_url: str) -> Iterator[GraphTraversalSource]:
     """A traversal source over a graph that is empty at the start of the test."""
     connection = DriverRemoteConnection(gremlin_url, "g")
     try:
-        g = traversal().with_remote(connection)
+        g = source(connection)
         g.V().drop().iterate()
         yield g
     finally:

@@ -23,9 +23,9 @@ from botocore.model import ServiceModel, Shape
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
+from lineage_merge.load.traversals import source
 from tests.neptune_reading import LoadError, put, records
 
 ROLE = "arn:aws:iam::111122223333:role/neptune-loader"
@@ -135,7 +135,7 @@ class Standin:
         job.status = "LOAD_IN_PROGRESS"
         connection = DriverRemoteConnection(self._gremlin_url, "g")
         try:
-            job.status = self._load(job, traversal().with_remote(connection))
+            job.status = self._load(job, source(connection))
         finally:
             connection.close()
 

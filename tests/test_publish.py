@@ -50,11 +50,11 @@ def without_path() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
-def a_wheel(folder: Path, name: str, version: str, requires: str = "") -> Path:
+def a_wheel(folder: Path, name: str, version: str, *requires: str) -> Path:
     """A wheel of somebody else's, as small as can be."""
     path = folder / f"{name}-{version}-py3-none-any.whl"
     information = f"{name}-{version}.dist-info"
-    needs = f"Provides-Extra: columns\nRequires-Dist: {requires}\n" if requires else ""
+    needs = "".join(["Provides-Extra: columns\n", *(f"Requires-Dist: {each}\n" for each in requires)])
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name}.py", "")
         archive.writestr(
@@ -122,7 +122,9 @@ def test_script_and_wheel_lie_in_s3_and_the_list_beside_them_names_them(bucket: 
     found = artefacts.read(PREFIX)
     assert found["script"] == published.script == f"{PREFIX}/lineage_merge_job.py"
     modules = found["glue"]["--additional-python-modules"].split(",")
-    assert modules == [f"{PREFIX}/{OWN}", "sqlglot==30.*"], "a comma ends a module: no ranges"
+    assert modules == [f"{PREFIX}/{OWN}", "gremlinpython==3.7.*", "sqlglot==30.*"], (
+        "a comma ends a module: no ranges"
+    )
     script = bucket.client.get_object(Bucket="artifacts", Key="lineage_merge/lineage_merge_job.py")
     assert script["Body"].read() == publish.SCRIPT.read_bytes()
 
@@ -161,7 +163,9 @@ def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_
     folder, target = tmp_path / "index", tmp_path / "target"
     folder.mkdir()
     target.mkdir()
-    own = a_wheel(folder, "own", "1.0", "other>=1; extra == 'columns'")
+    own = a_wheel(folder, "own", "1.0", "gremlinpython>=3.7.1,<3.9", "other>=1; extra == 'columns'")
+    for version in ("3.7.7", "3.8.1"):  # Neptune documents 3.7
+        a_wheel(folder, "gremlinpython", version)
     for tag, version in (
         ("cp311-cp311-manylinux_2_28_x86_64", "1.5"),
         ("cp313-cp313-manylinux_2_28_x86_64", "1.6"),
@@ -171,6 +175,7 @@ def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_
     found = dependencies.download(own, target, ("--no-index", "--find-links", str(folder)))
 
     assert [path.name for path in found] == [
+        "gremlinpython-3.7.7-py3-none-any.whl",
         "other-1.5-cp311-cp311-manylinux_2_28_x86_64.whl",
         "own-1.0-py3-none-any.whl",
     ]
@@ -221,7 +226,7 @@ def test_the_command_prints_the_arguments_of_a_job() -> None:
     shown = in_process("publish", "--s3", PREFIX)
 
     assert shown.code == 0, shown.err
-    assert f"  --additional-python-modules {PREFIX}/{OWN},sqlglot==30.*\n" in shown.out
+    assert f"  --additional-python-modules {PREFIX}/{OWN},gremlinpython==3.7.*,sqlglot==30.*\n" in shown.out
     assert f"  script location: {PREFIX}/lineage_merge_job.py\n" in shown.out
     told = json.loads(in_process("publish", "--s3", PREFIX, "--json").out)
     assert told["glue"] == artefacts.read(PREFIX)["glue"]

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.driver.protocol import GremlinServerError
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.traversal import IO
 
 from lineage_merge.embedded.private import make_folder, make_private, open_private
 from lineage_merge.errors import EmbeddedError
+from lineage_merge.load.traversals import source
 
 # A large graph takes longer than a query may.
 _IO_MILLISECONDS = 30 * 60 * 1000
@@ -60,7 +60,7 @@ def connected(url: str) -> Iterator[Any]:
     # A notebook has an event loop of its own running.
     connection = DriverRemoteConnection(url, "g", call_from_event_loop=_in_event_loop())
     try:
-        yield traversal().with_remote(connection)
+        yield source(connection)
     finally:
         connection.close()
 
@@ -108,8 +108,8 @@ def _saved_once(url: str, graph_file: Path) -> str:
         copy = Path(work) / "graph.json"
         try:
             with connected(url) as g:
-                source = g.with_("evaluationTimeout", _IO_MILLISECONDS)
-                source.io(str(copy)).with_(IO.writer, IO.graphson).write().iterate()
+                limited = g.with_("evaluationTimeout", _IO_MILLISECONDS)
+                limited.io(str(copy)).with_(IO.writer, IO.graphson).write().to_list()
         except GremlinServerError as error:
             return _first_line(error)
         if problem := fault(copy):
@@ -135,8 +135,8 @@ def restore(url: str, graph_file: Path) -> None:
     """Read `graph_file` into the graph at `url`. Raises `EmbeddedError`; the file is never touched."""
     try:
         with connected(url) as g:
-            source = g.with_("evaluationTimeout", _IO_MILLISECONDS)
-            source.io(str(graph_file)).with_(IO.reader, IO.graphson).read().iterate()
+            limited = g.with_("evaluationTimeout", _IO_MILLISECONDS)
+            limited.io(str(graph_file)).with_(IO.reader, IO.graphson).read().to_list()
     except OSError as error:
         raise _unreadable(graph_file, error.strerror or str(error)) from error
     except GremlinServerError as error:

@@ -17,7 +17,6 @@ import aiohttp
 from gremlin_python.driver.aiohttp.transport import AiohttpTransport
 from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.errors import GraphError, GraphUnreachable
@@ -25,6 +24,7 @@ from lineage_merge.load.faults import Fault, UnexpectedAnswer, fault_of, reason_
 from lineage_merge.load.patience import Patience
 from lineage_merge.load.serializer import serializer
 from lineage_merge.load.signing import Iam, signed_headers
+from lineage_merge.load.traversals import source
 
 _CONNECT_SECONDS = 10.0
 _CHECK_SECONDS = 5.0
@@ -202,7 +202,7 @@ def connect(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
 def _connected(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
     connection = DriverRemoteConnection(**_driver_options(endpoint, 1))
     try:
-        yield traversal().with_remote(connection)
+        yield source(connection)
     finally:
         _close(connection)
 
@@ -251,7 +251,7 @@ def _failure(endpoint: Endpoint) -> Fault | None:
     """Ask one cheap query over a connection of its own; what went wrong, or None."""
     try:
         with _connected(endpoint) as g:
-            g.inject(1).iterate()
+            g.inject(1).to_list()
     except Exception as error:
         fault = fault_of(error, endpoint.address)
         if fault is None:

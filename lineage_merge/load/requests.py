@@ -242,7 +242,7 @@ class _Request(Bytecode):  # type: ignore[misc] # gremlinpython has no types
 
 
 def bytecode(batch: Iterable[Upsert]) -> Bytecode:
-    """The batch as one chained traversal; `none()` keeps the server from sending it all back.
+    """The batch as one chained traversal; `count()` keeps the server from sending it all back.
 
     Put together by hand: the fluent way copies every argument once more, which is a good
     part of what an element costs.
@@ -250,5 +250,5 @@ def bytecode(batch: Iterable[Upsert]) -> Bytecode:
     request = _Request()
     for upsert in batch:
         request.step_instructions += upsert.steps()
-    request.step_instructions.append(["none"])
+    request.step_instructions.append(["count"])
     return request

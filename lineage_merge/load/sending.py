@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import Bytecode
-from gremlin_python.structure.graph import Graph
 
 from lineage_merge.errors import GraphError, GraphRejected
 from lineage_merge.load import requests
@@ -22,6 +20,7 @@ from lineage_merge.load.faults import Kind
 from lineage_merge.load.link import GraphFault, Link, Sent
 from lineage_merge.load.patience import Patience
 from lineage_merge.load.requests import Upsert
+from lineage_merge.load.traversals import source
 
 IDS_A_REQUEST = 200
 Item = TypeVar("Item")
@@ -30,7 +29,7 @@ Item = TypeVar("Item")
 _UNDER_WAY = 2
 
 # Traversals are written down here and sent over whichever connection there is.
-_g = traversal().with_graph(Graph())
+_g = source()
 
 
 class Conflict(GraphRejected):

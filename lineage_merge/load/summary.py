@@ -128,7 +128,7 @@ def beginning(g: GraphTraversalSource, environment: str, dag_name: str, token: s
         .property(single, "environment", environment)
         .property(Cardinality.set_, "dag_name", dag_name)
         .property(single, "loading", token)
-        .none()
+        .count()
     )
 
 
@@ -147,7 +147,7 @@ def ending(g: GraphTraversalSource, run: str, values: Mapping[str, Any]) -> Grap
     setting = g.V(run)
     for key, value in values.items():
         setting = setting.property(Cardinality.single, key, value)
-    return setting.none()
+    return setting.count()
 
 
 def _values(facts: Facts) -> dict[str, Any]:

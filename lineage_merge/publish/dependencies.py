@@ -7,6 +7,7 @@ Python 3.11: whatever machine this runs on.
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,10 @@ PLATFORMS = (
     "manylinux2010_x86_64",
     "manylinux1_x86_64",
 )
+# Neptune documents gremlinpython 3.7 for its engines. The wider range of the package's metadata is for
+# Airflow's constraints.
+_GREMLIN_LINE = "3.7"
+_CONSTRAINTS = f"gremlinpython=={_GREMLIN_LINE}.*\n"
 _LAST_LINES = 3
 
 
@@ -34,8 +39,11 @@ def requirement() -> str:
 
 
 def modules() -> list[str]:
-    """What the extra adds, for Glue's list of modules, in which a comma ends a name: ``sqlglot==30.*``."""
-    found = []
+    """Return what the extra adds, and the line of gremlinpython, for Glue's list of modules.
+
+    A comma ends a name there, so none is a range: ``sqlglot==30.*``.
+    """
+    found = [_CONSTRAINTS.strip()]
     for line in installed().requires or ():
         if f"extra == '{EXTRA}'" in line.replace('"', "'"):
             parts = re.match(r"([A-Za-z0-9._-]+)[^;]*?>=(\d+)", line)
@@ -53,7 +61,11 @@ def download(own: Path, folder: Path, index_options: tuple[str, ...] = ()) -> li
     command += ["--dest", str(folder), "--only-binary", ":all:", "--implementation", "cp"]
     command += ["--python-version", PYTHON, *(word for each in PLATFORMS for word in ("--platform", each))]
     command += [*index_options, f"{own}[{EXTRA}]"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own words)
+    with tempfile.TemporaryDirectory(prefix="lineage-merge-") as work:
+        constraints = Path(work, "constraints.txt")
+        constraints.write_text(_CONSTRAINTS)
+        command += ["--constraint", str(constraints)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own words)
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         raise LineageMergeError(f"pip cannot fetch the dependencies: {' '.join(lines[-_LAST_LINES:])}")

@@ -3,9 +3,10 @@
     python tests/airflow/check_dag.py                             # Airflow 2.11.2
     python tests/airflow/check_dag.py --airflow 2.11.2 3.0.6      # one after the other
     python tests/airflow/check_dag.py --airflow 2.10.5 --unpinned # without constraints of ours
+    python tests/airflow/check_dag.py --airflow 2.10.3 --mwaa     # with the pins of Amazon MWAA's image
     python tests/airflow/check_dag.py --parse-only
 
-Needs a Python with pins in `pins/`, nothing else. Environments go to
+Needs a Python with pins in `pins/` (with `--mwaa`, in `mwaa/`), nothing else. Environments go to
 ``LINEAGE_MERGE_AIRFLOW_CACHE``, where the next run finds them, else to a temporary folder.
 Airflow's database, logs and home are always temporary. The last lines say how it went.
 """
@@ -36,15 +37,17 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     arguments.add_argument("--airflow", nargs="+", default=["2.11.2"], metavar="VERSION")
     arguments.add_argument("--unpinned", action="store_true", help="install what the index has today")
+    arguments.add_argument("--mwaa", action="store_true", help="install what Amazon MWAA's image pins")
     arguments.add_argument("--parse-only", action="store_true")
     arguments.add_argument("--only-scheduler", action="store_true", help="leave out what needs no scheduler")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="lineage-merge-airflow-") as work:
         cache = Path(os.environ.get(CACHE) or work)
         for version in given.airflow:
-            constraints = HERE / "pins" / f"{version}-py{PYTHON}.txt"
+            folder = HERE / ("mwaa" if given.mwaa else "pins")
+            constraints = folder / f"{version}-py{PYTHON}.txt"
             if not given.unpinned and not constraints.is_file():
-                known = sorted(path.stem for path in (HERE / "pins").iterdir())
+                known = sorted(path.stem for path in folder.iterdir())
                 sys.stdout.write(f"no pins for Airflow {version} on Python {PYTHON}: {known}\n")
                 return 2
             try:

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from gremlin_python.structure.graph import Graph
 
 from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.traversals import source
 from lineage_merge.query import on_gremlin
 from lineage_merge.query.elements import VERTEX_LABELS
 from tests.gremlin_text import passes_the_grammar
@@ -44,4 +43,4 @@ def test_the_question_passes_the_grammar_and_finds_what_there_is(
     ask: Ask, found: int, pipeline_url: str
 ) -> None:
     with open_client(Endpoint(pipeline_url), 1) as client:
-        assert len(passes_the_grammar(client, ask(traversal().with_graph(Graph())))) == found
+        assert len(passes_the_grammar(client, ask(source()))) == found
