@@ -18,8 +18,8 @@ def is_dual(table: exp.Table) -> bool:
 class TableNames:
     """The datasets by their names in SQL, whole or without database and schema.
 
-    Those that one name in SQL means are one dataset, which `same` has for each of them: the one of
-    them that is built, or of several that are only read the first. Several that are built stay apart.
+    Those with one name in SQL are one dataset, which `same` has for each of them: the one of them
+    that is built, or of several that are only read the first. Several that are built stay apart.
     """
 
     def __init__(self, dialect: Dialect, relations: Mapping[str, str], built: Container[str] = ()) -> None:

@@ -71,12 +71,13 @@ def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[
     return projects, everything
 
 
-def _is_newer(held: Row, told: Row | None) -> bool:
-    """Whether the graph has a project from later: by its manifests, where both sides know theirs."""
-    if told is not None and told.described_at and held.described_at:
-        return bool(held.described_at > told.described_at)
-    latest = max(told.described_at or 0, told.at or 0) if told is not None else 0
-    return bool((held.at or 0) > latest)
+def _is_newer(held: Row, incoming: Row | None) -> bool:
+    """Whether the graph has a project from later: by its manifests, where both sides have one."""
+    if incoming is None:
+        return bool(held.at)
+    if incoming.described_at and held.described_at:
+        return bool(held.described_at > incoming.described_at)
+    return bool((held.at or 0) > max(incoming.described_at or 0, incoming.at or 0))
 
 
 def _project(row: Row) -> str:

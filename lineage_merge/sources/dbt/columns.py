@@ -60,7 +60,7 @@ class Column:
 class ColumnLineage:
     """What is known of the columns of one dataset.
 
-    `problems` says what could not be told, as words that follow its unique id. Sources are unique ids, or
+    `problems` says what is not known, as words that follow its unique id. Sources are unique ids, or
     keys of `undeclared`: tables that only the SQL names. `reads` are all that the SQL reads; `expected`
     names relations that it should read by the manifest and does not. `deferred` has the names in the SQL
     that were taken for such a one, and its name: dbt's `--defer` puts another target's relation there.

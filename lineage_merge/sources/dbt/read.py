@@ -22,7 +22,7 @@ from lineage_merge.storage import read_text
 def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element]:
     """The elements of one project. Raises `SourceError` where a file of it cannot be read.
 
-    `by_relation`: another manifest of its project builds other relations, and no target tells them apart.
+    `by_relation`: another manifest of its project builds other relations, and no target is given.
     """
     manifest, problems = read_manifest(project.manifest, read_text(project.manifest), with_columns=True)
     yield Count("dbt manifests", 1)

@@ -1,4 +1,4 @@
-"""What a manifest's `relation_name` means: the text by which compiled SQL calls a relation. Pure.
+"""A manifest's `relation_name`: the text by which compiled SQL calls a relation. Pure.
 
 It is rendered by the adapter, and so is right where `database` and `schema` are not: ClickHouse has
 no database above its schemas, and a source of DuckDB may be a file or a function that reads files.
@@ -29,10 +29,10 @@ def names_of(adapter: str, relation_name: str, names: tuple[str, str, str]) -> t
     given = [part.value.casefold() for part in split_name(".".join(filter(None, names)))]
     if not stated or len(stated) > len(names):
         return names
-    compared = [part.casefold() for part in stated]
-    shorter = min(len(compared), len(given))
-    agrees = compared[-shorter:] == given[-shorter:]
-    if agrees and not (adapter.lower() in _TWO_PARTS and len(compared) < len(given)):
+    # As text: BigQuery may quote a whole name as one part.
+    one, other = "." + ".".join(part.casefold() for part in stated), "." + ".".join(given)
+    agrees = one.endswith(other) or other.endswith(one)
+    if agrees and not (adapter.lower() in _TWO_PARTS and len(stated) < len(given)):
         return names
     missing = len(names) - len(stated)
     database, schema, identifier = (*[""] * missing, *map(_quoted, stated))

@@ -11,7 +11,7 @@ from lineage_merge.sources.settings import namespace
 class DbtProject:
     """One dbt project: its manifest, the namespace of its tables, its catalog and run results if given.
 
-    `target` tells several manifests of one project from each other.
+    `target` distinguishes several manifests of one project.
     """
 
     manifest: str

@@ -572,6 +572,7 @@ def test_folding_ephemerals_keeps_what_reaches_what(project: dict[str, tuple[boo
         ("snowflake", {"relation_name": "dev.raw.t"}, "dev.raw.t"),
         ("duckdb", {"relation_name": "read_csv('x')"}, "dev.raw.t"),
         ("bigquery", {"relation_name": "`dev`.`raw`.`ga.t`", "identifier": "ga.t"}, "dev.raw.ga.t"),
+        ("bigquery", {"relation_name": "`dev.raw.t`"}, "dev.raw.t"),
         ("postgres", {"relation_name": None}, "dev.raw.t"),
     ],
 )

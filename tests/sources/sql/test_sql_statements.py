@@ -26,6 +26,15 @@ def test_an_insert_into_unknown_columns_says_so_and_guesses_none() -> None:
     assert found.problems == {("no-columns", "etl/f.sql:line 2", why)}
 
 
+def test_dual_is_no_table_unless_a_file_creates_it() -> None:
+    found = told("create table t as select s.id, 1 as x from raw.s cross join dual", schema=DDL)
+    assert found.feeds == {("raw.s", "t")}
+    assert found.problems == set()
+
+    own = told("create table dual as select id from raw.s; create table t as select id from dual", schema=DDL)
+    assert own.feeds == {("raw.s", "dual"), ("dual", "t")}
+
+
 def test_static_partitions_take_no_column_and_dynamic_ones_come_last() -> None:
     ddl = "create table p (a int, b int) partitioned by (y string, m string);"
 
