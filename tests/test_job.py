@@ -121,7 +121,7 @@ def test_a_job_that_fails_says_why_in_a_line_and_in_the_folder(settings: dict[st
     assert failed.returncode != 0
     reason = "configuration: spline.arango.password_secret: the secret has no text under 'wrong'"
     assert reason in failed.stdout  # where spark-submit passes on what Python says
-    assert job.failure(folder, "1") == job.Failure(reason, lasting=True)
+    assert job.failure(folder, "1") == job.Failure(reason, lasting=True, exit_code=2)
     assert job.failure(folder, "2") is None, "that is another attempt's"
 
 

@@ -65,7 +65,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
             _CREATED | (options.get("create_job_kwargs") or {}), vpc_connections, has_role=_has_role(options)
         )
         super().__init__(**given)
-        # Newer providers look for an earlier run by themselves, without comparing what it was started with.
+        # Newer providers search for an earlier run by themselves, without comparing what it was started with.
         for name in ("durable", "resume_glue_job_on_retry"):
             if hasattr(self, name):
                 setattr(self, name, False)
@@ -195,7 +195,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
             show_rendered(context)
 
     def _fail_if_stopped(self) -> None:
-        """Raise for a run that somebody stopped, which the provider takes for a success."""
+        """Raise for a run that was stopped, which the provider takes for a success."""
         if not self.wait_for_completion or not self._record:
             return
         found = glue_runs.outcome(self._glue.conn, self.job_name, self._record.run_id)

@@ -89,4 +89,4 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
                 )
                 self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
         except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
-            self.log.warning("run %s of Glue job %s may go on: %s", self.run_id, self.job_name, error)
+            self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)

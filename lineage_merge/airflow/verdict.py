@@ -12,7 +12,7 @@ POLICIES: tuple[str, ...] = get_args(Policy)
 REJECTED = "rejected"
 RETIRE_REFUSED = "retire-refused"
 _TITLES = {REJECTED: "rejected documents"}
-# The message stands in a list of tasks and in mails; the log and the folder have all.
+# The message appears in a list of tasks and in mails; the log and the folder have all.
 _MOST_EXAMPLES = 5
 
 

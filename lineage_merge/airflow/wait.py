@@ -23,7 +23,7 @@ WhenMissing = Literal["fail", "merge"]
 class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not there when this is checked
     """Waits until Spline knows a good write of each upstream run since the DAG run began.
 
-    Between two looks it holds no worker; with `deferrable` the triggerer takes the looks. After `timeout`
+    Between two checks it holds no worker; with `deferrable` the triggerer does them. After `timeout`
     it fails and names the runs that are missing, or continues with ``when_missing="merge"``.
     """
 
@@ -74,7 +74,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
         self.log.warning("%s; merging what is there", problem)
 
     def _wait_deferred(self, context: Mapping[str, Any]) -> None:
-        """Look once here, where errors are final, and continue in the triggerer."""
+        """Check once here, where errors are final, and continue in the triggerer."""
         if self.poke(context):
             return
         from lineage_merge.airflow.wait_trigger import SplineTrigger

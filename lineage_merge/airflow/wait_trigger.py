@@ -1,4 +1,4 @@
-"""The wait for Spline in Airflow's triggerer: a look at intervals, without a worker.
+"""The wait for Spline in Airflow's triggerer: a check at intervals, without a worker.
 
 Holds no password: it is read through the connection, or from Secrets Manager with the triggerer's own role,
 when the trigger runs.
@@ -56,7 +56,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
             try:
                 missing = await sync_to_async(self._missing, thread_sensitive=False)()
             except SourceUnreachable as error:
-                missing = error.message  # as a late report: it may answer at the next look
+                missing = error.message  # as a late report: it may answer next time
             except LineageMergeError as error:
                 yield TriggerEvent({"missing": "", "error": error.message})
                 return

@@ -548,20 +548,20 @@ def test_a_failed_deferred_emr_run_shows_the_reason_that_the_job_left(stored: St
         step.resume_execution("__fail__", {"error": "Trigger failure"}, {"ti": Instance(1)})
 
 
-def wait_event(monkeypatch: pytest.MonkeyPatch, *looks: Any) -> Any:
-    """The event of a deferred wait whose looks into Spline find this."""
+def wait_event(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> Any:
+    """The event of a deferred wait whose questions to Spline have these answers."""
     trigger = SplineTrigger(
         {"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 0, 9e9
     )
-    answers = iter(looks)
+    following = iter(answers)
 
-    def look() -> str:
-        found = next(answers)
+    def missing() -> str:
+        found = next(following)
         if isinstance(found, Exception):
             raise found
         return str(found)
 
-    monkeypatch.setattr(trigger, "_missing", look)
+    monkeypatch.setattr(trigger, "_missing", missing)
 
     async def first() -> Any:
         async for event in trigger.run():
@@ -571,7 +571,7 @@ def wait_event(monkeypatch: pytest.MonkeyPatch, *looks: Any) -> Any:
     return asyncio.run(first())
 
 
-def test_a_deferred_wait_looks_until_all_have_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deferred_wait_asks_until_all_have_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     unreachable = SourceUnreachable("no connection to ArangoDB at http://a:8529")
 
     assert wait_event(monkeypatch, "job", unreachable, "") == {"missing": "", "error": ""}
