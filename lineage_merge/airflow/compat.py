@@ -1,6 +1,7 @@
 """Names of Airflow that have moved between 2.10 and 3.x."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -62,11 +63,21 @@ def show_rendered(context: Mapping[str, Any]) -> None:
         RenderedTaskInstanceFields.write(RenderedTaskInstanceFields(context["ti"], render_templates=False))
 
 
-async def is_deferred(task_instance: Any) -> bool:
-    """Whether a trigger's task instance still waits for it, for use in the triggerer."""
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that blocks, from a trigger.
+
+    A cancellation of the trigger does not reach the call: Airflow 3.0's triggerer ends with an error if
+    the answer to a request of its own is never read.
+    """
     from asgiref.sync import sync_to_async
 
-    found = await sync_to_async(_state, thread_sensitive=False)(task_instance)
+    call = sync_to_async(function, thread_sensitive=False)(*arguments)
+    return await asyncio.shield(asyncio.ensure_future(call))
+
+
+async def is_deferred(task_instance: Any) -> bool:
+    """Whether a trigger's task instance still waits for it, for use in the triggerer."""
+    found = await in_thread(_state, task_instance)
     return str(getattr(found, "value", found)) == "deferred"
 
 

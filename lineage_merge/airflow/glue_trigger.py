@@ -9,13 +9,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from asgiref.sync import sync_to_async
-
 from lineage_merge.airflow import glue_runs
-from lineage_merge.airflow.compat import BaseTrigger, TriggerEvent, is_deferred
-
-# A triggerer that stops has no time for questions.
-_CANCEL_SECONDS = 15
+from lineage_merge.airflow.compat import BaseTrigger, TriggerEvent, in_thread, is_deferred
 
 
 class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there when this is checked
@@ -53,13 +48,11 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
             raise
 
     async def _end(self) -> dict[str, str]:
-        found = {"state": "", "message": ""}
+        found, client = {"state": "", "message": ""}, None
         for _ in range(self.max_polls):
             try:
-                client = await sync_to_async(self._client, thread_sensitive=False)()
-                found = await sync_to_async(glue_runs.outcome, thread_sensitive=False)(
-                    client, self.job_name, self.run_id
-                )
+                client = client or await in_thread(self._client)
+                found = await in_thread(glue_runs.outcome, client, self.job_name, self.run_id)
             except Exception as error:  # noqa: BLE001 (an exception here loses the reason)
                 return self._event("error", found["state"], f"{type(error).__name__}: {error}")
             if found["state"] not in glue_runs.ACTIVE:
@@ -80,13 +73,10 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
 
     async def _stop_if_abandoned(self) -> None:
         try:
-            async with asyncio.timeout(_CANCEL_SECONDS):
-                if await is_deferred(self.task_instance):
-                    return  # another triggerer continues
-                client = await sync_to_async(self._client, thread_sensitive=False)()
-                await sync_to_async(glue_runs.request_stop, thread_sensitive=False)(
-                    client, self.job_name, self.run_id
-                )
-                self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
+            if await is_deferred(self.task_instance):
+                return  # another triggerer continues
+            client = await in_thread(self._client)
+            await in_thread(glue_runs.request_stop, client, self.job_name, self.run_id)
+            self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
         except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
             self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)

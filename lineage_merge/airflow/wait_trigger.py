@@ -11,9 +11,7 @@ from datetime import timedelta
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import sync_to_async
-
-from lineage_merge.airflow.compat import BaseTrigger, TriggerEvent, base_hook
+from lineage_merge.airflow.compat import BaseTrigger, TriggerEvent, base_hook, in_thread
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.settings import Arango
@@ -54,7 +52,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
 
         while True:
             try:
-                missing = await sync_to_async(self._missing, thread_sensitive=False)()
+                missing = await in_thread(self._missing)
             except SourceUnreachable as error:
                 missing = error.message  # as a late report: it may answer next time
             except LineageMergeError as error:
