@@ -66,7 +66,8 @@ class Gremlin:
         classes = f"{gremlin_jars(java, lambda _: None)}/*"
         program, *options = SERVICES["gremlin"]["entrypoint"]
         assert (program, options[-2:]) == ("java", ["-cp", "lib/*"])
-        command = [str(java), *options[:-1], classes, *SERVICES["gremlin"]["command"]]
+        command = [str(java), "-XX:TieredStopAtLevel=1", *options[:-1], classes]
+        command += SERVICES["gremlin"]["command"]
         with (self._home / "server.log").open("a") as log:
             process = subprocess.Popen(command, cwd=self._home, stdout=log, stderr=subprocess.STDOUT)
         try:
