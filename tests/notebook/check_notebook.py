@@ -19,7 +19,6 @@ import time
 import venv
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from lineage_merge.graph.schema import NODE_LABELS
 from tests.notebook.answers import ANSWERS, expected, rows, short
@@ -75,9 +74,7 @@ def executed(python: Path, work: Path) -> dict[str, Any]:
     facts = work / "facts.json"
     variables = {"JUPYTER_PLATFORM_DIRS": "1", "IPYTHONDIR": str(work / "ipython"), "HOME": str(work)}
     with sample_server() as url:
-        server = urlsplit(url)
-        where = [str(server.hostname), str(server.port)]
-        _run([str(python), str(HERE / "execute.py"), str(NOTEBOOK), *where, str(facts)], **variables)
+        _run([str(python), str(HERE / "execute.py"), str(NOTEBOOK), url, str(facts)], **variables)
     found: dict[str, Any] = json.loads(facts.read_text())
     return found
 

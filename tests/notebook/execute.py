@@ -1,9 +1,9 @@
 """Run the notebook in an environment that has graph-notebook, and tell what each cell showed.
 
-    python execute.py NOTEBOOK HOST PORT FACTS
+    python execute.py NOTEBOOK URL FACTS
 
 Started by check_notebook.py, in the environment that it made. The notebook runs in a Jupyter kernel as
-it is, with one cell put in behind the one with the tag `connection`: the address of the test's server.
+it is, with one cell put in behind the one with the tag `connection`: the address and login of the test's server.
 Nothing is left out: the cell that names a Neptune cluster runs too.
 
 FACTS becomes a JSON file: for each cell by id its rows (as a query's variable holds them), the text
@@ -15,6 +15,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
@@ -38,7 +39,7 @@ print(_json.dumps({name: _plain(globals()[variable]) for name, variable in _STOR
 """
 
 
-def main(notebook: Path, host: str, port: int, facts: Path) -> None:
+def main(notebook: Path, url: str, facts: Path) -> None:
     """Run it and write what it showed. Raises RuntimeError where a cell fails."""
     cells = [each for each in json.loads(notebook.read_text())["cells"] if each["cell_type"] == "code"]
     shown: dict[str, Any] = {}
@@ -52,7 +53,11 @@ def main(notebook: Path, host: str, port: int, facts: Path) -> None:
                 stored[cell["id"]] = variable
             shown[cell["id"]] = _seen(_run(client, source))
             if "connection" in cell["metadata"].get("tags", ()):
-                here = json.dumps({"host": host, "port": port, "ssl": False})
+                server = urlsplit(url)
+                login = {"username": server.username, "password": server.password}
+                gremlin = {"traversal_source": "g", **login}
+                address = {"host": server.hostname, "port": server.port, "ssl": False}
+                here = json.dumps(address | {"gremlin": gremlin})
                 _run(client, f"%%graph_notebook_config\n{here}")
         told = _seen(_run(client, f"_STORED = {stored!r}\n{_TELLING}"))["text"]
     finally:
@@ -110,4 +115,4 @@ def _look(seen: dict[str, Any], state: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
