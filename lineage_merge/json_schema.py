@@ -5,7 +5,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.naming import redact
+from lineage_merge.redaction import names_secret, redact
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -58,7 +58,8 @@ class Checker:
 
         A path reads like ``dbt[0].manifest``; a missing or unknown key is named in the path.
         The problem repeats no more than the first characters of the value, without passwords;
-        nothing of it where the schema says ``writeOnly``.
+        nothing of it where it is of the wrong type (a password where a group of keys belongs), where the
+        key names a secret, or where the schema says ``writeOnly``.
         """
         if (self._fits and self._fits(document)) or self._validator.is_valid(document):
             return None
@@ -103,13 +104,16 @@ def _explain(error: "ValidationError") -> SchemaError:
         case "additionalProperties":
             unknown = sorted(str(key) for key in found if key not in schema.get("properties", {}))
             return SchemaError(path_text([*path, unknown[0]]), "is not a known key")
-    return SchemaError(path_text(path), _problem(error, expected, schema))
+    is_secret = bool(schema.get("writeOnly")) or (bool(path) and names_secret(str(path[-1])))
+    options = expected if error.validator == "enum" else ()
+    is_mistyped = error.validator == "type" or (options and type(found) not in map(type, options))
+    shown = _kind(found) if is_secret or is_mistyped else _shown(found, schema)
+    return SchemaError(path_text(path), _problem(error, expected, schema, shown))
 
 
-def _problem(error: "ValidationError", expected: Any, schema: Any) -> str:
+def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -> str:
     # Not jsonschema's own messages: they repeat whole values, secrets included.
     keyword = str(error.validator)
-    found = _shown(error.instance, schema)
     match keyword:
         case "type":
             wanted = [expected] if isinstance(expected, str) else expected
@@ -152,10 +156,15 @@ _KINDS: dict[type, str] = {
 }
 
 
+def _kind(value: object) -> str:
+    if isinstance(value, float) and not isfinite(value):
+        return f"number {value!r}"
+    return _KINDS.get(type(value), type(value).__name__)
+
+
 def _shown(value: object, schema: Mapping[str, Any]) -> str:
-    kind = _KINDS.get(type(value), type(value).__name__)
-    # A lone text in place of a group of keys may be anything, a password too.
-    if schema.get("writeOnly") or schema.get("type") in ("object", "array"):
+    kind = _kind(value)
+    if schema.get("type") in ("object", "array"):
         return kind
     if isinstance(value, str):
         return f"{kind} {_cut(repr(redact(value)))}"

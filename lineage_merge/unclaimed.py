@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from lineage_merge.query.owners import Owner
+from lineage_merge.redaction import redact
 from lineage_merge.sources.spline.seen import Seen
 
 # As the configuration's schema wants a DAG's name.
@@ -49,11 +50,11 @@ def plan(
     due: dict[str, list[str]] = {}
     doubled: list[str] = []
     for one in seen:
-        own = known.get(one.job, {})
+        own = known.get(redact(one.job), {})  # as the graph names it
         name = one.dag_name if _NAME.fullmatch(one.dag_name) else collector
         others = own.keys() - {name, collector}
         if collector in own and (others or name != collector):
-            doubled.append(one.job)
+            doubled.append(redact(one.job))
         if others or any(fnmatchcase(one.job, glob) for glob in left_alone):
             continue
         if own.get(name, 0) < one.newest <= not_after:

@@ -37,7 +37,9 @@ def parse(text: str, key: str, place: str) -> Any:
 
 def _said(error: yaml.MarkedYAMLError) -> str:
     problem = error.problem or "not YAML"
-    # These repeat what may be a password: to YAML, *text is an alias and !text a tag.
+    # These repeat what may be a password: to YAML, *text is an alias, &text an anchor and !text a tag.
+    if "anchor" in problem:
+        return "a duplicate anchor; put text that begins with & in quotes"
     if "alias" in problem or "tag" in problem:
         return "an alias or a tag that YAML does not know; put text that begins with * or ! in quotes"
     return problem

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lineage_merge.column_lineage import Transformation
 from lineage_merge.merge.names import Names, path_of
 from lineage_merge.model import Reference
-from lineage_merge.naming import redact
+from lineage_merge.redaction import redact, redact_sql
 from lineage_merge.sources.spline.columns.attributes import build
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
@@ -97,7 +97,7 @@ class _Reader:
         below = self._plan.children.get(self._plan.write, ())
         values = self._plan.output(below[0]) if below else ()
         self._walk(values)
-        names = [each.name for each in column_lineage(self._plan).columns]
+        names = [redact_sql(each.name) for each in column_lineage(self._plan).columns]
         found = [self._origin(each) for each in values]
         return Origins(
             origin if origin.name == name else _called(origin, name)
@@ -126,7 +126,7 @@ class _Reader:
             node = one.node
             seen.add(node)
         computing = self._attributes.generated.get(node, node)
-        text = self._texts.text(computing) if computing in self._plan.expressions else ""
+        text = redact_sql(self._texts.text(computing)) if computing in self._plan.expressions else ""
         return _Step(self._name(start), text, (), self._parts(node))
 
     def _parts(self, computing: Node) -> tuple[Node, ...]:
@@ -175,7 +175,7 @@ class _Reader:
 
     def _name(self, node: Node) -> str:
         attribute = self._plan.attributes.get(node) or self._plan.attributes.get(node.rpartition(">")[2])
-        return str((attribute or {}).get("name") or node.rpartition("/")[2])
+        return redact_sql(str((attribute or {}).get("name") or node.rpartition("/")[2]))
 
     def _sources(self, node: Node) -> tuple[Origin, ...]:
         found = []
@@ -183,7 +183,7 @@ class _Reader:
             reference = self._tables.get(source.name, source)
             name = self._names.identity(reference).name
             shown = path_of(name) if name and not reference.namespace else redact(reference.name)
-            found.append(Origin(column, "", shown))
+            found.append(Origin(redact_sql(column), "", shown))
         return tuple(found)
 
 

@@ -170,7 +170,7 @@ def _folders(
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise ConfigError("", f"--var {text}: expected NAME=VALUE")
+        raise ConfigError("", "--var: expected NAME=VALUE")
     return name, value
 
 

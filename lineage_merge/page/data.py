@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage_merge.naming import redact
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, name_parts
+from lineage_merge.redaction import redact, redact_sql
 
 _DATASET_FACTS = ("description", "qualified_name", "format", "location", "tags", "aliases")
 _JOB_FACTS = ("framework", "project", "status", "last_run_id", "last_run_at", "duration_ms", "rows_written")
@@ -59,7 +59,7 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
             facts = _facts(edge.properties, _FEEDS_FACTS)
             feeds.append([place[edge.from_id], place[edge.to_id], jobs(*_job_of(edge)), facts])
         elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
-            how = [_text(edge, "transformation"), _text(edge, "expression")]
+            how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
             ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
             column_feeds.append([*ends, jobs(*_job_of(edge)), *how])
         elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
@@ -88,8 +88,8 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
 
 
 def safe(text: str) -> str:
-    """Text without the passwords that an address in it may hold."""
-    return redact(text) if "://" in text or text.startswith("jdbc:") else text
+    """Text without passwords, also of a graph that another version or program has written."""
+    return redact(text)
 
 
 def safe_id(identifier: str) -> str:
@@ -122,7 +122,7 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered) -> dict[str
         "facts": _facts(vertex.properties, _DATASET_FACTS),
         "columns": [
             [
-                each.name,
+                redact_sql(each.name),
                 str(each.properties.get("data_type", "")),
                 _shown(each.properties.get("description", "")),
             ]

@@ -5,8 +5,17 @@ Three places call it, and every text passes one of them: `naming` (each address 
 marks what has passed. Imports nothing else of the package, so that every module can.
 """
 
+from lineage_merge.redaction.parameters import names_secret
 from lineage_merge.redaction.spans import MASK
 from lineage_merge.redaction.text import Redacted, redact, redact_ambiguous, redact_sql
 from lineage_merge.redaction.userinfo import CONTAINER_SCHEMES
 
-__all__ = ["CONTAINER_SCHEMES", "MASK", "Redacted", "redact", "redact_ambiguous", "redact_sql"]
+__all__ = [
+    "CONTAINER_SCHEMES",
+    "MASK",
+    "Redacted",
+    "names_secret",
+    "redact",
+    "redact_ambiguous",
+    "redact_sql",
+]

@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     r"|(?P<single>'(?:[^']|'')*(?:'|\Z))"
     r'|(?P<double>"(?:[^"]|"")*(?:"|\Z))'
 )
-_UNQUOTED = re.compile(r"[^\s(),'\"]+(?: +[^\s(),'\"]+)*")
+_UNQUOTED = re.compile(r"[^\s(),'\"](?:[^(),'\"\n]*[^\s(),'\"])?")
 # Modes, paddings and algorithms say how, not with which key.
 _MODE = re.compile(
     r"(?i)(?:|(?:aes|bf|3?des|sm4|rsa|blowfish)?[-_]?(?:128|192|256)?[-_]?"

@@ -128,20 +128,20 @@ def _value(text: str, start: int, before: str) -> tuple[int, int]:
     return start, space.start() if space else len(text)
 
 
-def pairs(text: str, *, quoted_only: bool = False) -> Iterator[Span]:
+def pairs(text: str) -> Iterator[Span]:
     """Values after a colon, as JSON and YAML have them, and after an option of a command line."""
     position = 0
     while match := _QUOTED_VALUE.search(text, position):
         position = match.end()
-        if _names_a_secret(_key_before(text, match.start())):
+        if names_secret(_key_before(text, match.start())):
             end = _closing(text, position, match[1])
             yield Span(position, end)
             position = end
-    for match in () if quoted_only else _PLAIN_VALUE.finditer(text):
-        if not _NO_PASSWORD.match(match[1]) and _names_a_secret(_key_before(text, match.start())):
+    for match in _PLAIN_VALUE.finditer(text):
+        if not _NO_PASSWORD.match(match[1]) and names_secret(_key_before(text, match.start())):
             yield Span(*match.span(1))
     for match in _FLAG.finditer(text):
-        if _names_a_secret(match["key"]):
+        if names_secret(match["key"]):
             yield Span(*match.span("value"))
 
 
@@ -150,7 +150,8 @@ def _key_before(text: str, end: int) -> str:
     return match["key"][::-1] if match else ""
 
 
-def _names_a_secret(name: str) -> bool:
+def names_secret(name: str) -> bool:
+    """Whether a key is one of a secret: ``password``, ``fs.s3a.secret.key``; not ``password_file``."""
     key = _NOT_A_WORD.sub("", name.lower())
     return bool(_IN_TEXT.search(key)) and not _ABOUT.search(key)
 

@@ -86,7 +86,7 @@ def _sql_spans(text: str) -> Iterator[Span]:
     yield from _of_addresses(text, with_spaces=False)
     yield from keys_of_functions(text, double_quotes=False)
     yield from literals(text, redact)
-    yield from pairs(text, quoted_only=True)
+    yield from pairs(text)
 
 
 def _of_addresses(text: str, *, with_spaces: bool) -> Iterator[Span]:

@@ -3,10 +3,13 @@
 Where spans go is set up by whoever starts the process: ``opentelemetry-instrument`` and its variables.
 """
 
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+
+from lineage_merge.redaction import redact
 
 Attributes = Mapping[str, str | int]
 
@@ -40,13 +43,29 @@ def span(name: str, attributes: Attributes) -> Iterator[Span]:
         yield Span()
         return
     tracer = trace.get_tracer("lineage_merge")
-    with tracer.start_as_current_span(f"lineage_merge.{name}", attributes=dict(attributes)) as started:
+    with tracer.start_as_current_span(
+        f"lineage_merge.{name}",
+        attributes=dict(attributes),
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as started:
         try:
             yield Span(started)
         except SystemExit:
             # OpenTelemetry marks what ends by an `Exception` itself; a command ends its own way.
             started.set_status(trace.StatusCode.ERROR)
             raise
+        except Exception as error:
+            started.record_exception(error, attributes=_redacted(error))
+            message = redact(f"{type(error).__name__}: {error}")
+            started.set_status(trace.Status(trace.StatusCode.ERROR, message))
+            raise
+
+
+def _redacted(error: Exception) -> dict[str, str]:
+    """An exception's attributes; those of other libraries may hold an address with a password."""
+    trace = "".join(traceback.format_exception(error))
+    return {"exception.message": redact(str(error)), "exception.stacktrace": redact(trace)}
 
 
 @cache

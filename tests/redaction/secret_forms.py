@@ -99,7 +99,6 @@ _LISTS = (
     "u ?password={}",
     "https://h/cb#access_token={}",
     "https://h/cb#state=x&access_token={}&token_type=bearer",
-    "password = {}",
     "password => '{}'",
     '"password": "{}"',
     "{{'password': '{}', 'user': 'u'}}",

@@ -135,7 +135,7 @@ def test_a_statement_keeps_its_shape_whatever_its_dates_and_changes_it_with_its_
     ("wrong", "field", "message"),
     [
         ({"edges": None}, "edges", "expected array, found null"),
-        ({"timestamp": "now"}, "timestamp", "expected number or null, found string 'now'"),
+        ({"timestamp": "now"}, "timestamp", "expected number or null, found string"),
         (
             {"edges": [{"sources": [], "targets": [7], "edgeType": "PROJECTION"}]},
             "edges[0].targets[0]",
@@ -145,7 +145,7 @@ def test_a_statement_keeps_its_shape_whatever_its_dates_and_changes_it_with_its_
         (
             {"edges": [{"sources": [1.5], "targets": [], "edgeType": "PREDICATE"}]},
             "edges[0].sources[0]",
-            "expected integer or string, found number 1.5",
+            "expected integer or string, found number",
         ),
         ({"vertices": [{"id": 0}]}, "vertices[0].vertexId", "is missing"),
         (

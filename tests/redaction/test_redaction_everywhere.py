@@ -1,0 +1,184 @@
+"""No secret of a document reaches what is built of it: graph, files, report, log, page and exports."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import requests
+import yaml
+from pyspark.sql import SparkSession
+
+from lineage_merge import capture, config, pipeline
+from lineage_merge.load.summary import report_text
+from lineage_merge.merge.outcome import Report
+from lineage_merge.sinks.registry import SINKS
+from tests.command_line import in_process
+from tests.redaction import sources_with_secrets as made
+from tests.redaction.secret_forms import SECRET, forms, leaks
+
+_OPERATIONS = {"operations": True, "lookback": 36_500}
+
+
+@dataclass(frozen=True)
+class World:
+    """What one build of all sources left."""
+
+    folder: str
+    settings: Path
+    report: Report
+    log: str
+
+
+@pytest.fixture(scope="module")
+def world(
+    spark: SparkSession, s3_url: str, data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    """One build by Spark of all sources at once."""
+    requests.post(f"{s3_url}/moto-api/reset", timeout=10).raise_for_status()
+    folder = tmp_path_factory.mktemp("secrets")
+    settings = _write(folder, data)
+    file = folder / "lineage_merge.yml"
+    file.write_text(yaml.safe_dump(settings))
+    said: list[str] = []
+    handler = _Collecting(said)
+    logging.getLogger().addHandler(handler)
+    try:
+        with pipeline.build(spark, config.parse(settings), said.append) as built:
+            pipeline.write_folder(built, str(folder / "built"), "jsonl")
+            yield World(str(folder / "built"), file, built.report, "\n".join(said))
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+class _Collecting(logging.Handler):
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._said.append(record.getMessage())
+
+
+def _write(folder: Path, data: Path) -> dict[str, Any]:
+    spline = made.Spline(data)
+    made.write_spline(spline, folder / "spline")
+    made.write_agent(spline, folder / "agent.log")
+    made.write_openlineage(folder / "events.jsonl")
+    made.write_hive(folder / "hive.log")
+    made.write_sql(folder / "sql")
+    made.write_dbt(folder / "manifest.json", folder / "catalog.json")
+    glue: Any = boto3.client("glue")
+    glue.create_database(DatabaseInput={"Name": "shop", "Description": forms()[0]})
+    for table in made.glue_tables():
+        glue.create_table(DatabaseName="shop", TableInput=table)
+    glue.close()
+    return {
+        "dag_name": "daily",
+        "environment": "dev",
+        "spline": {"export": str(folder / "spline"), "agent": [str(folder / "agent.log")], **_OPERATIONS},
+        "openlineage": {"events": [str(folder / "events.jsonl")], "lookback": 36_500},
+        "hive": {"log": [str(folder / "hive.log")], "warehouse": "s3://lake/warehouse", "lookback": 36_500},
+        "sql": [{"path": str(folder / "sql"), "dialect": "spark"}],
+        "dbt": [
+            {
+                "manifest": str(folder / "manifest.json"),
+                "catalog": str(folder / "catalog.json"),
+                "namespace": "redshift://wh.us-east-1:5439",
+            }
+        ],
+        "glue": [{"region": "us-east-1"}],
+    }
+
+
+def _lines_with_a_secret(folder: Path | str) -> list[str]:
+    files = [each for each in sorted(Path(folder).rglob("*")) if each.is_file()]
+    assert files
+    return [line[:300] for file in files for line in file.read_text().splitlines() if leaks(line)]
+
+
+def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
+    assert _lines_with_a_secret(world.folder) == []
+    assert leaks(report_text(world.report)) is False
+
+
+def test_what_holds_secrets_still_gives_lineage(world: World) -> None:
+    assert world.report.edges["feeds"] > len(forms())
+    assert world.report.edges["feeds_column"] > len(forms())
+    assert {"spark", "dbt", "hive", "sql"} <= {
+        each["job_type"] for each in _rows(world, "edges") if each["label"] == "writes"
+    }
+    assert set(world.report.read) >= {"execution plans", "Glue tables"}
+
+
+def _rows(world: World, kind: str) -> list[dict[str, Any]]:
+    import json
+
+    files = Path(world.folder, kind).rglob("*.json*")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_no_secret_reaches_the_log(world: World) -> None:
+    assert world.log
+    assert [line for line in world.log.splitlines() if leaks(line)] == []
+
+
+def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
+    done = in_process("html", "--folder", world.folder, "--out", tmp_path / "page.html")
+
+    assert (done.code, leaks(done.out + done.err)) == (0, False), done.err
+    assert leaks((tmp_path / "page.html").read_text()) is False
+
+
+@pytest.mark.parametrize("sink", sorted(SINKS))
+def test_no_secret_reaches_an_export(world: World, sink: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = in_process("export", "--to", sink, "--out", out, "--folder", world.folder)
+
+    assert (done.code, leaks(done.out + done.err)) == (0, False), done.err
+    assert _lines_with_a_secret(tmp_path) == []
+
+
+def test_no_secret_reaches_what_a_check_prints(world: World) -> None:
+    done = in_process("doctor", "--config", world.settings)
+
+    assert done.out
+    assert [line for line in (done.out + done.err).splitlines() if leaks(line)] == []
+
+
+def test_no_secret_reaches_a_capture(spark: SparkSession, tmp_path: Path) -> None:
+    """Literals of columns, names of columns and of the job, the keys of an encryption function."""
+    spark.sql("select 'x' as a").write.parquet(f"{tmp_path}/in")
+    source = spark.read.parquet(f"{tmp_path}/in")
+    shown = [f"concat(a, '{_literal(form)}') as c{number}" for number, form in enumerate(forms())]
+    named = [f"a as `{number} {form.replace('`', '``')}`" for number, form in enumerate(forms())]
+    keys = [f"aes_encrypt(a, '{SECRET}')", f"aes_decrypt(unhex(a), '{SECRET}', 'GCM') as d"]
+    captured = capture(source.selectExpr(*shown, *named, *keys), target=f"s3://k:{SECRET}@lake/out")
+
+    texts = {
+        "nodes": repr(captured.nodes),
+        "edges": repr(captured.edges),
+        "problems": repr(captured.problems),
+        "columns": str(captured.columns()),
+        "records": repr(captured.records()),
+        "tree": str(captured),
+        "mermaid": captured.to_mermaid(),
+        "dot": captured.to_dot(),
+        "graphml": captured.to_graphml(),
+        "json": repr(captured.to_json()),
+        "html": captured.to_html(),
+    }
+    assert len(captured.edges) > 2 * len(forms())
+    assert {name: _around(text) for name, text in texts.items() if leaks(text)} == {}
+
+
+def _literal(form: str) -> str:
+    return form.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _around(text: str) -> str:
+    at = text.lower().index(SECRET.lower())
+    return text[max(0, at - 200) : at + 100]
