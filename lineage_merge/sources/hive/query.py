@@ -14,6 +14,7 @@ from lineage_merge.json_schema import Checker
 from lineage_merge.model import Problem
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.sources.hive.log import Found
+from lineage_merge.sources.hive.set_operations import right_only
 from lineage_merge.sources.hive.statement import Statement, Table, read_statement
 
 Kind = Literal["PROJECTION", "PREDICATE"]
@@ -125,6 +126,7 @@ def read_checked(found: Found) -> Query | Problem:
     lost: frozenset[Table] = frozenset()
     if unnamed:
         edges, lost = _named(edges, unnamed, statement)
+    edges = _decided(edges, right_only(document.get("queryText") or "", database))
     started = _milliseconds(document.get("timestamp"))
     duration = document.get("duration")
     at = started if started is None else started + int(duration or 0)
@@ -188,6 +190,22 @@ def _named(
         for index, edge in enumerate(edges)
     ]
     return named, frozenset({write.table} if is_lost else ())
+
+
+def _decided(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
+    """The edges, with columns of tables that only decide on rows as what they are: predicates."""
+    if not tables:
+        return edges
+    found: list[Edge] = []
+    for edge in edges:
+        values = tuple(field for field in edge.sources if field.table not in tables)
+        others = tuple(field for field in edge.sources if field.table in tables)
+        if edge.kind == "PREDICATE" or not values or not others:
+            found.append(edge)
+            continue
+        found += [Edge(edge.kind, values, edge.targets, edge.expression)]
+        found += [Edge("PREDICATE", others, edge.targets)]
+    return found
 
 
 class _Vertices:

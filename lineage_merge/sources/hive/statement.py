@@ -22,8 +22,11 @@ _TOKEN = re.compile(
 _OF_CREATE = frozenset({"external", "temporary", "materialized", "transactional", "managed", "or", "replace"})
 
 
-class _Token(NamedTuple):
-    """`kind` is a group of `_TOKEN`; a word is in lower case, a quoted name and a string without quotes."""
+class Token(NamedTuple):
+    """A token of a statement: `kind` is a group of `_TOKEN`.
+
+    A word is in lower case, a quoted name and a string without quotes.
+    """
 
     kind: str
     text: str
@@ -77,9 +80,13 @@ class Statement:
 
 def read_statement(text: str, database: str) -> Statement:
     """The writes of a statement's text; `database` completes names that have none."""
+    return Statement(tuple(_writes(tokens_of(text), database)))
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the tokens of a statement without its comments."""
     found = (each for each in _TOKEN.finditer(text) if not each["comment"])
-    tokens = [_Token(each.lastgroup or "", _plain(each)) for each in found]
-    return Statement(tuple(_writes(tokens, database)))
+    return [Token(each.lastgroup or "", _plain(each)) for each in found]
 
 
 def _plain(found: re.Match[str]) -> str:
@@ -92,7 +99,7 @@ def _plain(found: re.Match[str]) -> str:
             return found[0].lower()
 
 
-def _writes(tokens: Sequence[_Token], database: str) -> Iterator[Write]:
+def _writes(tokens: Sequence[Token], database: str) -> Iterator[Write]:
     created = _created(tokens, database)
     if created:
         yield created
@@ -108,12 +115,12 @@ def _writes(tokens: Sequence[_Token], database: str) -> Iterator[Write]:
         if following[1] == "local" and following[2] == "directory":
             continue  # on the disk of whichever machine ran it
         start = index + (3 if following[1] == "table" else 2)
-        table, end = _table(tokens, start, database)
+        table, end = table_at(tokens, start, database)
         if table:
             yield Write(table, mode, _words(tokens, end, 1)[0] == "partition", is_insert=True)
 
 
-def _created(tokens: Sequence[_Token], database: str) -> Write | None:
+def _created(tokens: Sequence[Token], database: str) -> Write | None:
     """What CREATE TABLE AS, CREATE VIEW or ALTER VIEW AS makes."""
     if _words(tokens, 0, 1)[0] not in ("create", "alter"):
         return None
@@ -126,17 +133,17 @@ def _created(tokens: Sequence[_Token], database: str) -> Write | None:
     index += 1
     if _words(tokens, index, 3) == ["if", "not", "exists"]:
         index += 3
-    table, _ = _table(tokens, index, database)
+    table, _ = table_at(tokens, index, database)
     return Write(table, "overwrite", is_view=kind == "view") if table else None
 
 
-def _words(tokens: Sequence[_Token], start: int, count: int) -> list[str]:
+def _words(tokens: Sequence[Token], start: int, count: int) -> list[str]:
     """The next words; "" for what is none or behind the end."""
     found = [token.text if token.kind == "word" else "" for token in tokens[start : start + count]]
     return found + [""] * (count - len(found))
 
 
-def _table(tokens: Sequence[_Token], start: int, database: str) -> tuple[Table | None, int]:
+def table_at(tokens: Sequence[Token], start: int, database: str) -> tuple[Table | None, int]:
     """The table named from a token on, and the first token behind it."""
     parts: list[str] = []
     index = start

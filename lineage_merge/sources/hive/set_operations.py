@@ -1,0 +1,107 @@
+"""Tables that a statement reads only on the right side of INTERSECT, EXCEPT or MINUS. Pure.
+
+Hive carries these operations out as a union with a count for each row, so its lineage reports the columns of
+both sides as values. Those of the right side only decide which rows of the left side remain.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lineage_merge.sources.hive.statement import Table, Token, table_at, tokens_of
+
+_DECIDING = frozenset({"intersect", "except", "minus"})
+_BEFORE_A_QUERY = frozenset({"select", "from", "with", "values", "all", "distinct"})
+_ENDS_FROM = frozenset({"select", "where", "group", "having", "order", "sort", "cluster", "limit", "insert"})
+
+
+class _Reference(NamedTuple):
+    """A table, or a common table expression, that a query names; `cte`: within which one, "" for none."""
+
+    cte: str
+    table: Table
+    is_right: bool
+
+
+@dataclass(slots=True)
+class _Query:
+    """A query, or what else is in parentheses: `around` is on which side it is as a whole."""
+
+    cte: str
+    around: bool
+    is_right: bool
+    in_from: bool = False
+    has_with: bool = False
+
+
+def right_only(text: str, database: str) -> frozenset[Table]:
+    """Return the tables that only decide on rows; `database` completes names that have none.
+
+    A view is named here, and its tables in Hive's lineage: those are not found.
+    """
+    tokens = tokens_of(text)
+    if not any(token.kind == "word" and token.text in _DECIDING for token in tokens):
+        return frozenset()
+    references = list(_references(tokens, database))
+    names = {each.cte for each in references if each.cte}
+    sides: dict[bool, set[Table]] = {False: set(), True: set()}
+    waiting = [("", False)]
+    seen = set(waiting)
+    while waiting:
+        cte, is_right = waiting.pop()
+        for each in references:
+            if each.cte != cte:
+                continue
+            side = is_right or each.is_right
+            if each.table.database == database and each.table.name in names - {cte}:
+                if (each.table.name, side) not in seen:
+                    seen.add((each.table.name, side))
+                    waiting.append((each.table.name, side))
+            else:
+                sides[side].add(each.table)
+    return frozenset(sides[True] - sides[False])
+
+
+def _references(tokens: Sequence[Token], database: str) -> Iterator[_Reference]:
+    queries = [_Query("", False, False)]
+    for index, token in enumerate(tokens):
+        query = queries[-1]
+        if token == ("other", "("):
+            named = _named_query(tokens, index) if query.has_with else ""
+            queries.append(_Query(named or query.cte, query.is_right, query.is_right))
+        elif token == ("other", ")"):
+            if len(queries) > 1:
+                queries.pop()
+        elif token.kind == "word" and token.text == "union":
+            query.is_right, query.in_from = query.around, False
+        elif token.kind == "word" and token.text in _DECIDING and _has_operand(tokens, index):
+            query.is_right, query.in_from = True, False
+        elif token.kind == "word" and token.text in _ENDS_FROM:
+            query.in_from = False
+        elif token == ("word", "with"):
+            query.has_with = True
+        elif token.text in ("from", "join") or (token.text == "," and query.in_from):
+            query.in_from = True
+            table, _ = table_at(tokens, index + 1, database)
+            if table:
+                yield _Reference(query.cte, table, query.is_right)
+
+
+def _has_operand(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the word is the operation: ``minus`` may also be a name, as in ``select 1 minus from t``."""
+    is_name = tokens[index].text == "minus" and tokens[index + 1 : index + 2] == [Token("word", "from")]
+    return not is_name and _begins_query(tokens, index + 1)
+
+
+def _begins_query(tokens: Sequence[Token], index: int) -> bool:
+    if index >= len(tokens):
+        return False
+    token = tokens[index]
+    return token == ("other", "(") or (token.kind == "word" and token.text in _BEFORE_A_QUERY)
+
+
+def _named_query(tokens: Sequence[Token], index: int) -> str:
+    """The name before ``AS (``, "" where there is none."""
+    if index < 2 or tokens[index - 1] != ("word", "as") or not _begins_query(tokens, index + 1):
+        return ""
+    return tokens[index - 2].text
