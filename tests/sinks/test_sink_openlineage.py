@@ -105,7 +105,9 @@ def test_every_event_and_facet_is_valid(events: list[Event]) -> None:
 
 
 def test_an_event_that_is_not_valid_is_found(events: list[Event]) -> None:
-    broken = json.loads(json.dumps(events[0]))
+    name = f"{LOAD}.dev.public.sales"
+    (of_run,) = (each for each in events if each["job"]["name"] == name and "run" in each)
+    broken = json.loads(json.dumps(of_run))
     del broken["outputs"][0]["facets"]["columnLineage"]["fields"]["buyerid"]["inputFields"][0]["field"]
     broken["eventTime"] = "yesterday"
     broken["run"]["facets"]["processing_engine"]["speed"] = 1
