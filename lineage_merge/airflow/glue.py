@@ -186,7 +186,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         return start
 
     def _write(self, record: RunRecord) -> None:
-        with environment(aws(self.merge.get("aws"))):
+        with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
             attempts.write(root_folder(self.merge), self.step, record)
 
     def _show(self, context: Mapping[str, Any]) -> None:

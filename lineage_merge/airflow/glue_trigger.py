@@ -6,7 +6,8 @@ marked as failed or as a success, or cleared.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any
 
 from lineage_merge.airflow import glue_runs
@@ -44,7 +45,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
             yield TriggerEvent(await self._end())
         except asyncio.CancelledError:
             if self.stop_when_cancelled:
-                await self._stop_if_abandoned()
+                await _to_the_end(self._stop_if_abandoned())
             raise
 
     async def _end(self) -> dict[str, str]:
@@ -80,3 +81,11 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
             self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
         except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
             self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that further cancellations must not interrupt: Airflow 3.0 cancels once a second."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)

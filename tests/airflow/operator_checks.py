@@ -328,6 +328,7 @@ def test_a_cancelled_trigger_stops_the_run_of_a_task_that_is_not_deferred_any_mo
     trigger._client = lambda: client
 
     async def is_deferred(_instance: Any) -> bool:
+        await asyncio.sleep(0.3)
         return deferred
 
     monkeypatch.setattr(trigger_module, "is_deferred", is_deferred)
@@ -340,6 +341,8 @@ def test_a_cancelled_trigger_stops_the_run_of_a_task_that_is_not_deferred_any_mo
         task = asyncio.create_task(wait())
         await asyncio.sleep(0.3)
         task.cancel()
+        await asyncio.sleep(0.1)
+        task.cancel()  # as Airflow 3.0 does until the trigger has ended
         with pytest.raises(asyncio.CancelledError):
             await task
 
