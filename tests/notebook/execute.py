@@ -3,8 +3,8 @@
     python execute.py NOTEBOOK URL FACTS
 
 Started by check_notebook.py, in the environment that it made. The notebook runs in a Jupyter kernel as
-it is, with one cell put in behind the one with the tag `connection`: the address and login of the test's server.
-Nothing is left out: the cell that names a Neptune cluster runs too.
+it is, with one cell put in behind the one with the tag `connection`: address and login of the test's
+server. Nothing is left out: the cell that names a Neptune cluster runs too.
 
 FACTS becomes a JSON file: for each cell by id its rows (as a query's variable holds them), the text
 and HTML that it showed, the titles of its tabs, the vertices and edges of its picture, and the options
