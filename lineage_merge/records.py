@@ -84,7 +84,6 @@ def row(
     problem: tuple[str, str, str] | None = None,
 ) -> Record:
     """A row of `RECORD_DDL` from its parts. `source` and `target` are ids, made of redacted names."""
-    of_column = kind == "column"
     return Record(
         (
             kind,
@@ -97,10 +96,7 @@ def row(
             None if authority is None else int(authority),  # Spark takes plain numbers only
             at,
             rule,
-            {
-                name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
-                for name, value in (properties or {}).items()
-            },
+            _redacted(properties or {}, of_column=kind == "column"),
             {
                 name: [redact_sql(value) if name in _SQL else redact(value) for value in values]
                 for name, values in (sets or {}).items()
@@ -108,6 +104,18 @@ def row(
             *(map(redact, problem) if problem else (None, None, None)),
         )
     )
+
+
+def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, str]:
+    texts = {
+        name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
+        for name, value in properties.items()
+    }
+    # A table's short name was cut off its whole one, and may have lost what shows that it is a secret.
+    whole = texts.get("qualified_name")
+    if whole is not None and "name" in texts and whole != properties["qualified_name"]:
+        texts["name"] = redact(whole.rpartition(".")[2])
+    return texts
 
 
 def with_columns(record: Record, *values: str | int | None) -> Record:

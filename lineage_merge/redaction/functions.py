@@ -28,7 +28,7 @@ _MODE = re.compile(
     r"|md5|sha-?\d{0,3}|hex|base64|utf-?8|binary|string)"
 )
 # Spark writes literals without quotes in the names of columns and the texts of plans: their mode shows it.
-_UNQUOTED_MODE = re.compile(r"(?:GCM|CBC|ECB)\Z")
+_UNQUOTED_MODE = re.compile(r"(?i)(?:GCM|CBC|ECB)\Z")
 _NAMED = re.compile(r"(?P<key>[A-Za-z_]\w{0,80})\s{0,4}=>\s{0,4}\Z")
 
 _LONGEST_METHOD = 400

@@ -37,14 +37,14 @@ _JDBC = re.compile(r"(?i)jdbc[\w-]{0,40}:")
 _END_OF_DIRECTORY = re.compile(r"[/\"]")
 _MASKED_DIRECTORY = f"{MASK}/"
 _QUOTES = frozenset("'\"`")
-_QUOTED_VALUE = re.compile(r":\s{0,4}\\{0,3}([\"'])")
+_QUOTED_VALUE = re.compile(r":\s{0,4}\\{0,3}([\"'])(?:\1(?=[^\s,}\]\"']))?")
 _PLAIN_VALUE = re.compile(r":[ \t]{1,4}([^\s\"'{}\[\],;]+)")
 # A type after a field's name, a word of a sentence: no passwords.
 _NO_PASSWORD = re.compile(
     r"(?i)(?:[a-z]+|\d{1,6}|(?:u?int|float|double|decimal|numeric|n?var(?:char|binary)|n?char|binary"
     r"|timestamp|time|datetime|bit|string|text|number|fixed|array|map|struct)[\d_]{0,4}[\w(<>):.]*)[.:)>]*\Z"
 )
-_FLAG = re.compile(r"(?<![\w-])--(?P<key>[A-Za-z][\w-]{0,80})\s{1,4}(?P<value>[^\s-][^\s]*)")
+_FLAG = re.compile(r"(?<![\w-])--(?P<key>[A-Za-z][\w-]{0,80})\s{1,4}(?=(?P<value>[^\s-][^\s]*))")
 
 
 def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
@@ -115,8 +115,10 @@ def _value(text: str, start: int, before: str) -> tuple[int, int]:
     start = blank.end() if blank else start
     quote = text[start : start + 1]
     if quote in _QUOTES:
-        end = text.find(quote, start + 1)
-        return start + 1, len(text) if end < 0 else end
+        while text.startswith(quote, start):  # quotes inside of quotes are doubled
+            start += 1
+        end = text.find(quote, start)
+        return start, len(text) if end < 0 else end
     if before in _QUOTES and (end := text.find(before, start)) >= 0:
         return start, end
     if not before:
@@ -137,7 +139,9 @@ def pairs(text: str) -> Iterator[Span]:
             end = _closing(text, position, match[1])
             yield Span(position, end)
             position = end
-    for match in _PLAIN_VALUE.finditer(text):
+    position = 0
+    while match := _PLAIN_VALUE.search(text, position):
+        position = match.start(1)  # a value can end in the next key
         if not _NO_PASSWORD.match(match[1]) and names_secret(_key_before(text, match.start())):
             yield Span(*match.span(1))
     for match in _FLAG.finditer(text):

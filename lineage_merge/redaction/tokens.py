@@ -14,11 +14,11 @@ _TOKEN = re.compile(
     r"|eyJ[\w-]{8,4096}\.[\w-]{4,8192}\.[\w-]{0,4096}"
     r")"
 )
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_END_OF_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PRIVATE_KEY = re.compile(r"(?i)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END_OF_KEY = re.compile(r"(?i)-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _HEADER = re.compile(
     r"(?i)(?<![A-Za-z])(?:authorization[\"']{0,2}\s{0,4}[:=]\s{0,4}[\"']?(?:[a-z][a-z0-9-]{2,20}\s{1,4})?"
-    r"|(?P<scheme>bearer|basic)\s{1,4})(?P<value>[^\s\"',;|]+)"
+    r"|(?P<scheme>bearer|basic)\s{1,4})(?=(?P<value>[^\s\"',;|]+))"
 )
 # Letters and digits: the bearer of a token, not of news.
 _LIKE_A_TOKEN = re.compile(r"(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{6}")

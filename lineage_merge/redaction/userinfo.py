@@ -104,7 +104,7 @@ def _scheme_before(text: str, colon: int) -> str:
 _SERVER = r"@(?:tcp\()?[\w.-]{1,253}:\d{2,5}(?![\w.])"
 _NO_SCHEME = re.compile(rf"(?<![\w+.:/@-])[\w.+-]{{1,64}}:(?P<password>[^\s:/@]{{1,128}}){_SERVER}")
 # Oracle's user/password@host:port/service.
-_EASY_CONNECT = re.compile(rf"(?<!\S)[\w.+$#-]{{1,64}}/(?P<password>[^\s/@]{{1,128}}){_SERVER}")
+_EASY_CONNECT = re.compile(rf"(?<![\w+.:/@-])[\w.+$#-]{{1,64}}/(?P<password>[^\s/@]{{1,128}}){_SERVER}")
 
 
 def positional(text: str) -> Iterator[Span]:
@@ -155,7 +155,9 @@ def _of_jdbc(text: str, *, of_oracle: bool = True) -> Iterator[Span]:
 
 
 def _before_at(text: str, start: int, at: int, is_oracle: bool, words: int) -> Iterator[Span]:
-    slash, colon = (text.find(mark, start, at) for mark in "/:")
+    # A password may have an "@" in it, a user has none.
+    first_at = text.find("@", start)
+    slash, colon = (text.find(mark, start, first_at) for mark in "/:")
     found = [place for place in (slash, colon) if place >= 0]
     if found:
         yield Span(min(found) + 1, at)

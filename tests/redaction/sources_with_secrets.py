@@ -20,7 +20,8 @@ from tests.spline_documents import Document, SplineDatabase, table_structure, ta
 _LINKS = frozenset(
     {
         "_key", "_id", "_rev", "_from", "_to", "_belongsTo", "_typeHint", "type", "uid", "planKey",
-        "executionPlanKey", "__exprId", "dataTypeId", "dataType", "childIds", "refs", "id", "path",
+        "executionPlanKey", "__exprId",
+        "dataTypeId", "dataType", "childIds", "refs", "id", "path", "database",
     }
 )  # fmt: skip
 _OPENLINEAGE = frozenset(
@@ -223,7 +224,7 @@ def write_hive(file: Path) -> None:
 _SQL = (
     "insert into dw.t{number} select '{literal}' as a, concat(b, '{literal}') as c from s.a",
     "create external table dw.e{number} (a int comment '{literal}') comment '{literal}' location '{literal}'",
-    "-- {comment}\ninsert into `{quoted}`.`{quoted}` select `{quoted}` as `{quoted}` from `{quoted}`.`t` `x`",
+    "-- {comment}\ninsert into `dw`.`{quoted}` select `{quoted}` as `{quoted}` from `{quoted}`.`t` `x`",
     "set hivevar:x={comment}; insert into dw.u{number} select hmac(a, 'Hunter2Zq9') from csv.`{quoted}`",
     "insert overwrite directory '{literal}' select {comment} from",
 )
@@ -255,7 +256,8 @@ def write_dbt(manifest: Path, catalog: Path) -> None:
             "columns": {form: {"name": form, "description": form, "data_type": form}},
             "loader": form,
         }
-        project.source(f"s{number}", "id", complete=False, **texts, external={"location": form})
+        project.source(f"s{number}", "id", complete=False)
+        project.sources[f"source.p.raw.s{number}"] |= {**texts, "external": {"location": form}}
         literal = form.replace("\\", "\\\\").replace("'", "\\'")
         sql = f"select id, '{literal}' as a, aes_encrypt(id, 'Hunter2Zq9') as e from db.raw.s{number}"
         project.model(
@@ -265,15 +267,13 @@ def write_dbt(manifest: Path, catalog: Path) -> None:
             **texts,
             config={"materialized": "table", "location_root": form},
         )
-        project.model(
-            f"n{number}", f"select {form} from", f"model.m{number}", **texts, alias=form, schema=form
-        )
-        project.source(f"t{number}", "id", complete=False, identifier=form, schema=form, relation_name=form)
+        project.model(f"n{number}", f"select {form!r} from", f"model.m{number}", **texts, alias=form)
+        project.source(f"t{number}", "id", complete=False, identifier=form, relation_name=form)
         project.model(
             f"o{number}",
             f"select id from db.raw.t{number}",
             f"source.raw.t{number}",
-            database=form,
+            schema=form,
             relation_name=form,
         )
         tables[f"model.p.m{number}"] = {
@@ -320,6 +320,6 @@ def glue_tables() -> Iterable[dict[str, Any]]:
                     "table_type": "ICEBERG",
                     "metadata_location": form,
                 },
-                "PartitionKeys": [{"Name": f"p{form[:200]}", "Type": "date", "Comment": form[:250]}],
+                "PartitionKeys": [{"Name": f"p {form[:200]}", "Type": "date", "Comment": form[:250]}],
                 "StorageDescriptor": {"Columns": columns, "Location": location, "Parameters": {"url": form}},
             }

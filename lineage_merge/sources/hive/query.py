@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from lineage_merge.json_schema import Checker
 from lineage_merge.model import Problem
 from lineage_merge.naming.identifiers import split_name
+from lineage_merge.redaction import redact, redact_sql
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.set_operations import right_only
 from lineage_merge.sources.hive.statement import Statement, Table, read_statement
@@ -104,7 +105,7 @@ def read_query(found: Found) -> Query | Problem:
 def read_checked(found: Found) -> Query | Problem:
     """The query of a document that fits the schema, or why it is rejected all the same."""
     document = found.document
-    database = str(document.get("database") or "default").lower()
+    database = redact(str(document.get("database") or "default")).lower()
     vertices = _Vertices(document, database)
     statement = read_statement(document.get("queryText") or "", database)
     edges: list[Edge] = []
@@ -216,7 +217,8 @@ class _Vertices:
         self._by_id: dict[float, tuple[str, str]] = {}
         self._kinds: dict[str, str] = {}
         for vertex in document.get("vertices") or ():
-            name, kind = vertex["vertexId"], vertex.get("vertexType") or ""
+            # Before it is taken apart at its dots: a part may not show that it is a secret.
+            name, kind = redact_sql(vertex["vertexId"]), vertex.get("vertexType") or ""
             self._kinds[name] = kind
             if vertex.get("id") is not None:
                 self._by_id[vertex["id"]] = (name, kind)
