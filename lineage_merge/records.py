@@ -107,7 +107,7 @@ def row(
 
 
 def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, str]:
-    texts = {
+    texts: dict[str, str] = {
         name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
         for name, value in properties.items()
     }

@@ -49,7 +49,13 @@ def world(
     try:
         with pipeline.build(spark, config.parse(settings), said.append) as built:
             pipeline.write_folder(built, str(folder / "built"), "jsonl")
-            yield World(str(folder / "built"), file, built.report, "\n".join(said))
+        # Spline's settings name an export or agents' files, not both.
+        agent = {"agent": [str(folder / "agent.log")], "lookback": 36_500}
+        of_agent = config.parse({"dag_name": "daily", "environment": "dev", "spline": agent})
+        with pipeline.build(spark, of_agent, said.append) as built_of_agent:
+            assert built_of_agent.report.read["execution plans"] == 2 * len(forms())
+            pipeline.write_folder(built_of_agent, str(folder / "of_agent"), "jsonl")
+        yield World(str(folder / "built"), file, built.report, "\n".join(said))
     finally:
         logging.getLogger().removeHandler(handler)
 
@@ -79,7 +85,7 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
     return {
         "dag_name": "daily",
         "environment": "dev",
-        "spline": {"export": str(folder / "spline"), "agent": [str(folder / "agent.log")], **_OPERATIONS},
+        "spline": {"export": str(folder / "spline"), **_OPERATIONS},
         "openlineage": {"events": [str(folder / "events.jsonl")], "lookback": 36_500},
         "hive": {"log": [str(folder / "hive.log")], "warehouse": "s3://lake/warehouse", "lookback": 36_500},
         "sql": [{"path": str(folder / "sql"), "dialect": "spark"}],
@@ -102,6 +108,7 @@ def _lines_with_a_secret(folder: Path | str) -> list[str]:
 
 def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
     assert _lines_with_a_secret(world.folder) == []
+    assert _lines_with_a_secret(Path(world.folder).parent / "of_agent") == []
     assert leaks(report_text(world.report)) is False
 
 
