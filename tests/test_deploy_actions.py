@@ -1,0 +1,162 @@
+"""The policies of deploy/iam allow what the code calls; of Airflow, what `aws_calls.json` has.
+
+The record is what botocore was asked to send, by our tasks and by Amazon's own operator; the calls of the
+job, the loader and `publish` are recorded here, against a stand-in for S3.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from lineage_merge import storage
+from lineage_merge.publish import artefacts
+from tests.iam_policy import Need, allows, needs
+from tests.s3_fixtures import S3
+from tests.test_deploy import FILLED, POLICIES
+
+DEPLOY = Path(__file__).parents[1] / "deploy" / "iam"
+RECORD = Path(__file__).parent / "airflow" / "aws_calls.json"
+# Names as the record has them.
+NAMES = FILLED | {"FolderPrefix": "artifacts/runs", "JobRole": "lineage-merge-glue"}
+
+
+def statements(policy: str) -> list[Mapping[str, Any]]:
+    text = DEPLOY.joinpath(f"{policy}.json").read_text()
+    found: list[Mapping[str, Any]] = json.loads(
+        re.sub(r"\$\{([A-Za-z:]+)\}", lambda match: NAMES[match[1]], text)
+    )["Statement"]
+    return found
+
+
+def refused(policy: str, wanted: list[Need]) -> list[tuple[str, str]]:
+    allowed = statements(policy)
+    return sorted({(need.action, need.resource) for need in wanted if not allows(allowed, need)})
+
+
+def recorded_needs() -> list[Need]:
+    calls = json.loads(RECORD.read_text())
+    return [
+        need
+        for service, operation, parameters in calls
+        for need in needs(service, operation, json.loads(parameters))
+    ]
+
+
+def test_mwaas_role_may_do_all_that_the_task_group_calls() -> None:
+    wanted = recorded_needs()
+
+    assert {need.action for need in wanted} >= {
+        "glue:CreateJob",
+        "glue:StartJobRun",
+        "iam:GetRole",
+        "iam:PassRole",
+        "s3:GetObject",
+        "s3:PutObject",
+    }
+    assert refused("mwaa_execution", wanted) == []
+
+
+def test_mwaas_role_writes_no_script_and_passes_no_other_role() -> None:
+    job = "arn:aws:s3:::lineage/artifacts/lineage_merge_job.py"
+    other = "arn:aws:iam::111122223333:role/admin"
+    wanted = [
+        Need("s3:PutObject", job, {}),
+        Need("iam:PassRole", other, {"iam:PassedToService": "glue.amazonaws.com"}),
+        Need(
+            "iam:PassRole",
+            "arn:aws:iam::111122223333:role/lineage-merge-glue",
+            {"iam:PassedToService": "ec2.amazonaws.com"},
+        ),
+    ]
+
+    assert len(refused("mwaa_execution", wanted)) == 3
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, s3: S3) -> list[Need]:
+    """What botocore is asked for in a test."""
+    s3.client.create_bucket(Bucket="lineage")
+    found: list[Need] = []
+    original: Callable[..., Any] = BaseClient._make_api_call  # type: ignore[attr-defined]
+
+    def make(client: Any, operation: str, parameters: Mapping[str, Any]) -> Any:
+        found.extend(needs(client.meta.service_model.service_name, operation, parameters))
+        return original(client, operation, parameters)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", make)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("policy", "folder"),
+    [("glue_job", "artifacts/runs/1"), ("glue_job", "bulk/1"), ("publisher", "artifacts")],
+)
+def test_who_writes_a_folder_may_write_list_read_and_delete_it(
+    tmp_path: Path, calls: list[Need], policy: str, folder: str
+) -> None:
+    location = f"s3://lineage/{folder}"
+    file = tmp_path / "vertices.csv"
+    file.write_text("~id")
+    storage.write_text(f"{location}/one.json", "{}")
+    storage.write_file(f"{location}/two.csv", file)
+    storage.replace_folder(location, tmp_path)
+    storage.fetch_folder(location, tmp_path)
+    storage.find_files(location)
+    storage.delete_folder(location)
+
+    assert {need.action for need in calls} == {
+        "s3:PutObject",
+        "s3:GetObject",
+        "s3:ListBucket",
+        "s3:DeleteObject",
+    }
+    assert refused(policy, calls) == []
+
+
+def test_the_publisher_may_write_what_the_task_group_reads(calls: list[Need]) -> None:
+    artefacts.write("s3://lineage/artifacts", "s3://lineage/artifacts/job.py", {}, "", "1")
+    artefacts.read("s3://lineage/artifacts")
+
+    assert refused("publisher", calls) == []
+
+
+def test_the_job_may_mark_folders_as_glue_5_0_does() -> None:
+    """EMRFS puts an empty object beside a folder, and beside each one above it."""
+    folders = ["artifacts/runs/1/nodes", "artifacts/runs/1", "artifacts/runs", "artifacts", "bulk"]
+    wanted = [
+        Need(action, f"arn:aws:s3:::lineage/{folder}_$folder$", {})
+        for folder in folders
+        for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject")
+    ]
+
+    assert refused("glue_job", wanted) == []
+    assert refused("glue_job", [Need("s3:PutObject", "arn:aws:s3:::lineage/other/file", {})])
+
+
+@pytest.mark.parametrize(
+    ("policy", "actions"),
+    [
+        ("glue_job", {"kms:Decrypt", "kms:GenerateDataKey"}),
+        ("mwaa_execution", {"kms:Decrypt", "kms:GenerateDataKey"}),
+        ("publisher", {"kms:Decrypt", "kms:GenerateDataKey"}),
+        ("neptune_loader", {"kms:Decrypt"}),
+    ],
+)
+def test_readers_may_decrypt_and_writers_encrypt_with_a_key_of_the_customer(
+    policy: str, actions: set[str]
+) -> None:
+    both = ("kms:Decrypt", "kms:GenerateDataKey")
+    wanted = {action: Need(action, NAMES["KmsKeyArn"], {}) for action in both}
+
+    assert {action for action, need in wanted.items() if not refused(policy, [need])} == actions
+
+
+def test_every_policy_that_reads_or_writes_s3_names_the_key() -> None:
+    named = {file.stem for file in POLICIES if "kms:" in file.read_text()}
+
+    assert named == {file.stem for file in POLICIES if "s3:" in file.read_text()}
