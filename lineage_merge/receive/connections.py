@@ -1,4 +1,4 @@
-"""Connections: a time limit for a request's head, and a limit on requests under way.
+"""Connections: a time limit for a request's head, and a limit on requests in progress.
 
 uvicorn has neither. It waits without limit for the first request of a connection, and for the rest of a
 head that has begun; and its `limit_concurrency` counts connections, so that connections which send nothing
@@ -47,7 +47,7 @@ class _Connection(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request is under way."""
+        """Whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -105,22 +105,22 @@ class _Connection(H11Protocol):
 
 
 def limited(application: ASGIApp, most_requests: int) -> Application:
-    """Return an application that answers 503 to requests above a number of those under way."""
-    under_way = 0
+    """Return an application that answers 503 to requests above a number of those in progress."""
+    in_progress = 0
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal under_way
-        if under_way >= most_requests:
+        nonlocal in_progress
+        if in_progress >= most_requests:
             headers = {"Retry-After": "5", "Connection": "close"}
             busy = PlainTextResponse(
                 "too many requests at once: try again", HTTPStatus.SERVICE_UNAVAILABLE, headers
             )
             await busy(scope, receive, send)
             return
-        under_way += 1
+        in_progress += 1
         try:
             await application(scope, receive, send)
         finally:
-            under_way -= 1
+            in_progress -= 1
 
     return answer
