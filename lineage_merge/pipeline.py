@@ -25,6 +25,7 @@ from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import ALIAS_DDL, RUNS_DDL, Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_retired
+from lineage_merge.merge.identities import IDENTITY_DDL, identities
 from lineage_merge.merge.job_runs import job_runs
 from lineage_merge.merge.mentioned import of_mentioned
 from lineage_merge.merge.outcome import REPORT, Report
@@ -45,7 +46,7 @@ EMPTY = Report({}, {}, {}, (), ())
 class Built:
     """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about.
 
-    `aliases`, `runs` and `coverage` say what the graph may lose: `lineage_merge.load.update.Merge`.
+    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`).
     `kept` are frames that Spark keeps until `let_go`, which comes at the end of ``with built:``.
     """
 
@@ -54,6 +55,7 @@ class Built:
     report: Report
     aliases: DataFrame | None = None
     runs: DataFrame | None = None
+    identities: DataFrame | None = None
     coverage: Coverage = NOTHING
     kept: tuple[DataFrame, ...] = ()
 
@@ -107,7 +109,14 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
             told = replace(told, not_retired=why_not_retired(config, told))
         building.count(**report_counts(told))
         return Built(
-            nodes, edges, told, merged.aliases, job_runs(records), covered(config, told), tuple(kept)
+            nodes,
+            edges,
+            told,
+            merged.aliases,
+            job_runs(records),
+            keep(identities(records, merged.aliases)),
+            covered(config, told),
+            tuple(kept),
         )
 
 
@@ -122,11 +131,12 @@ def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
     """`folder/nodes/`, `folder/edges/` and `folder/report.json`, in place of what stands there.
 
-    With what a load needs to retire what is gone: `aliases/`, `runs/`, `coverage` in the report.
+    With what a load needs to retire: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
     """
     with own_errors():
         files.write(folder, built.nodes, built.edges, file_format)
-        for name, rows in (("aliases", built.aliases), ("runs", built.runs)):
+        facts = (("aliases", built.aliases), ("runs", built.runs), ("identities", built.identities))
+        for name, rows in facts:
             if rows is not None:
                 files.write_facts(folder, name, rows)
     told = {**built.report.as_json(), "coverage": built.coverage.as_json()}
@@ -143,10 +153,18 @@ def load_folder(
             nodes, edges = (keep(rows) for rows in files.read(spark, folder))
             aliases = files.read_facts(spark, folder, "aliases", ALIAS_DDL)
             runs = files.read_facts(spark, folder, "runs", RUNS_DDL)
+            resolved = files.read_facts(spark, folder, "identities", IDENTITY_DDL)
         told = _told(folder)
         read = Report.from_json(told) if told else EMPTY
         built = Built(
-            nodes, edges, read, aliases, runs, Coverage.from_json(told.get("coverage", {})), tuple(kept)
+            nodes,
+            edges,
+            read,
+            aliases,
+            runs,
+            resolved,
+            Coverage.from_json(told.get("coverage", {})),
+            tuple(kept),
         )
         with built:
             return load_graph(built, config, target, say, dry_run=dry_run)
@@ -170,7 +188,15 @@ def load_graph(
         say("comparing with the graph")
         whose = _whose(built, config)
         loaded = update(
-            Merge(built.nodes, built.edges, built.aliases, built.runs, built.coverage, built.report),
+            Merge(
+                built.nodes,
+                built.edges,
+                built.aliases,
+                built.runs,
+                built.identities,
+                built.coverage,
+                built.report,
+            ),
             target,
             *whose,
             allow_retire=config.load.allow_retire,

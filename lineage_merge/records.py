@@ -29,6 +29,7 @@ from lineage_merge.model import (
     Reference,
     Writes,
     dataset_id,
+    encode,
 )
 from lineage_merge.redaction import Redacted, redact, redact_sql
 
@@ -46,6 +47,9 @@ from lineage_merge.redaction import Redacted, redact, redact_sql
 #             of several, those with the highest authority count; properties: of the target, where
 #             nothing else may tell of it
 #   joined    target was found by rule
+#   resolved  target is the id of a reference, source the id that it has without one part of the
+#             configuration, rule; at 1 where all references to source mean target. Both are the same where
+#             a location has its own name, which no rule knows
 #   problem   rule is its kind; document, field, message; source is the key of the source that found it,
 #             which `merge.report.of_source` fills in
 #   count     rule is what was counted, at how many
@@ -276,6 +280,10 @@ class _Book:
             return
         target = self._dataset_id(identity.name)
         sets = {"aliases": [f"{identity.alias} ({identity.rule})"]} if identity.rule else {}
+        if identity.replaced:
+            sets["resolved_names"] = [
+                "|".join(map(encode, (each.rule, *each.name))) for each in identity.replaced
+            ]
         yield row(
             "dataset",
             target=target,
@@ -286,6 +294,11 @@ class _Book:
         )
         if identity.rule:
             yield row("joined", target=target, rule=identity.rule)
+        for each in identity.replaced:
+            source = dataset_id(self._names.environment, each.name)
+            yield row("resolved", source=source, target=target, rule=each.rule, at=int(each.everywhere))
+        if identity.own:
+            yield row("resolved", source=target, target=target, at=0)
 
 
 def _told_by_name(identity: Identity) -> dict[str, str]:

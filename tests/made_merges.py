@@ -16,6 +16,7 @@ from lineage_merge.graph.schema import (
 )
 from lineage_merge.load.update import ALIAS_DDL, RUNS_DDL, Merge
 from lineage_merge.merge.coverage import Coverage
+from lineage_merge.merge.identities import EVERYWHERE, IDENTITY_DDL, OWN
 from lineage_merge.model import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
@@ -39,6 +40,7 @@ class Made:
     edges: dict[str, Row] = field(default_factory=dict)
     aliases: list[tuple[str, list[str]]] = field(default_factory=list)
     runs: list[tuple[str, str, int]] = field(default_factory=list)
+    identities: list[tuple[str, str, str]] = field(default_factory=list)
 
     def node(self, name: str, label: str = "table", **values: Any) -> "Made":
         """A dataset."""
@@ -110,6 +112,15 @@ class Made:
         node["aliases"] = [*node.get("aliases", ()), f"{name} ({rule})"]
         return self
 
+    def resolves(self, name: str, means: str, how: str = EVERYWHERE) -> "Made":
+        """The configuration resolves `name` to `means`; a location of its own name means itself."""
+        self.identities.append((dataset(name), dataset(means), how))
+        if how != OWN:
+            node = self.nodes[dataset(means)]
+            node["aliases"] = [*node.get("aliases", ()), f"{name} (rule)"]
+            node["resolved_names"] = [*node.get("resolved_names", ()), f"{self.dag}|rule|{name}"]
+        return self
+
     def ran(self, job: str, times: int) -> "Made":
         """Add how many successful runs of a Spark job were read."""
         self.runs.append(("spark", job, times))
@@ -122,6 +133,7 @@ class Made:
             edges=_frame(spark, self.edges.values(), EDGE_COLUMNS, edge_ddl()),
             aliases=spark.createDataFrame(self.aliases, ALIAS_DDL),
             runs=spark.createDataFrame(self.runs, RUNS_DDL),
+            identities=spark.createDataFrame(self.identities, IDENTITY_DDL),
             coverage=coverage,
         )
 

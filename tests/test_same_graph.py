@@ -119,3 +119,58 @@ def test_datasets_of_two_environments_never_meet(
 
     ends = {(start.split("|")[0], end.split("|")[0]) for start, _, end in edges_of(gremlin)}
     assert ends == {("dev", "dev"), ("prod", "prod")}
+
+
+RULE = {
+    "name": "moved-by-hand",
+    "match": "^s3a?://tickit-raw/sales(/|$)",
+    "dataset": "s3://tickit-raw|sales_v2",
+}
+DEFAULTS = {"defaults": {WAREHOUSE: "dev.public"}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, DEFAULTS),
+        (DEFAULTS, {}),
+        (DEFAULTS, {**DEFAULTS, "rules": [RULE]}),
+        ({**DEFAULTS, "rules": [RULE]}, DEFAULTS),
+        (
+            {**DEFAULTS, "rules": [RULE]},
+            {**DEFAULTS, "rules": [{**RULE, "dataset": "s3://tickit-raw|sales_v3"}]},
+        ),
+    ],
+    ids=["default added", "default removed", "rule added", "rule removed", "rule changed"],
+)
+def test_a_corrected_configuration_leaves_the_graph_of_a_first_load_with_it(
+    spark: SparkSession,
+    gremlin: GraphTraversalSource,
+    settings: Callable[..., Config],
+    tickit: Path,
+    first: dict[str, object],
+    second: dict[str, object],
+) -> None:
+    pipeline.run(spark, settings(tickit, merge=second))
+    corrected = whole(gremlin)
+    gremlin.V().drop().iterate()
+    pipeline.run(spark, settings(tickit, merge=first))
+    wrong = whole(gremlin)
+    assert wrong[0].keys() != corrected[0].keys()
+
+    shown = pipeline.run(spark, settings(tickit, merge=second), dry_run=True).loaded
+    assert whole(gremlin) == wrong
+    assert shown.refusal == ""
+    assert (shown.moved, shown.retired_nodes) != (0, 0)
+    done = pipeline.run(spark, settings(tickit, merge=second)).loaded
+    for expected_part, part in zip(corrected, whole(gremlin), strict=True):
+        assert {key: each for key, each in part.items() if expected_part.get(key) != each} == {}
+    assert whole(gremlin) == corrected
+    assert (done.moved, done.retired_nodes, done.retired_edges) == (
+        shown.moved,
+        shown.retired_nodes,
+        shown.retired_edges,
+    )
+    again = pipeline.run(spark, settings(tickit, merge=second)).loaded
+    assert (again.nodes, again.edges, again.moved, again.changes) == (0, 0, 0, ())
+    assert whole(gremlin) == corrected

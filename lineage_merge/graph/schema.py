@@ -46,6 +46,11 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("location", "the path behind a table"),
     Property("tags", "dbt's tags", many=True),
     Property("aliases", "its other identities, each with the rule that joined it", many=True),
+    Property(
+        "resolved_names",
+        "names that the configuration of a DAG resolves to it: DAG, rule, namespace and name, with | between",
+        many=True,
+    ),
     Property("data_type", "a column's type, as the side that builds it writes it"),
     Property("position", "a column's place in its dataset, from 0", type="long"),
     Property("job_type", "spark, dbt, ..."),
@@ -91,7 +96,17 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
 SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
 LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
-_DATASET = ("name", "namespace", "qualified_name", "format", "description", "location", "tags", "aliases")
+_DATASET = (
+    "name",
+    "namespace",
+    "qualified_name",
+    "format",
+    "description",
+    "location",
+    "tags",
+    "aliases",
+    "resolved_names",
+)
 _OF_JOB = ("job_type", "job_name")
 _JOB = (
     "name",

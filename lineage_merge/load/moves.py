@@ -29,6 +29,8 @@ from lineage_merge.model import JobKey, edge_id
 _ATTEMPTS = 5
 # What a vertex is called belongs to its identity, and that is the winner's.
 _IDENTITY = frozenset({"name", "namespace", "qualified_name", "location"})
+# Nor is how its own files are written true of the winner, such as those of a temporary directory.
+_OF_VERTEX = _IDENTITY | {"format"}
 
 
 def move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> int:
@@ -75,7 +77,7 @@ def _copy(endpoint: Endpoint, ask: Asker, found: list[Snapshot], new_ids: dict[s
             there = take(ask, new_ids[each.id])
             known = frozenset(there.values) if there else frozenset()
             label = one_label(there.label if there else each.label)
-            identity = frozenset() if each.label == "column" else _IDENTITY
+            identity = frozenset() if each.label == "column" else _OF_VERTEX
             yield each.upsert(new_ids[each.id], label, known | identity)
 
     edges = {edge.id: edge for edge in chain.from_iterable(each.edges for each in found)}

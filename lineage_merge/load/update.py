@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.traversal import P
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
@@ -25,6 +26,7 @@ from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.existing import Existing, dataset_of, other_names, read
 from lineage_merge.load.loader import Progress, write
 from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.renames import Renames, find_renames, replaced_edges
 from lineage_merge.load.replace import replace_labels, settle_interim
 from lineage_merge.load.retire.find import Gone, find_gone, find_stray
 from lineage_merge.load.retire.take_out import take_out
@@ -32,6 +34,7 @@ from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.tally import Tally, tally
 from lineage_merge.merge.coverage import NOTHING, Coverage
+from lineage_merge.merge.identities import IDENTITY_DDL
 from lineage_merge.merge.outcome import Report
 from lineage_merge.progress import Say, silent
 from lineage_merge.spark import own_errors
@@ -50,14 +53,16 @@ class Merge:
     """What a merge knows, of one environment and DAG.
 
     `aliases`: `source` (an id) and `candidates` (ids it could mean). `runs`: how many successful runs of
-    each job the sources read (`RUNS_DDL`). Without either, nothing of that kind is known. `coverage` says
-    what may be retired, `report` goes to the `merge_run` vertex.
+    each job the sources read (`RUNS_DDL`). `identities`: what each name means (`merge.identities`). Without
+    one of them, nothing of that kind is known. `coverage` says what may be retired, `report` goes to the
+    `merge_run` vertex.
     """
 
     nodes: DataFrame
     edges: DataFrame
     aliases: DataFrame | None = None
     runs: DataFrame | None = None
+    identities: DataFrame | None = None
     coverage: Coverage = NOTHING
     report: Report | None = None
 
@@ -70,6 +75,7 @@ class _Plan:
     nodes: DataFrame
     edges: DataFrame
     moves: DataFrame
+    renames: Renames
     gone: Gone
     tally: Tally
     counts: Loaded
@@ -155,17 +161,27 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
     spark = merge.nodes.sparkSession
     nodes, edges = merge.nodes, merge.edges
     runs = merge.runs if merge.runs is not None else spark.createDataFrame([], RUNS_DDL)
+    identities = merge.identities
+    if identities is None:
+        identities = spark.createDataFrame([], IDENTITY_DDL)
     pairs = keep_planned(_pairs(spark, merge))
-    ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
+    names_known = pairs.select(F.col("other").alias("id")).unionByName(
+        identities.where("other <> means").select(F.col("other").alias("id"))
+    )
+    ids = nodes.select("id").unionByName(names_known)
     existing = read(ids, endpoint, environment, dag_name)
+    renames = find_renames(identities, nodes, existing, environment, dag_name)
+    if "move" in renames.kinds:
+        moved = renames.of_kind("move").select(F.col("id").alias("other"), "means")
+        pairs = keep_planned(pairs.unionByName(moved).distinct())
     losers = keep_planned(_losers(pairs, existing))
     missing, move_count = _missing_and_losers(nodes, losers, existing)
     # A name that the graph knows to be another dataset's.
-    names = _named_by_the_graph(nodes, existing, pairs, endpoint, environment) if missing else None
+    names = _named_by_the_graph(nodes, existing, pairs, renames, endpoint, environment) if missing else None
     if names is not None:
         nodes = keep_planned(moves.renamed_nodes(nodes, names))
         edges = keep_planned(moves.renamed_edges(edges, names))
-        ids = nodes.select("id").unionByName(pairs.select(F.col("other").alias("id")))
+        ids = nodes.select("id").unionByName(names_known)
         existing = read(ids, endpoint, environment, dag_name)
         losers = keep_planned(_losers(pairs, existing))
         _, move_count = _missing_and_losers(nodes, losers, existing)
@@ -182,7 +198,10 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
         # What only newer jobs touch is left as it is, and so is no stray vertex: `stray` stays.
         new_nodes, new_edges = map(keep_planned, _without_newer(new_nodes, new_edges))
         found = tally(new_nodes, new_edges, stray, existing)
-    gone = find_gone(new_nodes, new_edges, runs, stray, found, existing, merge.coverage)
+        # An older merge knows an older configuration.
+        renames = Renames(renames.changes.limit(0))
+    replaced = replaced_edges(new_edges, renames, environment, dag_name)
+    gone = find_gone(new_nodes, new_edges, runs, stray, replaced, found, existing, merge.coverage)
     counts = Loaded(
         nodes=found.nodes_to_write,
         edges=found.edges_to_write,
@@ -195,7 +214,7 @@ def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> 
         moved=move_count,
         retirements=gone.examples,
     )
-    return _Plan(existing, new_nodes, new_edges, losers, gone, found, counts)
+    return _Plan(existing, new_nodes, new_edges, losers, renames, gone, found, counts)
 
 
 def _pairs(spark: SparkSession, merge: Merge) -> DataFrame:
@@ -227,10 +246,18 @@ def _missing_and_losers(nodes: DataFrame, losers: DataFrame, existing: Existing)
 
 
 def _named_by_the_graph(
-    nodes: DataFrame, existing: Existing, pairs: DataFrame, endpoint: Endpoint, environment: str
+    nodes: DataFrame,
+    existing: Existing,
+    pairs: DataFrame,
+    renames: Renames,
+    endpoint: Endpoint,
+    environment: str,
 ) -> DataFrame | None:
     """`other`, `means` and `label`; None where there is none, which is usual."""
     aliases = other_names(nodes.sparkSession, endpoint, environment)
+    if "ignore" in renames.kinds:
+        ignored = renames.of_kind("ignore").select("id", F.col("value").alias("alias"))
+        aliases = aliases.join(ignored, ["id", "alias"], "leftanti").select(aliases.columns)
     names = moves.named_by_the_graph(nodes, existing, aliases)
     # What this merge itself puts together, it has put together already.
     names = keep_planned(names.join(pairs.select("other"), "other", "leftanti"))
@@ -271,7 +298,14 @@ def _shown(plan: _Plan) -> tuple[str, ...]:
     """The first changes, in words."""
     nodes = _changed(plan.nodes).orderBy("id").limit(_SHOWN).collect()
     edges = _changed(plan.edges).orderBy("from", "label", "to").limit(_SHOWN).collect()
+    moved = plan.moves.orderBy("other").limit(_SHOWN).collect() if plan.counts.moved else []
+    removed: list[Any] = []
+    if "remove" in plan.renames.kinds:
+        aliases = plan.renames.of_kind("remove").where("property = 'aliases'")
+        removed = aliases.orderBy("id", "value").limit(_SHOWN).collect()
     return (
+        *(f"moved {row.other} to {row.means}" for row in moved),
+        *(f"removed from {row.id}: alias {row.value}" for row in removed),
         *(f"{row.change} {row.label} {row.id}" for row in nodes),
         *(f"{row.change} {row['from']} -{row.label}-> {row.to}" for row in edges),
     )
@@ -316,7 +350,30 @@ def _carry_out(
     if plan.tally.interim:
         _settle(plan.existing, endpoint, environment, dag_name)
     take_out(plan.gone, endpoint, summary.run_id(environment, dag_name), token, dag_name)
+    # Last: until then a load that is run again finds what the names meant.
+    if "remove" in plan.renames.kinds:
+        _remove_values(plan.renames.of_kind("remove"), endpoint)
     return requests
+
+
+def _remove_values(removals: DataFrame, endpoint: Endpoint) -> None:
+    """Remove what vertices say of names that mean other datasets now."""
+
+    def remove(rows: Iterable[Any]) -> Iterator[int]:
+        values: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            values.setdefault((row.id, row.property), []).append(row.value)
+        with asking(endpoint) as ask:
+            for (vertex, name), found in values.items():
+                for some in by_request(found):
+                    ask(partial(_removing_values, vertex=vertex, name=name, values=some))
+        yield len(values)
+
+    removals.coalesce(1).rdd.mapPartitions(remove).collect()
+
+
+def _removing_values(g: GraphTraversalSource, vertex: str, name: str, values: list[str]) -> GraphTraversal:
+    return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
 
 def _clear(edges: DataFrame, endpoint: Endpoint) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
 from lineage_merge.merge import meaning
 from lineage_merge.merge.edge_texts import LONGEST_EXPRESSION, SEVERAL, TRANSFORMATIONS
-from lineage_merge.model import Authority, JobKey, column_id, edge_id, job_id, operation_id
+from lineage_merge.model import Authority, JobKey, column_id, edge_id, encode, job_id, operation_id
 from lineage_merge.records import RECORD_DDL, Record
 
 _FIELDS = tuple(each.split()[0] for each in RECORD_DDL.split(", "))
@@ -166,6 +166,8 @@ def _node(identifier: str, node: _Node, whose: Row) -> Row:
     row: Row = {"id": identifier, "label": label, **whose}
     for item in NODE_PROPERTIES:
         value = _all_of(item.name, node.sets) if item.many else _best_of(item, node.said)
+        if item.name == "resolved_names" and isinstance(value, list):
+            value = [f"{encode(whose['dag_name'])}|{each}" for each in value]
         # A file's path is its name already.
         if value is not None and not (item.name == "location" and label == "file"):
             row[item.name] = value

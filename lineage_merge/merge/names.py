@@ -3,7 +3,7 @@
 It runs on Spark's workers, so it holds nothing but settings and pickles well.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +15,21 @@ from lineage_merge.model import DatasetName, Reference, dataset_id
 from lineage_merge.redaction import redact
 from lineage_merge.sources import registry
 
+# By what a short name became complete, or a catalog of Spark's the one of the configuration.
+DEFAULT = "default-schema"
+SPARK_CATALOG = "spark-catalog"
+
+
+class Replaced(NamedTuple):
+    """A name that a reference would have without one part of the configuration.
+
+    `rule` is that part; `everywhere`: all references to the name are replaced, in every DAG.
+    """
+
+    name: DatasetName
+    rule: str
+    everywhere: bool = False
+
 
 class Identity(NamedTuple):
     """What a reference turned out to be.
@@ -22,6 +37,8 @@ class Identity(NamedTuple):
     `name` None: it names no dataset, and `problem` says why. `rule` is the rule that joined
     it, "" where its own name is its identity; `alias` is then the name it had.
     `problem` beside a name: the dataset is known by its own name, but what it stands for is not.
+    `replaced` are the names that the configuration replaced by `name`; `own`: it is a location that no
+    rule knows, under its own name.
     """
 
     name: DatasetName | None
@@ -31,6 +48,8 @@ class Identity(NamedTuple):
     rule: str = ""
     alias: str = ""
     problem: str = ""
+    replaced: tuple[Replaced, ...] = ()
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +77,18 @@ class Names:
         defaults = self.rules.defaults
         if ref.namespace:
             namespace = self.catalogs.get(ref.namespace, ref.namespace)
-            return _as_identity(naming.name_dataset(namespace, ref.name, defaults))
+            named = naming.name_dataset(namespace, ref.name, defaults)
+            replaced = [
+                Replaced(naming.name_dataset(ref.namespace, ref.name, defaults).name, SPARK_CATALOG),
+                Replaced(naming.name_dataset(namespace, ref.name).name, DEFAULT),
+            ]
+            return _as_identity(named, replaced)
         match = self.rules.match(ref)
         if match and match.dataset:
-            joined = _as_identity(naming.name_dataset(*match.dataset, defaults))
+            replaced = [
+                Replaced(name, match.rule, match.everywhere) for name in _own_names(ref.name, defaults)
+            ]
+            joined = _as_identity(naming.name_dataset(*match.dataset, defaults), replaced)
             return joined._replace(rule=match.rule, alias=_own_name(ref.name))
         named = naming.name_uri(ref.name, defaults)
         problem = match.problem if match else ""
@@ -70,7 +97,8 @@ class Names:
                 "a generated path: if it stands for a table, such as one that Spark's Redshift connector"
                 " loads, add a rule with the application's name"
             )
-        return _as_identity(named)._replace(problem=problem)
+        replaced = [Replaced(name, DEFAULT) for name in _own_names(ref.name, {})]
+        return _as_identity(named, replaced)._replace(problem=problem, own=True)
 
 
 def path_of(name: DatasetName) -> str:
@@ -88,8 +116,20 @@ def from_config(config: Config) -> Names:
     return Names(config.environment, rules.from_config(config), catalogs)
 
 
-def _as_identity(named: naming.Named) -> Identity:
-    return Identity(named.name, named.short_name, named.label, named.stored_as_files)
+def _as_identity(named: naming.Named, replaced: Iterable[Replaced]) -> Identity:
+    others = {each.name: each for each in replaced if each.name != named.name}
+    return Identity(
+        named.name, named.short_name, named.label, named.stored_as_files, replaced=tuple(others.values())
+    )
+
+
+def _own_names(uri: str, defaults: Mapping[str, str]) -> Iterator[DatasetName]:
+    """A location's own names, without rules: with and without defaults. None where it names no dataset."""
+    for known in (defaults, {}):
+        try:
+            yield naming.name_uri(uri, known).name
+        except NamingError:
+            return
 
 
 def _own_name(uri: str) -> str:

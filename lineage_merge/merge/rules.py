@@ -31,11 +31,15 @@ _BELOW = ("part-", "_temporary", "_SUCCESS", "manifest", "attempt_")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A rule's answer: the dataset, or why it could not be told."""
+    """A rule's answer: the dataset, or why it could not be told.
+
+    `everywhere`: it follows from the location alone, whichever application uses it.
+    """
 
     rule: str
     dataset: DatasetName | None
     problem: str = ""
+    everywhere: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Rules:
             groups = _groups(rule, ref)
             if groups is not None:
                 named = split_dataset(rule.dataset.format(**groups))
-                return Match(rule.name, named)
+                return Match(rule.name, named, everywhere=not rule.application)
         return self._redshift_temporary(ref.name)
 
     def _redshift_temporary(self, uri: str) -> Match | None:

@@ -12,6 +12,7 @@ from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.merge.coverage import NOTHING, Coverage
+from lineage_merge.merge.identities import OWN
 from tests.graph_reading import edges_of, whole
 from tests.made_merges import ALL, Made, dataset
 
@@ -420,3 +421,67 @@ def test_a_name_that_two_vertices_claim_is_followed_to_neither(
     load(other.node("s3://lake|other", "table").alias("hive|db.sales", "s3://lake|other"))
     load(table_only())
     assert "dev|hive|db.sales" in whole(gremlin)[0]
+
+
+TEMPORARY = "s3://b|tmp"
+
+
+def by_rule(dag: str) -> Made:
+    """A job that writes a table through a temporary directory, which a rule knows."""
+    made = Made(dag).job("spark", f"load {dag}", {"t": ["s3://raw|a"]}).column("t", "c")
+    return made.resolves(TEMPORARY, "t")
+
+
+def without_rule(dag: str) -> Made:
+    """The same job, where no rule knows the directory."""
+    made = Made(dag).job("spark", f"load {dag}", {TEMPORARY: ["s3://raw|a"]}).column(TEMPORARY, "c")
+    return made.resolves(TEMPORARY, TEMPORARY, OWN)
+
+
+def test_a_rule_that_is_removed_takes_nothing_from_another_dag_that_uses_the_table(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    other = Made("other").job("spark", "report", {"r": ["t"]}).column("t", "d")
+    load(other)
+    alone = whole(gremlin)
+    load(by_rule("d"))
+    shown = load(without_rule("d"), dry_run=True)
+    load(without_rule("d"))
+    vertices, edges = whole(gremlin)
+    assert set(vertices) == set(other.nodes) | set(without_rule("d").nodes)
+    assert set(edges) == set(other.edges) | set(without_rule("d").edges)
+    assert {key: vertices[key] for key in alone[0]} == alone[0]
+    assert f"removed from {dataset('t')}: alias {TEMPORARY} (rule)" in shown.changes
+    assert set(shown.retirements) == {
+        "dev|d|spark|load d -writes-> dev|wh|t",
+        "dev|s3://raw|a -feeds-> dev|wh|t",
+        "dev|wh|t -has_column-> dev|wh|t|c",
+    }
+
+
+def test_a_rule_that_another_dag_still_has_keeps_its_alias_which_the_graph_knows(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(by_rule("other"))
+    load(by_rule("d"))
+    before = whole(gremlin)
+    load(without_rule("d"))
+    vertices, edges = whole(gremlin)
+    assert edges == before[1]
+    held = vertices[dataset("t")][1]
+    assert held["resolved_names"] == [f"other|rule|{TEMPORARY}"]
+    assert held["aliases"] == [f"{TEMPORARY} (rule)"]
+    assert {**vertices, dataset("t"): None} == {**before[0], dataset("t"): None}
+
+
+def test_a_rule_moves_what_every_dag_has_at_the_location(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(without_rule("other"))
+    load(without_rule("d"))
+    shown = load(by_rule("d"), dry_run=True)
+    assert f"moved {dataset(TEMPORARY)} to {dataset('t')}" in shown.changes
+    assert load(by_rule("d")).moved == 1
+    vertices, edges = whole(gremlin)
+    assert set(edges) == set(by_rule("other").edges) | set(by_rule("d").edges)
+    assert dataset(TEMPORARY) not in vertices
+    again = load(without_rule("other"))
+    assert (again.nodes, again.edges, again.moved, again.retired_edges) == (0, 0, 0, 0)

@@ -41,6 +41,7 @@ def find_gone(
     edges: DataFrame,
     runs: DataFrame,
     stray: DataFrame,
+    replaced: DataFrame,
     counts: Tally,
     existing: Existing,
     coverage: Coverage,
@@ -49,27 +50,31 @@ def find_gone(
 
     `nodes` and `edges` are those of the merge as `load.difference` compared them, `counts` their
     numbers. `runs` has job_type, job_name and `runs`, the successful runs of the job that a source read.
+    `replaced` are the ids of absent edges that the merge has at another dataset, which their ends mean now
+    (`load.renames`): they go with it, and are no loss that could be a mistake.
     """
     if not counts.strays and not counts.absent:
         nothing = stray.select("id")
         return Gone(nothing, nothing)  # as usual
     scope = scope_of(nodes, existing, coverage, counts)
-    of_jobs = keep_planned(absent_of_jobs(nodes, edges, runs, existing, scope))
-    of_datasets = keep_planned(lost_of_datasets(of_jobs, edges, stray, scope))
+    of_jobs = keep_planned(absent_of_jobs(nodes, edges, runs, replaced, existing, scope))
+    of_datasets = keep_planned(lost_of_datasets(of_jobs, edges, stray, replaced, scope))
     gone = (
         of_jobs.where("gone").select(*EDGE).unionByName(of_datasets.where("`from` is not null").select(*EDGE))
     )
     vertices = of_datasets.where("`from` is null").select("id")
     # Counted at once: what goes must not depend on what the graph holds later.
-    edge_count, vertex_count, bare = _numbers(of_jobs, of_datasets)
+    edge_count, vertex_count, replaced_count, bare = _numbers(of_jobs, of_datasets)
     if not edge_count:
         return Gone(gone.select("id"), vertices, 0, vertex_count)
     first = gone.orderBy("job_name", "label", "from", "to").limit(_SHOWN).collect()
     examples = tuple(f"{row['from']} -{row.label}-> {row['to']}" for row in first)
-    refusal = _refusal(edge_count, counts.held_edges, bare, examples)
+    lost = edge_count - replaced_count
+    refusal = _refusal(lost, counts.held_edges, bare, examples)
     if refusal:
         # What a job of another name does alike is not lost: a job was renamed.
-        refusal = _refusal(edge_count - _renamed(gone, edges), counts.held_edges, bare, examples)
+        renamed = _renamed(gone.join(replaced.select("id"), "id", "leftanti"), edges)
+        refusal = _refusal(lost - renamed, counts.held_edges, bare, examples)
     return Gone(gone.select("id"), vertices, edge_count, vertex_count, examples, refusal)
 
 
@@ -84,19 +89,28 @@ def _renamed(gone: DataFrame, edges: DataFrame) -> int:
     return kind(gone).join(alike, ["label", "start", "to", "job_type"], "leftsemi").count()
 
 
-def _numbers(of_jobs: DataFrame, of_datasets: DataFrame) -> tuple[int, int, list[str]]:
-    """How many edges and vertices go, and the first jobs (one more than shown) that lose all they had."""
+def _numbers(of_jobs: DataFrame, of_datasets: DataFrame) -> tuple[int, int, int, list[str]]:
+    """Count the edges and vertices that go, and among the edges those that are replaced.
+
+    With the first jobs (one more than shown) that lose all they had.
+    """
     job = F.struct("job_type", "job_name")
     nothing = F.lit(None).cast("struct<job_type:string,job_name:string>")
     is_edge = F.col("from").isNotNull()
     rows = (
-        of_jobs.where("gone").select(F.lit("edge").alias("kind"), F.when(F.col("bare"), job).alias("job"))
-    ).union(of_datasets.select(F.when(is_edge, "edge").otherwise("vertex"), nothing))
+        of_jobs.where("gone").select(
+            F.lit("edge").alias("kind"), F.when(F.col("bare"), job).alias("job"), "replaced"
+        )
+    ).union(of_datasets.select(F.when(is_edge, "edge").otherwise("vertex"), nothing, "replaced"))
     first = F.slice(F.array_sort(F.collect_set("job")), 1, _SHOWN + 1)
-    by_kind = rows.groupBy("kind").agg(F.count("*").alias("count"), first.alias("bare")).collect()
+    is_replaced = F.count_if("replaced").alias("replaced")
+    by_kind = (
+        rows.groupBy("kind").agg(F.count("*").alias("count"), is_replaced, first.alias("bare")).collect()
+    )
     counts = {row.kind: row["count"] for row in by_kind}
     bare = [f"{each.job_type} {each.job_name}" for row in by_kind for each in row.bare]
-    return counts.get("edge", 0), counts.get("vertex", 0), bare
+    replaced = sum(row.replaced for row in by_kind)
+    return counts.get("edge", 0), counts.get("vertex", 0), replaced, bare
 
 
 def _refusal(count: int, held: int, jobs: list[str], examples: tuple[str, ...]) -> str:

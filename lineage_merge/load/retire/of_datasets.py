@@ -12,7 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from lineage_merge.load.existing import dataset_of, end_is_column
 from lineage_merge.load.retire.scope import Scope
 
-_OF_DATASET_DDL = "id string, label string, `from` string, `to` string, job_type string, job_name string"
+_OF_DATASET_DDL = (
+    "id string, label string, `from` string, `to` string, job_type string, job_name string, replaced boolean"
+)
 
 
 @dataclass(slots=True)
@@ -21,7 +23,8 @@ class DatasetFacts:
 
     `kept` and `touched` are ends of absent edges of jobs, those that stay and those that are gone.
     `stray` are vertices that the merge does not tell, with their label and, of a job, its project.
-    `columns` are absent `has_column` edges, by id. `described`: the merge tells columns of it.
+    `columns` are absent `has_column` edges, by id, `replaced` those of them that the merge has at another
+    dataset. `described`: the merge tells columns of it.
     """
 
     id: str
@@ -29,12 +32,17 @@ class DatasetFacts:
     touched: set[str] = field(default_factory=set)
     stray: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
+    replaced: set[str] = field(default_factory=set)
     described: bool = False
 
     def lost_columns(self, scope: Scope) -> list[str]:
         """The `has_column` edges that are gone: of datasets that the merge knows wholly, or that go."""
         goes = self.id in self.stray and (scope.everything or bool(self.touched))
-        return list(self.columns) if not self.kept and (self.described or goes) else []
+        if not self.kept and (self.described or goes):
+            return list(self.columns)
+        return [
+            edge for edge in self.columns if edge in self.replaced and self.columns[edge] not in self.kept
+        ]
 
     def lost_vertices(self, scope: Scope) -> Iterator[str]:
         """The stray vertices that nothing of the DAG needs any more."""
@@ -48,7 +56,9 @@ class DatasetFacts:
                 yield vertex
 
 
-def lost_of_datasets(of_jobs: DataFrame, edges: DataFrame, stray: DataFrame, scope: Scope) -> DataFrame:
+def lost_of_datasets(
+    of_jobs: DataFrame, edges: DataFrame, stray: DataFrame, replaced: DataFrame, scope: Scope
+) -> DataFrame:
     """The `has_column` edges that are gone, and (without ends) the vertices."""
     absent = edges.where("change = 'absent' and label = 'has_column'")
     nothing = F.lit(None).cast("string")
@@ -77,9 +87,9 @@ def lost_of_datasets(of_jobs: DataFrame, edges: DataFrame, stray: DataFrame, sco
             "label",
             F.col("project").alias("value"),
         ),
-        absent.select(
+        absent.join(replaced.select("id", F.lit(True).alias("_replaced")), "id", "left").select(
             F.col("from").alias("dataset"),
-            F.lit("column").alias("kind"),
+            F.when(F.col("_replaced"), "replaced").otherwise("column").alias("kind"),
             "id",
             "label",
             F.col("to").alias("value"),
@@ -108,11 +118,14 @@ def _decide_datasets(scope: Scope, rows: Iterable[Row]) -> Iterator[tuple[Any, .
                     dataset.touched.add(row.id)
                 case "stray":
                     dataset.stray[row.id] = (row.label, row.value)
-                case "column":
+                case "column" | "replaced":
                     dataset.columns[row.id] = row.value
+                    if row.kind == "replaced":
+                        dataset.replaced.add(row.id)
                 case _:
                     dataset.described = True
         for edge in dataset.lost_columns(scope):
-            yield edge, "has_column", identifier, dataset.columns[edge], None, None
+            is_replaced = edge in dataset.replaced
+            yield edge, "has_column", identifier, dataset.columns[edge], None, None, is_replaced
         for vertex in dataset.lost_vertices(scope):
-            yield vertex, None, None, None, None, None
+            yield vertex, None, None, None, None, None, False

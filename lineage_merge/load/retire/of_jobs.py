@@ -19,7 +19,7 @@ _JOB = ["job_type", "job_name"]
 EDGE = ["id", "label", "from", "to", *_JOB]
 _OF_JOB_DDL = (
     "id string, label string, `from` string, `to` string, job_type string, job_name string,"
-    " gone boolean, bare boolean"
+    " gone boolean, bare boolean, replaced boolean"
 )
 
 
@@ -56,15 +56,29 @@ class JobFacts:
 
 
 def absent_of_jobs(
-    nodes: DataFrame, edges: DataFrame, runs: DataFrame, existing: Existing, scope: Scope
+    nodes: DataFrame,
+    edges: DataFrame,
+    runs: DataFrame,
+    replaced: DataFrame,
+    existing: Existing,
+    scope: Scope,
 ) -> DataFrame:
-    """The absent edges of jobs, with `gone`, and `bare`: a job that the merge knows loses all it had."""
+    """Return the absent edges of jobs, with `gone`.
+
+    And `bare`: a job that the merge knows loses all it had; `replaced`: the merge has it at another dataset.
+    """
     absent = edges.where("change = 'absent' and job_name is not null")
     affected = F.broadcast(absent.select(*_JOB).distinct())
     nothing = F.lit(None).cast("string")
     number = F.lit(None).cast("bigint")
     told = [
-        edges.where("job_name is not null").select("change", *EDGE, number.alias("number")),
+        edges.where("job_name is not null")
+        .join(replaced.select("id", F.lit(True).alias("_replaced")), "id", "left")
+        .select(
+            F.when(F.col("_replaced"), "replaced").otherwise(F.col("change")).alias("change"),
+            *EDGE,
+            number.alias("number"),
+        ),
         runs.select(
             F.lit("runs").alias("change"),
             nothing.alias("id"),
@@ -106,11 +120,14 @@ def _decide_jobs(scope: Scope, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]
     for (job_type, name), group in groupby(rows, key=lambda row: (row.job_type, row.job_name)):
         job = JobFacts(job_type, name)
         absent = []
+        replaced = []
         stays = False
         for row in group:
             match row.change:
                 case "absent":
                     absent.append(row)
+                case "replaced":
+                    replaced.append(row)
                 case "runs":
                     # Of two sources the one that read fewer counts.
                     job.runs = row.number if job.runs is None else min(row.number, job.runs)
@@ -122,11 +139,15 @@ def _decide_jobs(scope: Scope, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]
                     stays = stays or change != "new"
                     if row.label == "writes":
                         job.written.add(row["to"])
+        # A target that the job writes under another name now is written.
+        job.written.update(row["to"] for row in replaced if row.label == "writes")
         gone = [job.loses(row.label, _target(row), scope) for row in absent]
         # A job that its manifest dropped is meant to lose everything.
-        bare = job.ran and not stays and all(gone)
+        bare = job.ran and not stays and not replaced and all(gone)
         for row, goes in zip(absent, gone, strict=True):
-            yield (*(row[name] for name in EDGE), goes, bare)
+            yield (*(row[name] for name in EDGE), goes, bare, False)
+        for row in replaced:
+            yield (*(row[name] for name in EDGE), True, False, True)
 
 
 def _target(edge: Row) -> str:
