@@ -295,7 +295,7 @@ class _Book:
         if identity.rule:
             yield row("joined", target=target, rule=identity.rule)
         for each in identity.replaced:
-            source = dataset_id(self._names.environment, each.name)
+            source = self._dataset_id(each.name)
             yield row("resolved", source=source, target=target, rule=each.rule, at=int(each.everywhere))
         if identity.own:
             yield row("resolved", source=target, target=target, at=0)

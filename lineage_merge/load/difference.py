@@ -1,7 +1,13 @@
 """What a merge tells otherwise than the graph holds. No connection.
 
 Each node and edge of the merge gets a `change` and the names of the properties to write (`told`):
-those that differ. A property of which the merge knows nothing is left alone.
+those that differ.
+
+An edge belongs to one job of one DAG, so each property that `graph.schema` declares is its merge's: one that
+the merge asserts no longer is removed (`cleared`). Of a job's vertex that holds for what describes its
+newest run, where the merge describes a run. A dataset and its columns belong to every source and DAG that
+knows them: there a property of which the merge knows nothing is left alone, and so is, everywhere, one that
+is not declared.
 
 A dataset may be known to several DAGs that tell its properties differently. Whoever builds it
 (a job that writes it, a catalog that knows where it lies) has the word. Where nobody who tells
@@ -36,16 +42,14 @@ _SINGLES = tuple(item.name for item in NODE_PROPERTIES if not item.many)
 _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
 # A change of these alone is no reason to write an edge.
 _NO_REASON = frozenset({"sequence"})
-# Of an edge, not of a dataset, nothing known is something known: there is no such step any more.
-_CLEARED = ("expression", "via", "undeclared")
-# Facts of a job's newest run.
-_OF_RUNS = frozenset({"last_run_id", "last_run_at", "duration_ms", "rows_written", "status"})
+# What describes the newest run of a job, together with `last_run_at`.
+_OF_RUN = ("last_run_id", "duration_ms", "rows_written", "status")
 _NO_DATASETS = frozenset({"column", "job", "operation"})
 
 # What later steps ask of compared rows, beside the keys; the rest of what they tell is in `text`.
 _OF_NODES = ("name", "job_type", "job_name", "project", "described_at", "last_run_at")
 _OF_EDGES = ("job_type", "job_name")
-_NODE_DIFFERENCE = "change string, told array<string>, label string"
+_NODE_DIFFERENCE = "change string, told array<string>, cleared array<string>, label string"
 _EDGE_DIFFERENCE = "change string, told array<string>, cleared array<string>"
 
 
@@ -67,7 +71,8 @@ def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> Da
     """The merge's nodes: their keys, name, job_type, job_name, project, described_at, last_run_at, and
 
     * `change`, and `old_label`, which is the label that the graph has; `label` is the one that it shall have;
-    * `told`: the names of what to write of `text`, which is all that is told (null: all).
+    * `told`: the names of what to write of `text`, which is all that is told (null: all), and `cleared`: the
+      names of properties to remove.
     """
     built = edges.where("label = 'writes'").select(F.col("to").alias("_of"), F.lit(True).alias("_built"))
     told = nodes.select(
@@ -84,14 +89,20 @@ def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> Da
     label = F.coalesce("_found.label", "label").alias("label")
     keys = [label if name == "label" else F.col(name) for name in NODE_KEYS]
     return joined.withColumn("_found", found).select(
-        *keys, *_OF_NODES, change.alias("change"), "old_label", "_found.told", _unless(same)
+        *keys,
+        *_OF_NODES,
+        change.alias("change"),
+        "old_label",
+        "_found.told",
+        "_found.cleared",
+        _unless(same),
     )
 
 
 def compared_edges(edges: DataFrame, existing: Existing) -> DataFrame:
     """The merge's edges, and the graph's that are `absent` in it: keys, job_type and job_name, and
 
-    `change`, `told` and `text` as of nodes, and `cleared`: the names of properties to take away.
+    `change`, `told`, `cleared` and `text` as of nodes.
     """
     told = edges.select(*EDGE_KEYS, *_OF_EDGES, texts.edge_text().alias("text"))
     ends = ("label", "from", "to")
@@ -127,41 +138,49 @@ def _unless(same: Column) -> Column:
     return F.when(F.coalesce(~same, F.lit(True)), F.col("text")).alias("text")
 
 
-def node_change(node: Mapping[str, Any], held: Held, builds: bool) -> tuple[Change, list[str], str]:
+def node_change(
+    node: Mapping[str, Any], held: Held, builds: bool
+) -> tuple[Change, list[str], list[str], str]:
     """Return how a node of the merge, of which `node` is what is known, differs: the change, what to write,
-    and the label that the vertex shall have. `builds`: the merge has a job that writes it.
+    what to remove, and the label that the vertex shall have. `builds`: the merge has a job that writes it.
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
+    is_job = node["label"] == "job"
     ran_since = _number(held, "last_run_at") > node.get("last_run_at", 0)
-    if node["label"] == "job" and "described_at" in node:
+    if is_job and "described_at" in node:
         # A manifest may be newer than the graph's and its run results, if there are any, older.
         if _number(held, "described_at") > node["described_at"]:
-            return "newer", [], node["label"]
+            return "newer", [], [], node["label"]
         if ran_since:
-            known = [name for name in known if name not in _OF_RUNS]
-    elif node["label"] == "job" and ran_since:
-        return "newer", [], node["label"]
+            known = [name for name in known if name not in (*_OF_RUN, "last_run_at")]
+    elif is_job and ran_since:
+        return "newer", [], [], node["label"]
     word = _word(node, held, builds)
     told = [name for name in known if _differs(name, node[name], held, word)]
+    cleared: list[str] = []
+    if is_job and "last_run_at" in node and not ran_since:
+        of_earlier = (*_OF_RUN, "framework")
+        cleared = [name for name in of_earlier if name not in node and name in held.properties]
     order = "described_at" if "described_at" in node else "last_run_at"
-    if node["label"] == "job" and told and order in node and order not in told:
+    if is_job and told and order in node and order not in told:
         told.append(order)  # with it the graph itself refuses to go back in time
     label = _label(node["label"], labels_of(held.label), word)
     if label != held.label:
-        return "label", told, label
+        return "label", told, cleared, label
     tagged = held.tagged and "environment" in held.properties
-    return ("same" if tagged and not told else "changed"), told, label
+    return ("same" if tagged and not told and not cleared else "changed"), told, cleared, label
 
 
 def edge_change(
     edge: Mapping[str, Any], held: Mapping[str, list[str]]
 ) -> tuple[Change, list[str], list[str]]:
-    """How what is known of an edge of the merge differs: the change, what to write, and what to take away."""
+    """How what is known of an edge of the merge differs: the change, what to write, and what to remove."""
     known = [item.name for item in EDGE_PROPERTIES if item.name in edge]
     told = [name for name in known if held.get(name) != [str(edge[name])]]
-    cleared = [name for name in _CLEARED if name not in edge and name in held]
-    same = not cleared and _NO_REASON.issuperset(told)
-    return ("same" if same else "changed"), told, cleared
+    cleared = [item.name for item in EDGE_PROPERTIES if item.name not in edge and item.name in held]
+    if _NO_REASON.issuperset([*told, *cleared]):
+        return "same", told, []
+    return "changed", told, cleared
 
 
 def _label(incoming: str, stored: tuple[str, ...], word: Word) -> str:
@@ -203,7 +222,7 @@ def _number(held: Held, name: str) -> int:
     return int(there[0]) if there else 0
 
 
-def _node_difference(row: Row | None) -> tuple[Change, list[str], str] | None:
+def _node_difference(row: Row | None) -> tuple[Change, list[str], list[str], str] | None:
     if row is None:
         return None
     node = {**texts.read(row.text), "label": row.label}

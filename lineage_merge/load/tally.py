@@ -22,8 +22,8 @@ OF_COLUMNS = frozenset({"feeds_column", "influences"})
 class Tally:
     """Numbers of a comparison, by change (`load.difference.Change`).
 
-    `strays`: vertices with the DAG's tag of which the merge says nothing. `cleared`: edges that lose
-    a property. `interim`: edges whose id a killed load left unsettled. `column_tellers`: the types of
+    `strays`: vertices with the DAG's tag of which the merge says nothing. `cleared`: vertices and edges that
+    lose a property. `interim`: edges whose id a killed load left unsettled. `column_tellers`: the types of
     jobs of which the merge tells column edges.
     """
 
@@ -70,6 +70,7 @@ def tally(nodes: DataFrame, edges: DataFrame, stray: DataFrame, existing: Existi
             "change",
             F.when(F.col("label").isin(*OF_COLUMNS), F.col("job_type")).otherwise("").alias("teller"),
         ),
+        nodes.where("size(cleared) > 0").select(F.lit("cleared"), nothing, nothing),
         edges.where("size(cleared) > 0").select(F.lit("cleared"), nothing, nothing),
         stray.select(F.lit("stray"), nothing, nothing),
         existing.edges.where("interim").select(F.lit("interim"), nothing, nothing),

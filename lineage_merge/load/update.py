@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P
+from gremlin_python.statics import long
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
@@ -347,6 +348,7 @@ def _carry_out(
         requests += write("edges", told, endpoint, None, on_progress)[1]
     if plan.tally.cleared:
         _clear(plan.edges, endpoint)
+        _clear_runs(plan.nodes, endpoint)
     if plan.tally.interim:
         _settle(plan.existing, endpoint, environment, dag_name)
     take_out(plan.gone, endpoint, summary.run_id(environment, dag_name), token, dag_name)
@@ -377,7 +379,7 @@ def _removing_values(g: GraphTraversalSource, vertex: str, name: str, values: li
 
 
 def _clear(edges: DataFrame, endpoint: Endpoint) -> None:
-    """Take properties away that an edge has no more."""
+    """Remove the properties that an edge has no more."""
 
     def clear(rows: Iterable[Any]) -> Iterator[int]:
         ids: dict[str, list[str]] = {}
@@ -391,6 +393,26 @@ def _clear(edges: DataFrame, endpoint: Endpoint) -> None:
         yield len(ids)
 
     edges.where("size(cleared) > 0").select("id", "cleared").coalesce(1).rdd.mapPartitions(clear).collect()
+
+
+def _clear_runs(nodes: DataFrame, endpoint: Endpoint) -> None:
+    """Remove what jobs hold of an earlier run, and their newest one does not say."""
+
+    def clear(rows: Iterable[Any]) -> Iterator[int]:
+        count = 0
+        with asking(endpoint) as ask:
+            for row in rows:
+                ask(partial(_removing_of_run, job=row.id, names=list(row.cleared), at=row.last_run_at))
+                count += 1
+        yield count
+
+    cleared = nodes.where("size(cleared) > 0").select("id", "cleared", "last_run_at")
+    cleared.coalesce(1).rdd.mapPartitions(clear).collect()
+
+
+def _removing_of_run(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
+    """Remove properties of a job, unless a later run has been merged meanwhile."""
+    return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
 
 
 def _removing(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraversal:

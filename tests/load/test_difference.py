@@ -38,7 +38,7 @@ def test_a_job_loses_what_an_earlier_run_said_and_keeps_its_project() -> None:
         "project": ["shop"],
     }
     node = {"label": "job", "last_run_at": 2, "last_run_id": "app-2"}
-    change, told, cleared = node_change(node, Held("job", True, False, held), builds=False)
+    change, told, cleared, _ = node_change(node, Held("job", True, False, held), builds=False)
     assert (change, set(told), set(cleared)) == (
         "changed",
         {"last_run_at", "last_run_id"},
@@ -49,4 +49,9 @@ def test_a_job_loses_what_an_earlier_run_said_and_keeps_its_project() -> None:
 @pytest.mark.parametrize("label", ["table", "column", "file"])
 def test_a_dataset_and_a_column_lose_nothing_that_the_merge_does_not_know(label: str) -> None:
     held = {"environment": ["dev"], "description": ["by dbt"], "format": ["csv"], "data_type": ["int"]}
-    assert node_change({"label": label}, Held(label, True, False, held), builds=True) == ("same", [], [])
+    assert node_change({"label": label}, Held(label, True, False, held), builds=True) == (
+        "same",
+        [],
+        [],
+        label,
+    )

@@ -20,7 +20,7 @@ RUN = {"last_run_at": 50, "last_run_id": "run-5", "duration_ms": 3, "status": "s
 def change(held: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
     there = {name: [str(value)] for name, value in held.items()}
     there |= {"environment": ["dev"], "name": ["model.p.m"]}
-    found, written = node_change({**KEYS, **node}, Held("job", True, False, there), builds=False)
+    found, written, _, _ = node_change({**KEYS, **node}, Held("job", True, False, there), builds=False)
     return found, set(written)
 
 

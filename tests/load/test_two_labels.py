@@ -126,7 +126,7 @@ def test_the_one_label_is_that_of_the_side_that_takes_precedence(
 ) -> None:
     held = Held(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
 
-    assert node_change({"label": incoming}, held, builds=False) == ("label", [], label)
+    assert node_change({"label": incoming}, held, builds=False) == ("label", [], [], label)
 
 
 @pytest.mark.parametrize("is_answered", [True, False])

@@ -96,13 +96,28 @@ def test_the_order_of_writes_alone_is_no_reason_to_write_an_edge(
     assert set(gremlin.E().has_label("feeds").values("sequence").to_list()) == {7}
 
 
-def test_an_expression_that_is_no_more_goes_from_the_edge(load: Load, gremlin: GraphTraversalSource) -> None:
-    load(pipeline())
-    changed = pipeline()
+def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    earlier = pipeline()
+    for edge in earlier.edges.values():
+        if edge["label"] == "feeds":
+            edge["columns"] = "lost"
+    for node in earlier.nodes.values():
+        if node["label"] == "job":
+            node["rows_written"] = 7
+    load(earlier)
+    gremlin.E().property("checked", "yes").iterate()
+    changed = pipeline(at=2)
     for edge in changed.edges.values():
         edge.pop("expression", None)
-    assert load(changed).edges == 2
-    assert gremlin.E().has("expression").count().next() == 0
+        edge.pop("operations", None)
+    # Three edges between datasets, and two columns' expressions.
+    assert load(changed).edges == 5
+    held = whole(gremlin)
+    assert not [each for each in held[1].values() if {"expression", "operations", "columns"} & each[3].keys()]
+    assert {each[3]["checked"] for each in held[1].values()} == {"yes"}
+    assert not [each for each in held[0].values() if "rows_written" in each[1]]
 
 
 def test_a_model_that_its_project_dropped_goes_at_once_with_its_job_and_columns(
