@@ -35,7 +35,8 @@ _SPACE = re.compile(r"\s")
 _JDBC = re.compile(r"(?i)jdbc[\w-]{0,40}:")
 
 _END_OF_DIRECTORY = re.compile(r"[/\"]")
-_MASKED_DIRECTORY = f"{MASK}/"
+# Behind a mask a message goes on: "...&password=*****: names no table".
+_MASKED = re.compile(rf"{re.escape(MASK)}(?!\w)")
 _QUOTES = frozenset("'\"`")
 _QUOTED_VALUE = re.compile(r":\s{0,4}\\{0,3}([\"'])(?:\1(?=[^\s,}\]\"']))?")
 _PLAIN_VALUE = re.compile(r":[ \t]{1,4}([^\s\"'{}\[\],;]+)")
@@ -62,7 +63,7 @@ def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
 def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span | None:
     head = text[max(0, equals - _LONGEST_KEY) : equals]
     match = _KEY.match(head[::-1])
-    if match is None or text.startswith(_MASKED_DIRECTORY, equals + 1):
+    if match is None or _MASKED.match(text, equals + 1):
         return None
     key = _NOT_A_WORD.sub("", match["key"][::-1].lower())
     first = equals - match.end()

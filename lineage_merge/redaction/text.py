@@ -15,7 +15,6 @@ from lineage_merge.redaction.userinfo import ambiguous, positional, userinfo
 Redacted = NewType("Redacted", str)
 
 # Nearly all texts: names, types, numbers, paths.
-_ORDINARY = re.compile(r"[\w./ -]*\Z", re.ASCII)
 _PLAIN = re.compile(r"[\w./$,()<>+*'\s:|-]*\Z")
 # Without "=", "@" and "%" a secret shows itself by one of these.
 _WORDS = re.compile(
@@ -24,8 +23,11 @@ _WORDS = re.compile(
 )
 _ENCODED = re.compile(r"%(?:25)*[2-7][0-9A-Fa-f]")
 
-_LONGEST_CACHED = 300
-_CACHED = 20_000
+# An expression has at most 1,000 characters.
+_LONGEST_CACHED = 1_100
+_CACHED = 8_000
+# No token is so short.
+_SHORTEST_TOKEN = 20
 # One pass may uncover what the next one masks; a text that needs more is made to hide something.
 _MOST_PASSES = 4
 
@@ -36,11 +38,15 @@ def redact(text: str) -> Redacted:
     Where it cannot tell where a secret ends, it masks too much rather than too little. Redacting again
     changes nothing.
     """
+    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
+        return Redacted(text)
     return _short(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _spans)
 
 
 def redact_sql(text: str) -> Redacted:
     """As `redact`, for an SQL expression, or a column that is named by one: ``password = 'x'`` compares."""
+    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
+        return Redacted(text)
     return _short_sql(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _sql_spans)
 
 

@@ -19,7 +19,8 @@ from lineage_merge.redaction import redact
         ("jdbc:sqlserver://h;user=u;PassWord=a&b;x=y:t", "jdbc:sqlserver://h;user=u;PassWord=*****;x=y:t"),
         ("jdbc:sqlserver://h;password={a;b};x=y:t", "jdbc:sqlserver://h;password=*****;x=y:t"),
         ("jdbc:postgresql://h/d?password={a}b&x=y:t", "jdbc:postgresql://h/d?password=*****&x=y:t"),
-        ("jdbc:oracle:thin:scott/ti@ger@//h:1521/x:t", "jdbc:oracle:thin:@//h:1521/x:t"),
+        # The user is the schema of its tables.
+        ("jdbc:oracle:thin:scott/ti@ger@//h:1521/x:t", "jdbc:oracle:thin:scott/*****@//h:1521/x:t"),
         (
             "jdbc:mysql://address=(host=h)(password=p)/d:t",
             "jdbc:mysql://address=(host=h)(password=*****)/d:t",
