@@ -174,7 +174,8 @@ def variables_for(environment: Path) -> dict[str, str]:
     }
     variables.pop("PYTHONPATH", None)
     path = f"{environment / 'bin'}:{os.environ['PATH']}"
-    return {**variables, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    # The installed package, not one of the working folder.
+    return {**variables, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
 
 
 def _run(command: list[str], variables: dict[str, str]) -> None:

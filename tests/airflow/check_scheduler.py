@@ -149,6 +149,14 @@ class Checks:
         assert state == expected, f"{dag_id}.{task} is {state}, not {expected}"
         return number
 
+    def callback(self, dag_id: str, task: str) -> dict[str, Any]:
+        """What the callback of a task that failed has written."""
+        file = self.home / "work" / f"{dag_id}.lineage.{task}.json"
+        found: dict[str, Any] = json.loads(
+            eventually(f"a callback of {dag_id}.{task}", lambda: text_of(file))
+        )
+        return found
+
     def kill_a_worker(self) -> None:
         def waiting() -> int:
             state, _, pid = self.state("killed", "build")
@@ -198,15 +206,13 @@ class Checks:
 
     def a_permanent_failure_is_not_retried(self) -> None:
         assert self.ends("permanent", "build", "failed") == 1
-        written = json.loads((self.home / "work" / "callback-lineage.build.json").read_text())
+        written = self.callback("permanent", "build")
         assert "the secret has no text under 'no_such_key'" in written["error"], written
 
     def a_rejected_document_fails_the_report(self) -> None:
         assert self.ends("rejected", "report", "failed") == 1
         assert self.ends("rejected", "load", "success") == 1
-        written = json.loads(
-            eventually("a callback", lambda: text_of(self.home / "work" / "callback-lineage.report.json"))
-        )
+        written = self.callback("rejected", "report")
         assert "damaged.json" in written["error"], written
         assert written["counts"]["totals"]["rejected"] >= 1, written
         assert written["counts"]["written"]["nodes"] > 0, written

@@ -26,7 +26,7 @@ WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 def write_counts(context: Any) -> None:
     """A callback as a DAG's author writes it, which gets the counts of the merge."""
     counts = merge_counts(context)
-    (WORK / f"callback-{context['ti'].task_id}.json").write_text(
+    (WORK / f"{context['ti'].dag_id}.{context['ti'].task_id}.json").write_text(
         json.dumps({"counts": counts, "error": str(context.get("exception"))})
     )
 
