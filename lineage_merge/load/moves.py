@@ -29,7 +29,7 @@ from lineage_merge.model import JobKey, edge_id
 _ATTEMPTS = 5
 # What a vertex is called belongs to its identity, and that is the winner's.
 _IDENTITY = frozenset({"name", "namespace", "qualified_name", "location"})
-# Nor is how its own files are written true of the winner, such as those of a temporary directory.
+# Nor does the format of its own files, such as those of a temporary directory, apply to the other vertex.
 _OF_VERTEX = _IDENTITY | {"format"}
 
 

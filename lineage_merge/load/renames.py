@@ -77,14 +77,14 @@ class Stored:
 class Name:
     """All that is known of one name of a dataset, which is the id of its own vertex.
 
-    `means`: the ids that the merge resolves it to, with how it knows (`merge.identities`). `is_told`: the
+    `means`: the ids that the merge resolves it to, with how it knows (`merge.identities`). `in_merge`: the
     merge has a node of that id. `is_stored`, `is_tagged`: so has the graph, and with the DAG's tag.
     """
 
     id: str
     means: dict[str, set[str]] = field(default_factory=dict)
     stored: list[Stored] = field(default_factory=list)
-    is_told: bool = False
+    in_merge: bool = False
     is_stored: bool = False
     is_tagged: bool = False
 
@@ -92,7 +92,7 @@ class Name:
         """What follows for the graph."""
         others = sorted(self.means.keys() - {self.id})
         known = {how for hows in self.means.values() for how in hows}
-        if len(others) == len(self.means) == 1 and known == {EVERYWHERE} and not self.is_told:
+        if len(others) == len(self.means) == 1 and known == {EVERYWHERE} and not self.in_merge:
             if self.is_stored:
                 yield Change("move", self.id, others[0])
         elif self.is_tagged:
@@ -172,7 +172,7 @@ def find_renames(
             verifySchema=False,
         ),
         nodes.where(F.col("label").isin(*DATASET_LABELS)).select(
-            F.lit("told"), "id", nothing, nothing, nothing, no
+            F.lit("node"), "id", nothing, nothing, nothing, no
         ),
         datasets.select(F.lit("vertex"), "id", nothing, nothing, nothing, "tagged"),
     ]
@@ -206,8 +206,8 @@ def _decide(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
                     name.means.setdefault(row.id, set()).add(row.text)
                 case "stored":
                     name.stored.append(Stored(row.id, row.text, row.resolved, row.flag))
-                case "told":
-                    name.is_told = True
+                case "node":
+                    name.in_merge = True
                 case _:
                     name.is_stored = True
                     name.is_tagged = name.is_tagged or bool(row.flag)
@@ -238,8 +238,8 @@ def replaced_edges(edges: DataFrame, renames: Renames, environment: str, dag_nam
         .withColumn("id", edge_id())
         .where("id <> _old")
     )
-    told = edges.where("change <> 'absent'").select("id")
-    return moved.join(told, "id", "leftsemi").select(F.col("_old").alias("id")).distinct()
+    present = edges.where("change <> 'absent'").select("id")
+    return moved.join(present, "id", "leftsemi").select(F.col("_old").alias("id")).distinct()
 
 
 def _ends_at(end: str) -> Column:

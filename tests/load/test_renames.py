@@ -40,7 +40,7 @@ def test_a_name_that_means_something_else_in_one_place_only_loses_edges_of_the_d
 
 def test_a_name_that_the_merge_has_a_node_of_is_not_moved() -> None:
     found = name(table={EVERYWHERE})
-    found.is_told = True
+    found.in_merge = True
     assert list(found.changes()) == [Change("edges", PATH, TABLE)]
 
 

@@ -24,7 +24,7 @@ class DatasetFacts:
     `kept` and `touched` are ends of absent edges of jobs, those that stay and those that are gone.
     `stray` are vertices that the merge does not tell, with their label and, of a job, its project.
     `columns` are absent `has_column` edges, by id, `replaced` those of them that the merge has at another
-    dataset. `described`: the merge tells columns of it.
+    dataset. `described`: the merge has columns of it.
     """
 
     id: str
