@@ -55,6 +55,7 @@ def merge(dag_id: str, job_name: str, deferrable: bool, **options: Any) -> Any:
                 "job_name": job_name,
                 "deferrable": deferrable,
                 "iam_role_arn": "arn:aws:iam::123456789012:role/glue",
+                "vpc_connections": ["lineage_merge-vpc"],
                 "job_poll_interval": 1,
                 "waiter_delay": 1,
                 "waiter_max_attempts": 600,
