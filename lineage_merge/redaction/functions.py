@@ -14,12 +14,16 @@ _ENCRYPTION = (
     r"|pgp_(?:sym|pub)_(?:en|de)crypt(?:_bytea)?|dbms_crypto\.(?:en|de)crypt|dbms_crypto\.mac"
     r"|(?:sha_?)?hmac(?:_?(?:md5|sha)_?\d{0,3})?|crypt|staticinvoke"
 )
-_TOKEN = re.compile(
+_CALL = (
     rf"(?i)(?P<function>(?<![\w$])(?:{_ENCRYPTION})\s{{0,4}}\()"
     r"|(?P<open>\()|(?P<close>\))|(?P<comma>,)"
-    r"|(?P<single>'(?:[^']|'')*(?:'|\Z))"
-    r'|(?P<double>"(?:[^"]|"")*(?:"|\Z))'
 )
+_SINGLE = r"|(?P<single>'(?:[^']|'')*(?:'|\Z))"
+_DOUBLE = r'|(?P<double>"(?:[^"]|"")*(?:"|\Z))'
+_TOKEN = re.compile(_CALL + _SINGLE + _DOUBLE)
+# Outside of calls: a text has apostrophes, and a quoted name may be such a call itself.
+_OUTSIDE_TEXT = re.compile(_CALL + r"|(?P<single>\Z.)|(?P<double>\Z.)")
+_OUTSIDE_SQL = re.compile(_CALL + _SINGLE + r"|(?P<double>\Z.)")
 _UNQUOTED = re.compile(r"[^\s(),'\"](?:[^(),'\"\n]*[^\s(),'\"])?")
 # Modes, paddings and algorithms say how, not with which key.
 _MODE = re.compile(
@@ -63,7 +67,8 @@ def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
     calls: list[_Call] = []
     encrypting: list[_Call] = []  # the encryption functions among them
     position = 0
-    while token := _TOKEN.search(text, position):
+    outside = _OUTSIDE_TEXT if double_quotes else _OUTSIDE_SQL
+    while token := (_TOKEN if encrypting else outside).search(text, position):
         if encrypting:
             _take_unquoted(encrypting[-1], text, position, token.start(), token.lastgroup)
         position = token.end()

@@ -35,8 +35,6 @@ _SPACE = re.compile(r"\s")
 _JDBC = re.compile(r"(?i)jdbc[\w-]{0,40}:")
 
 _END_OF_DIRECTORY = re.compile(r"[/\"]")
-# Behind a mask a message goes on: "...&password=*****: names no table".
-_MASKED = re.compile(rf"{re.escape(MASK)}(?!\w)")
 _QUOTES = frozenset("'\"`")
 _QUOTED_VALUE = re.compile(r":\s{0,4}\\{0,3}([\"'])(?:\1(?=[^\s,}\]\"']))?")
 _PLAIN_VALUE = re.compile(r":[ \t]{1,4}([^\s\"'{}\[\],;]+)")
@@ -63,7 +61,7 @@ def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
 def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span | None:
     head = text[max(0, equals - _LONGEST_KEY) : equals]
     match = _KEY.match(head[::-1])
-    if match is None or _MASKED.match(text, equals + 1):
+    if match is None or _is_masked(text, equals + 1):
         return None
     key = _NOT_A_WORD.sub("", match["key"][::-1].lower())
     first = equals - match.end()
@@ -92,6 +90,12 @@ def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span
     if is_spaced and not (with_spaces and _NO_WORD.search(key)):
         return None
     return Span(*_value(text, start, before))
+
+
+def _is_masked(text: str, start: int) -> bool:
+    """Behind a mask a message goes on: ``...&password=*****: names no table``."""
+    end = start + len(MASK)
+    return text.startswith(MASK, start) and not text[end : end + 1].isalnum()
 
 
 def _is_parameter(key: str) -> bool:

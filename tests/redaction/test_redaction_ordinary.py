@@ -132,6 +132,11 @@ def test_the_key_of_an_encryption_function_is_masked(expression: str, redacted: 
     assert redact_sql(expression) == (redacted or expression)
 
 
+def test_apostrophes_and_quoted_names_hide_no_key() -> None:
+    assert redact("it's made by hmac(a, 'S')") == "it's made by hmac(a, '*****')"
+    assert redact("dw.\"hmac(a, 'S')\"") == "dw.\"hmac(a, '*****')\""
+
+
 _WORD = st.text(alphabet="abcXYZ019_-. ", min_size=1, max_size=8)
 _SEGMENT = st.one_of(
     _WORD,
