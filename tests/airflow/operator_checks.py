@@ -454,7 +454,9 @@ def report_with(
         task_id="report", merge={"policies": policies, "page": "https://page", "aws": None}, outlets=[asset]
     )
     instance, event = ReportInstance(1), SimpleNamespace(extra={})
-    context = {"ti": instance, "outlet_events": {asset: event}}
+    # Assets of Airflow 3 have no hash.
+    events = type("Events", (), {"__getitem__": lambda _, outlet: {asset.uri: event}[outlet.uri]})()
+    context = {"ti": instance, "outlet_events": events}
     try:
         task.execute(context)
     except AirflowException as error:
