@@ -30,6 +30,7 @@ if version := os.environ.get(SERVER):
         name=f"Gremlin Server {version}",
         folder=f"gremlin-server-{version}",
         dependencies=jars.GREMLIN.dependencies.replace(jars.GREMLIN_SERVER, version),
+        pins=None,  # those of the package are of its own version
     )
 
 
