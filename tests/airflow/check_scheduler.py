@@ -66,7 +66,7 @@ def check(environment: Path, home: Path, variables: Mapping[str, str], is_airflo
                 [airflow, "db", "migrate"], env=settings, check=True, stdout=log, stderr=subprocess.STDOUT
             )
         addresses = json.loads(eventually("the stand-in serves", lambda: text_of(work / "addresses.json")))
-        host, port = addresses["graph"].partition("://")[2].partition("/")[0].split(":")
+        host, port = addresses["graph"].partition("://")[2].partition("/")[0].rsplit(":", 1)
         settings |= {
             "AWS_ENDPOINT_URL": addresses["aws"],
             "AWS_DEFAULT_REGION": "us-east-1",
