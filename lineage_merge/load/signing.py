@@ -62,7 +62,7 @@ def signed_headers(url: str, iam: Iam) -> dict[str, str]:
     except (NoConnection, HTTPClientError) as error:
         raise GraphUnreachable(f"no AWS credentials: {type(error).__name__}") from None
     except (CredentialRetrievalError, PartialCredentialsError) as error:
-        raise GraphDenied(f"no AWS credentials: {error.kwargs['provider']} gives none") from None
+        raise GraphDenied(f"no AWS credentials: the provider {error.kwargs['provider']} gives none") from None
     except GraphDenied:
         raise
     except Exception as error:  # noqa: BLE001 # of botocore's many, some have no parent in common

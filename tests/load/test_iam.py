@@ -222,7 +222,7 @@ def test_a_process_that_fails_is_told_without_its_output(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     message = refusal(Endpoint(proxy.url, iam=US))
-    assert "no AWS credentials: custom-process" in message
+    assert "no AWS credentials: the provider custom-process gives none" in message
     assert "s3cret" not in message
 
 

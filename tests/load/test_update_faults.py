@@ -110,7 +110,7 @@ def test_another_merge_between_any_two_requests_that_take_out_leaves_nothing_beh
 def _folder(spark: SparkSession, made: Made, folder: Path) -> None:
     merge = made.merge(spark)
     read = Report({}, {}, {}, (), ())
-    built = pipeline.Built(merge.nodes, merge.edges, read, merge.aliases, merge.targets, ALL)
+    built = pipeline.Built(merge.nodes, merge.edges, read, merge.aliases, merge.runs, coverage=ALL)
     pipeline.write_folder(built, str(folder), "jsonl")
 
 

@@ -72,6 +72,8 @@ def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(spark:
         ("problem", "a"),
         ("problem", "b"),
         ("problem", "catalog"),
+        ("resolved", "dev|s3://lake|db/a"),
+        ("resolved", "dev|s3://lake|db/b"),
     ]
     assert {row.target for row in rows if row.kind == "dataset"} == {
         "dev|s3://lake|db/a",
