@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 JOB_NAME = "lineage_merge"
 # Only where the job does not exist yet and is created.
 _CREATED = {"GlueVersion": "5.0", "WorkerType": "G.1X", "NumberOfWorkers": 2}
+# The wait of a deferred run, as newer providers have it: seconds between polls, and polls.
+_WAITER = {"waiter_delay": 60, "waiter_max_attempts": 75}
 # Several DAGs may use one job.
 _CONCURRENT_RUNS = 20
 
@@ -45,6 +48,8 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
     # The arguments are known in `execute`: Airflow shows them after it.
     overwrite_rtif_after_execution = True
     script_args: dict[str, Any]
+    waiter_delay: int
+    waiter_max_attempts: int
 
     def __init__(
         self,
@@ -64,7 +69,12 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         given["create_job_kwargs"] = glue_network.connected(
             _CREATED | (options.get("create_job_kwargs") or {}), vpc_connections, has_role=_has_role(options)
         )
+        # Older providers lack these arguments: the trigger here takes them with any.
+        known = signature(GlueJobOperator.__init__).parameters
+        waiter = {name: given.pop(name, default) for name, default in _WAITER.items() if name not in known}
         super().__init__(**given)
+        for name, value in waiter.items():
+            setattr(self, name, value)
         # Newer providers search for an earlier run by themselves, without comparing what it was started with.
         for name in ("durable", "resume_glue_job_on_retry"):
             if hasattr(self, name):
@@ -126,8 +136,8 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         trigger = GlueRunTrigger(
             self.job_name,
             str(self._job_run_id),
-            float(getattr(self, "waiter_delay", None) or self.job_poll_interval),
-            int(getattr(self, "waiter_max_attempts", None) or _MOST_POLLS),
+            float(self.waiter_delay),
+            int(self.waiter_max_attempts),
             bool(self.stop_job_run_on_kill),
             {name: value for name, value in hook.items() if value or name == "aws_conn_id"},
         )
@@ -206,9 +216,6 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         if self._record:
             share_folder(self.step, context, self._record.folder)
         return run_id
-
-
-_MOST_POLLS = 75
 
 
 def _failure(record: RunRecord, ended: Mapping[str, Any]) -> str:

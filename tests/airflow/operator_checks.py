@@ -350,6 +350,17 @@ def test_a_cancelled_trigger_stops_the_run_of_a_task_that_is_not_deferred_any_mo
     assert client.stopped == stopped
 
 
+def test_the_waiter_of_a_deferred_glue_run_takes_the_same_arguments_with_each_provider() -> None:
+    merge = {"folder": "s3://lineage/runs", "artifacts": ""}
+    with DAG("waiter", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)):
+        plain = glue_module.GlueStep(task_id="plain", step="build", merge=merge)
+        given = glue_module.GlueStep(
+            task_id="given", step="build", merge=merge, waiter_delay=1, waiter_max_attempts=600
+        )
+    assert (plain.waiter_delay, plain.waiter_max_attempts) == (60, 75)
+    assert (given.waiter_delay, given.waiter_max_attempts) == (1, 600)
+
+
 def test_a_group_takes_xcoms_and_templates_wherever_a_value_may_come_from_a_run() -> None:
     with DAG("xcoms", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
         source = EmptyOperator(task_id="source")
@@ -364,7 +375,7 @@ def test_a_group_takes_xcoms_and_templates_wherever_a_value_may_come_from_a_run(
             trigger_rule="all_done",
         )
 
-    rules = {task.task_id: str(task.trigger_rule) for task in dag.tasks}
+    rules = {task.task_id: str(getattr(task.trigger_rule, "value", task.trigger_rule)) for task in dag.tasks}
     assert rules == {
         "source": "all_success",
         "lineage.wait": "all_done",
