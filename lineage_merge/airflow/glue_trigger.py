@@ -44,9 +44,14 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
         try:
             yield TriggerEvent(await self._end())
         except asyncio.CancelledError:
-            if self.stop_when_cancelled:
+            if self.stop_when_cancelled and not hasattr(BaseTrigger, "on_kill"):
                 await _to_the_end(self._stop_if_abandoned())
             raise
+
+    async def on_kill(self) -> None:
+        """Stop the run of a task that a user marked or cleared: called by Airflow 3.3 and newer."""
+        if self.stop_when_cancelled:
+            await self._stop()
 
     async def _end(self) -> dict[str, str]:
         found, client = {"state": "", "message": ""}, None
@@ -76,6 +81,13 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
         try:
             if await is_deferred(self.task_instance):
                 return  # another triggerer continues
+        except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
+            self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)
+            return
+        await self._stop()
+
+    async def _stop(self) -> None:
+        try:
             client = await in_thread(self._client)
             await in_thread(glue_runs.request_stop, client, self.job_name, self.run_id)
             self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
