@@ -45,7 +45,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
             yield TriggerEvent(await self._end())
         except asyncio.CancelledError:
             if self.stop_when_cancelled and not hasattr(BaseTrigger, "on_kill"):
-                await _to_the_end(self._stop_if_abandoned())
+                await _to_the_end(self._stop(unless_deferred=True))
             raise
 
     async def on_kill(self) -> None:
@@ -77,17 +77,10 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
 
         return GlueJobHook(**self.hook).conn
 
-    async def _stop_if_abandoned(self) -> None:
+    async def _stop(self, *, unless_deferred: bool = False) -> None:
         try:
-            if await is_deferred(self.task_instance):
+            if unless_deferred and await is_deferred(self.task_instance):
                 return  # another triggerer continues
-        except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
-            self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)
-            return
-        await self._stop()
-
-    async def _stop(self) -> None:
-        try:
             client = await in_thread(self._client)
             await in_thread(glue_runs.request_stop, client, self.job_name, self.run_id)
             self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)

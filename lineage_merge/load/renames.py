@@ -4,12 +4,12 @@ A rule, a default or a catalog resolves a name to a dataset, and the graph keeps
 `resolved_names` for which DAG). A merge that resolves the name to another dataset, or to itself again,
 corrects that in one load:
 
-* A name that a rule replaces for every DAG is a vertex no more: the vertex is moved (`load.moves`).
-* Of anything else the DAG's own edges go that the merge has at the new dataset: they are the same facts.
-  Edges and tags of other DAGs are left as they are.
-* What the dataset's vertex says of the name is removed, unless another DAG says it too.
+* Where a rule replaces a name for every DAG, the vertex of that name is moved (`load.moves`).
+* Otherwise the DAG's own edges are removed that the merge has at the new dataset: they are the same facts.
+  Edges and tags of other DAGs stay unchanged.
+* The name is removed from the vertex that had it as an alias, unless another DAG asserts it too.
 
-What a merge does not read it does not correct: a name that it never meets stays resolved as it was.
+A name that the merge does not read stays resolved as it was.
 """
 
 import json
