@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import traceback
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -84,7 +85,9 @@ def check(environment: Path, home: Path, variables: Mapping[str, str], is_airflo
         try:
             facts = Checks(database, addresses["aws"], home, [airflow], settings).run()
         except (AssertionError, TimeoutError) as error:
-            raise SchedulerFailed(f"{error}\n{database.states()}\n{tails(home)}") from error
+            # The logs are long: what failed stands behind them, too.
+            what = str(error) or repr(error.__traceback__ and traceback.extract_tb(error.__traceback__)[-1])
+            raise SchedulerFailed(f"{what}\n{database.states()}\n{tails(home)}\n{what}") from error
     return {**facts, "scheduler_seconds": round(time.monotonic() - started, 1)}
 
 
@@ -149,6 +152,17 @@ class Checks:
         assert state == expected, f"{dag_id}.{task} is {state}, not {expected}"
         return number
 
+    def is_not_retried(self, dag_id: str, task: str, expected: str) -> None:
+        """Wait until a task has ended, with one try besides those that Airflow itself lost.
+
+        On a busy machine the scheduler may read the end of a deferring process after the task has resumed. It
+        takes the resumed task for one that was killed, whatever that one does, and notes the mismatch.
+        """
+        number = self.ends(dag_id, task, expected)
+        noted = f"event = 'state mismatch' and dag_id = '{dag_id}' and task_id = 'lineage.{task}'"
+        (lost,) = self.database.ask(f"select count(*) from log where {noted}")
+        assert number <= 1 + int(lost), f"{dag_id}.{task} was tried {number} times, {lost} of them lost"
+
     def callback(self, dag_id: str, task: str) -> dict[str, Any]:
         """What the callback of a task that failed has written."""
         file = self.home / "work" / f"{dag_id}.lineage.{task}.json"
@@ -205,13 +219,13 @@ class Checks:
         eventually("the run of an abandoned build is stopped", stopped)
 
     def a_permanent_failure_is_not_retried(self) -> None:
-        assert self.ends("permanent", "build", "failed") == 1
+        self.is_not_retried("permanent", "build", "failed")
         written = self.callback("permanent", "build")
         assert "the secret has no text under 'no_such_key'" in written["error"], written
 
     def a_rejected_document_fails_the_report(self) -> None:
-        assert self.ends("rejected", "report", "failed") == 1
-        assert self.ends("rejected", "load", "success") == 1
+        self.is_not_retried("rejected", "report", "failed")
+        self.is_not_retried("rejected", "load", "success")
         written = self.callback("rejected", "report")
         assert "damaged.json" in written["error"], written
         assert written["counts"]["totals"]["rejected"] >= 1, written
