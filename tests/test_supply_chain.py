@@ -103,7 +103,6 @@ def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
     rows = {jar: version for jar, version, _ in of_page("Jars")}
     assert rows["org.apache.tinkerpop:gremlin-server"] == GREMLIN_SERVER
     assert rows["org.slf4j:slf4j-simple"] == SLF4J_SIMPLE
-    assert len(rows) > 50
 
 
 def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
@@ -119,6 +118,7 @@ def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
         if not any(re.match(rf"{re.escape(each)}(-[\w-]+)?\.jar$", jar) for each in named)
     }
     assert without_licence == set()
+    assert {each for each in named if not any(jar.startswith(each) for jar in pinned)} == set()
 
 
 @pytest.mark.parametrize(

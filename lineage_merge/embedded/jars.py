@@ -1,6 +1,8 @@
-"""Jars that a machine lacks, the Gremlin Server's first: fetched once with PySpark's Ivy, then cached.
+"""Jars that a machine lacks, the Gremlin Server's first: fetched once, then cached.
 
-The Gremlin Server's are pinned by SHA-256 and compared after the fetch and before each start.
+The Gremlin Server's are pinned by SHA-256 and compared after the fetch and before each start. They are
+downloaded directly (`download`); PySpark's Ivy fetches what has no pins, and what a repository does not
+deliver that way.
 """
 
 import fcntl
@@ -20,7 +22,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
-from lineage_merge.embedded import trust
+from lineage_merge.embedded import download, trust
 from lineage_merge.errors import EmbeddedError
 from lineage_merge.progress import Say
 
@@ -35,7 +37,9 @@ class Bundle(NamedTuple):
     """Jars that are fetched together: what a person calls them, and their folder in the cache.
 
     `dependencies` is the content of an Ivy file's ``<dependencies>``. `pins` is a file in the
-    format of ``sha256sum`` that names every jar; None: what comes is taken as it comes.
+    format of ``sha256sum`` that names every jar; None: what comes is taken as it comes. `places` is a file
+    with a size and a path in a Maven repository in each line, for the same jars; None: only Ivy finds them.
+    `earlier` is the folder of a fetch by an earlier version, whose jars need not be fetched again.
     """
 
     name: str
@@ -43,17 +47,73 @@ class Bundle(NamedTuple):
     megabytes: int
     dependencies: str
     pins: Path | None = None
+    places: Path | None = None
+    earlier: str = ""
 
+
+# What the server never runs: other protocols, other systems' native libraries, Groovy's console and its
+# modules, and the script engine's cache. A class of the others that refers to one of them is not loaded.
+# (netty-all is a list of the others, without a class: Ivy finds them through it.)
+_NOT_NEEDED = {
+    "com.carrotsearch": ("hppc",),
+    "com.github.ben-manes.caffeine": ("caffeine",),
+    "com.github.javaparser": ("javaparser-core",),
+    "com.squareup": ("javapoet",),
+    "io.netty": (
+        "netty-codec-dns",
+        "netty-codec-haproxy",
+        "netty-codec-http2",
+        "netty-codec-memcache",
+        "netty-codec-mqtt",
+        "netty-codec-redis",
+        "netty-codec-smtp",
+        "netty-codec-socks",
+        "netty-codec-stomp",
+        "netty-codec-xml",
+        "netty-handler-proxy",
+        "netty-handler-ssl-ocsp",
+        "netty-resolver-dns",
+        "netty-resolver-dns-classes-macos",
+        "netty-resolver-dns-native-macos",
+        "netty-transport-classes-epoll",
+        "netty-transport-classes-kqueue",
+        "netty-transport-native-epoll",
+        "netty-transport-native-kqueue",
+        "netty-transport-rxtx",
+        "netty-transport-sctp",
+        "netty-transport-udt",
+    ),
+    "jline": ("jline",),
+    "org.abego.treelayout": ("org.abego.treelayout.core",),
+    "org.apache.groovy": (
+        "groovy-console",
+        "groovy-groovysh",
+        "groovy-json",
+        "groovy-swing",
+        "groovy-templates",
+        "groovy-xml",
+    ),
+    "org.apache.ivy": ("ivy",),
+    "org.mindrot": ("jbcrypt",),
+}
+_EXCLUDED = "".join(
+    f'\n    <exclude org="{organisation}" module="{module}"/>'
+    for organisation, modules in _NOT_NEEDED.items()
+    for module in modules
+)
 
 GREMLIN = Bundle(
     f"Gremlin Server {GREMLIN_SERVER}",
-    f"gremlin-server-{GREMLIN_SERVER}",
-    30,
+    # Not the folder of versions that fetched more jars: both may run on one machine.
+    f"gremlin-server-{GREMLIN_SERVER}-needed",
+    21,
     f"""\
     <dependency org="org.apache.tinkerpop" name="gremlin-server" rev="{GREMLIN_SERVER}" conf="default"/>
-    <dependency org="org.slf4j" name="slf4j-simple" rev="{SLF4J_SIMPLE}" conf="default"/>""",
-    # Written by `python -m supply_chain.jar_pins`.
+    <dependency org="org.slf4j" name="slf4j-simple" rev="{SLF4J_SIMPLE}" conf="default"/>{_EXCLUDED}""",
+    # Both are written by `python -m supply_chain.jar_pins`.
     Path(__file__).with_name("gremlin_server.sha256"),
+    Path(__file__).with_name("gremlin_server.places"),
+    f"gremlin-server-{GREMLIN_SERVER}",
 )
 _IVY_MODULE = """\
 <ivy-module version="2.0">
@@ -100,9 +160,7 @@ def difference(bundle: Bundle, jars: Path) -> str:
     """Say how a directory of jars differs from a bundle's pins, "" where it does not."""
     if not bundle.pins:
         return ""
-    pinned = {
-        name: digest for digest, name in (line.split() for line in bundle.pins.read_text().splitlines())
-    }
+    pinned = _digests(bundle.pins)
     found = {jar.name: jar for jar in jars.glob("*.jar")}
     for name in sorted(pinned.keys() | found.keys()):
         if name not in found:
@@ -113,6 +171,11 @@ def difference(bundle: Bundle, jars: Path) -> str:
         if digest != pinned[name]:
             return f"{name} has the SHA-256 {digest}, pinned is {pinned[name]}"
     return ""
+
+
+def _digests(pins: Path) -> dict[str, str]:
+    """The pinned SHA-256 by the name of the jar."""
+    return {name: digest for digest, name in (line.split() for line in pins.read_text().splitlines())}
 
 
 def digest_of(file: Path) -> str:
@@ -129,7 +192,7 @@ def gremlin_jars(java: Path, say: Say) -> Path:
 def bundle_jars(bundle: Bundle, java: Path, say: Say) -> Path:
     """The directory with a bundle's jars; fetches them when the cache has none.
 
-    `java` runs Ivy, `say` is told what is fetched and how far it is. Where from:
+    `java` runs Ivy, `say` gets what is fetched and how much of it has arrived. Where from:
     ``LINEAGE_MERGE_IVY_SETTINGS`` (an Ivy settings file), else the repository
     ``LINEAGE_MERGE_MAVEN_REPOSITORY`` (a URL), else Maven Central. Raises `EmbeddedError`.
     """
@@ -156,15 +219,16 @@ def _one_at_a_time(bundle: Bundle, lock: Path, say: Say) -> Iterator[None]:
 
 
 def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
-    target = cache / bundle.folder
-    # Ivy's own cache stays when a fetch fails, so that the next one goes on where it ended.
+    say(f"fetching {bundle.name} and what it needs ({bundle.megabytes} MB, once) into {cache}")
+    if jars := _downloaded(bundle, cache, say):
+        return jars
+    # Ivy's own cache stays when a fetch fails, so that the next one continues where it ended.
     ivy_cache = cache / "ivy"
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work_name:
         work = Path(work_name)
         lib = work / "lib"
         arguments = ivy_arguments(bundle, work, ivy_cache)
         arguments += ["-retrieve", f"{lib}/[artifact]-[revision](-[classifier]).[ext]"]
-        say(f"fetching {bundle.name} and what it needs ({bundle.megabytes} MB, once) into {cache}")
         options = proxy_options(urllib.request.getproxies())
         code, output = _run_ivy([str(java), *options, *arguments], say)
         if code != 0 and _UNTRUSTED in output and (certificates := trust.trusted_by_python()):
@@ -180,12 +244,53 @@ def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
             raise EmbeddedError(f"{bundle.name} could not be fetched: {ivy_failure(output)}")
         if problem := difference(bundle, lib):
             shutil.rmtree(ivy_cache, ignore_errors=True)
-            raise EmbeddedError(f"{bundle.name} from this repository is refused: {problem}")
-        sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
-        (lib / _COMPLETE).write_text(json.dumps(sizes, indent=0))
-        shutil.rmtree(target, ignore_errors=True)  # a fetch that is not complete, or was changed
-        lib.rename(target)
+            raise _refused(bundle, problem)
+        target = _complete(bundle, lib, cache, say)
     shutil.rmtree(ivy_cache, ignore_errors=True)
+    return target
+
+
+def _downloaded(bundle: Bundle, cache: Path, say: Say) -> Path | None:
+    """The jars, downloaded without Ivy; None where that is not possible. Raises `EmbeddedError`."""
+    # The person's own Ivy settings may name anything: several repositories, other layouts.
+    if not bundle.pins or not bundle.places or os.environ.get("LINEAGE_MERGE_IVY_SETTINGS"):
+        return None
+    pinned = _digests(bundle.pins)
+    wanted = []
+    for line in bundle.places.read_text().splitlines():
+        size, path = line.split()
+        wanted.append(download.Jar(path, int(size), pinned[path.rpartition("/")[2]]))
+    # It stays when a download fails or is interrupted, so that the next one continues where it ended.
+    part = cache / f"{bundle.folder}.part"
+    part.mkdir(exist_ok=True)
+    for folder in filter(None, (bundle.folder, bundle.earlier)):
+        download.reuse(wanted, cache / folder, part)
+    repository = os.environ.get("LINEAGE_MERGE_MAVEN_REPOSITORY") or download.MAVEN_CENTRAL
+    try:
+        download.download(wanted, repository, part, bundle.name, say)
+    except download.DigestDiffers as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise _refused(bundle, str(error)) from None
+    except download.DownloadFailed as error:
+        say(f"the download failed ({error}): trying Ivy")
+        return None
+    for unfinished in part.glob("*.part"):
+        unfinished.unlink()
+    return _complete(bundle, part, cache, say)
+
+
+def _refused(bundle: Bundle, problem: str) -> EmbeddedError:
+    return EmbeddedError(f"{bundle.name} from this repository is refused: {problem}")
+
+
+def _complete(bundle: Bundle, lib: Path, cache: Path, say: Say) -> Path:
+    """Make the jars in `lib` those of the bundle, in place of an incomplete or changed fetch."""
+    target = cache / bundle.folder
+    sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
+    (lib / _COMPLETE).write_text(json.dumps(sizes, indent=0))
+    shutil.rmtree(target, ignore_errors=True)
+    lib.rename(target)
+    shutil.rmtree(cache / f"{bundle.folder}.part", ignore_errors=True)
     say(f"fetched {len(sizes)} jars")
     return target
 

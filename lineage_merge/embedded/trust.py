@@ -24,15 +24,20 @@ _BUNDLE_NAMES = ("ca-certificates.crt", "ca-bundle.crt")
 
 def trusted_by_python() -> list[bytes]:
     """The authorities that Python trusts here, each in DER form; may be empty."""
-    context = ssl.create_default_context()
+    return context().get_ca_certs(binary_form=True)
+
+
+def context() -> ssl.SSLContext:
+    """What Python verifies servers with here, the authorities of the variables included."""
+    trusting = ssl.create_default_context()
     paths = ssl.get_default_verify_paths()
     bundles = [Path(os.environ[name]) for name in _BUNDLE_VARIABLES if os.environ.get(name)]
     # OpenSSL reads a directory only when a certificate is looked up, so its bundle is named here.
     bundles += [Path(paths.capath) / name for name in _BUNDLE_NAMES if paths.capath]
     for bundle in bundles:
         if bundle.is_file():
-            context.load_verify_locations(cafile=str(bundle))
-    return context.get_ca_certs(binary_form=True)
+            trusting.load_verify_locations(cafile=str(bundle))
+    return trusting
 
 
 def java_key_store(certificates: Sequence[bytes]) -> bytes:

@@ -58,7 +58,7 @@ def pins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     names = (f"gremlin-server-{GREMLIN_SERVER}.jar", f"slf4j-simple-{SLF4J_SIMPLE}.jar")
     file = tmp_path / "pins.sha256"
     file.write_text("".join(f"{digest}  {name}\n" for name in names))
-    monkeypatch.setattr(jars_module, "GREMLIN", GREMLIN._replace(pins=file))
+    monkeypatch.setattr(jars_module, "GREMLIN", GREMLIN._replace(pins=file, places=None))
     return file
 
 
@@ -163,6 +163,7 @@ def test_a_fetch_of_which_a_jar_has_gone_is_made_again(
     ).read_bytes() == b"a jar"
 
 
+@pytest.mark.jvm
 def test_two_processes_at_once_both_get_whole_jars(
     monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path, pins: Path
 ) -> None:
@@ -172,7 +173,7 @@ def test_two_processes_at_once_both_get_whole_jars(
         "from pathlib import Path\n"
         "from lineage_merge.embedded import jars\n"
         "from lineage_merge.embedded.jars import cached_jars, cache_home, gremlin_jars\n"
-        "jars.GREMLIN = jars.GREMLIN._replace(pins=Path(sys.argv[1]))\n"
+        "jars.GREMLIN = jars.GREMLIN._replace(pins=Path(sys.argv[1]), places=None)\n"
         "from lineage_merge.embedded.java import find_java\n"
         "gremlin_jars(find_java(), print)\n"
         "assert cached_jars(cache_home())\n"
@@ -322,7 +323,7 @@ def test_an_ivy_that_died_without_a_known_word_is_quoted_by_its_last_line() -> N
 
 
 def test_a_manifest_that_is_not_one_is_no_cache(tmp_path: Path) -> None:
-    jars = tmp_path / f"gremlin-server-{GREMLIN_SERVER}"
+    jars = tmp_path / GREMLIN.folder
     jars.mkdir()
     for text in ("", "[]", json.dumps({"gone.jar": 1})):
         (jars / "complete.json").write_text(text)
