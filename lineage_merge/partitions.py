@@ -32,8 +32,9 @@ def at_least(spark: "SparkSession", number: int) -> None:
 
 def fit(spark: "SparkSession", found: Iterable[StoredFile]) -> None:
     """From now on enough for what is in these files, or parts of files."""
-    at_least(spark, ceil(sum(map(_unpacked, found)) / BYTES))
+    at_least(spark, ceil(sum(map(text_bytes, found)) / BYTES))
 
 
-def _unpacked(file: StoredFile) -> int:
+def text_bytes(file: StoredFile) -> int:
+    """About how many bytes of text a file holds, unpacked."""
     return file.size * _UNPACKED if file.location.endswith((".gz", ".parquet")) else file.size

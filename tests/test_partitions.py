@@ -46,11 +46,11 @@ def test_a_session_of_somebody_else_is_left_alone(own: SparkSession) -> None:
 def test_a_graph_that_many_partitions_made_is_the_same(
     spark: SparkSession, own: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = config.load(sample.config_file(), environ={})
+    settings = config.load(sample.config_file(), environ={}, flags={"spark.distribute_above_mb": "0"})
 
     def built(by: SparkSession) -> tuple[set[str], set[str]]:
         with pipeline.build(by, settings) as made:
-            nodes, edges = ({row.id for row in rows.collect()} for rows in (made.nodes, made.edges))
+            nodes, edges = ({row["id"] for row in rows.collect()} for rows in (made.nodes, made.edges))
         return nodes, edges
 
     few = built(spark)
