@@ -10,6 +10,7 @@
     │   ├── SourceDenied         a wrong password, no permission
     │   ├── DocumentError        a document is broken, or of an unknown version
     │   └── CaptureError         a frame or a statement whose lineage cannot be captured
+    ├── InputTooLarge            the sources hold more than one process is to read
     ├── NamingError              a URI that names no dataset
     ├── IntermediateError        node or edge files that do not fit their schema
     ├── GraphError               the graph cannot be written or read
@@ -99,6 +100,10 @@ class DocumentError(SourceError):
 
 class CaptureError(SourceError):
     """A frame or a statement whose lineage cannot be captured: streaming, Spark Connect, no query."""
+
+
+class InputTooLarge(LineageMergeError):
+    """The sources hold more text than `input_budget.limited` allows: more than one process is to read."""
 
 
 class NamingError(LineageMergeError):

@@ -61,6 +61,12 @@ class Checker:
         nothing of it where it is of the wrong type (a password where a group of keys belongs), where the
         key names a secret, or where the schema says ``writeOnly``.
         """
+        try:
+            return self._error(document)
+        except RecursionError:  # jsonschema's messages repeat whole values, however deep
+            return SchemaError("", "is nested too deeply")
+
+    def _error(self, document: object) -> SchemaError | None:
         if (self._fits and self._fits(document)) or self._validator.is_valid(document):
             return None
         from jsonschema.exceptions import best_match

@@ -17,7 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from lineage_merge.errors import DocumentError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge import input_budget
+from lineage_merge.errors import (
+    DocumentError,
+    InputTooLarge,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
 from lineage_merge.naming import redact
 
 _S3 = ("s3", "s3a", "s3n")
@@ -95,10 +103,13 @@ def read_bytes(location: str) -> bytes:
     """
     with _reaching(location), _open(location) as stream:
         if not location.endswith(".gz"):
-            return stream.read()
+            content = stream.read(input_budget.at_most(-1))
+            input_budget.count(len(content))
+            return content
         unpacked = _Unpacked(location, stream, RATIO_COUNTS_ABOVE)
         data = bytearray()
-        while block := unpacked.read(_BLOCK_BYTES):
+        while block := unpacked.read(input_budget.at_most(_BLOCK_BYTES)):
+            input_budget.count(len(block))
             data += block
             if len(data) > MOST_UNPACKED_BYTES:
                 problem = f"unpacks to more than {MOST_UNPACKED_BYTES:,} bytes"
@@ -112,6 +123,19 @@ def read_text(location: str) -> str:
         return read_bytes(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DocumentError(shown(location), "", f"not UTF-8 text (byte {error.start})") from None
+
+
+def size_of(location: str) -> int:
+    """The size of a file as it is stored. Raises the errors of reading it."""
+    with _reaching(location):
+        if is_s3(location):
+            bucket, key = _bucket_and_key(location)
+            # As reading does: to ask for the size alone needs other rights, and has other errors.
+            answer = _s3().get_object(Bucket=bucket, Key=key)
+            answer["Body"].close()
+            return int(answer["ContentLength"])
+        with _local(location).open("rb") as stream:
+            return os.fstat(stream.fileno()).st_size
 
 
 def write_text(location: str, text: str) -> None:
@@ -229,9 +253,10 @@ def _lines(
     location: str, stream: "IO[bytes] | _Unpacked", offset: int, end: int | None
 ) -> Iterator[tuple[int, bytes]]:
     while end is None or offset < end:
-        line = stream.readline(MOST_LINE_BYTES + 1)
+        line = stream.readline(input_budget.at_most(MOST_LINE_BYTES + 1))
         if not line:
             return
+        input_budget.count(len(line))
         if len(line) > MOST_LINE_BYTES:
             problem = f"byte {offset}: a line of more than {MOST_LINE_BYTES:,} bytes; the rest is not read"
             raise DocumentError(shown(location), "", problem)
@@ -416,7 +441,7 @@ def _reaching(location: str, doing: str = "read") -> Iterator[None]:
     except Exception as error:  # botocore is imported only where S3 is read
         if isinstance(error, ValueError) and not is_s3(location):
             raise SourceMissing(f"{place}: not the name of a file") from None  # with a zero in it
-        if not is_s3(location) or isinstance(error, SourceError):
+        if not is_s3(location) or isinstance(error, SourceError | InputTooLarge):
             raise
         raise _s3_error(place, error) from None
 

@@ -1,21 +1,17 @@
-"""Text files of lines, local or in S3, cut into slices that Spark's workers read."""
+"""Text files of lines, local or in S3, cut into slices that are read by themselves."""
 
 from collections.abc import Callable, Iterable, Iterator
 from math import ceil
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from lineage_merge import partitions
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import DocumentError, SourceMissing
 from lineage_merge.model import Problem
 from lineage_merge.naming import redact
+from lineage_merge.partitions import text_bytes
 from lineage_merge.storage import Slice, StoredFile, find_files, read_lines
 
-if TYPE_CHECKING:
-    from pyspark import RDD
-    from pyspark.sql import SparkSession
-
 SLICE_BYTES = 32 << 20
-MOST_SLICES = 1000
 
 Found = TypeVar("Found")
 
@@ -58,6 +54,11 @@ def cut(file: StoredFile, *, whole: bool = False) -> Iterator[Slice]:
         yield Slice(file.location, start, min(start + SLICE_BYTES, file.size))
 
 
+def stored_bytes(parts: Iterable[Slice]) -> int:
+    """The bytes of slices as they are stored (packed, if they are)."""
+    return sum(part.end - part.start for part in parts)
+
+
 def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
     """The lines of a slice, each with its place as a person finds it again."""
     for number, (offset, line) in enumerate(read_lines(part), 1):
@@ -77,13 +78,13 @@ def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
         yield Problem("rejected", error.document, error.field, error.problem)
 
 
-def parallel(spark: "SparkSession", parts: list[Slice]) -> "RDD[Slice]":
-    """Slices as tasks of about the same size: many small files share one."""
-    return spark.sparkContext.parallelize(parts, max(1, min(len(parts), tasks(spark, parts), MOST_SLICES)))
+def parallel(engine: Engine, parts: list[Slice]) -> Rows[Slice]:
+    """Slices in partitions of about the same size: many small files share one."""
+    return engine.rows(parts, tasks(engine, parts))
 
 
-def tasks(spark: "SparkSession", parts: Iterable[Slice]) -> int:
-    """How many tasks are to read slices; what follows in the session is made to fit them."""
+def tasks(engine: Engine, parts: Iterable[Slice]) -> int:
+    """How many partitions are to read slices. Reserves what follows in the engine."""
     files = [StoredFile(part.location, part.end - part.start) for part in parts]
-    partitions.fit(spark, files)
-    return max(spark.sparkContext.defaultParallelism, ceil(sum(file.size for file in files) / SLICE_BYTES))
+    engine.reserve(sum(map(text_bytes, files)))
+    return max(engine.parallelism, ceil(sum(file.size for file in files) / SLICE_BYTES))

@@ -16,6 +16,10 @@ def _no_catalogs(_settings: Any) -> Mapping[str, str]:
     return {}
 
 
+def _as_it_is(settings: Any) -> Any:
+    return settings
+
+
 def _not_of_aws(_settings: Any) -> bool:
     return False
 
@@ -29,12 +33,14 @@ class Source:
     `paths` are keys below `key` that hold paths, which are relative to the configuration file.
 
     Functions that import more than a command's help needs are named, as ``module:function``: `read` is
-    the reader (`sources.registry`); `look` asks, before Spark starts, whether a run can begin, and raises
-    where it cannot; `checks` are areas of `doctor`, each with a `doctor.finding.Examine`.
+    the reader (`sources.registry`); `size` lists the input, without Spark, and returns its bytes, None where
+    only reading shows them, and raises the errors of reading; `look` asks, before Spark starts, whether a run
+    can begin, and raises where it cannot; `checks` are areas of `doctor`, each a `doctor.finding.Examine`.
 
     `files` are those that it reads, `needs_aws` tells whether it needs credentials beside those for files in
-    S3, `catalogs` are namespaces by the names that Spark has for them. `retire_after` makes it a source that
-    tells runs: how many good runs of a job retire a target that none of them wrote (0: never), where
+    S3, `with_secrets` puts secrets into the settings that only the driver's environment holds, for Spark's
+    executors, `catalogs` are namespaces by the names that Spark has for them. `retire_after` makes it one
+    that tells runs: how many good runs of a job retire a target that none of them wrote (0: never), where
     it tells all runs of `job_types`. `by_project` makes it one that describes `job_types` project by project:
     what a project no longer has is retired at once, unless a document of the source was rejected.
     `is_catalog`: it only describes what other sources mention.
@@ -48,11 +54,13 @@ class Source:
     package: str
     parse: Callable[[Any], Any]
     read: str
+    size: str = ""
     paths: tuple[str, ...] = ()
     look: str = ""
     checks: tuple[tuple[str, str], ...] = ()
     files: Callable[[Any], Iterable[str]] = _no_files
     needs_aws: Callable[[Any], bool] = _not_of_aws
+    with_secrets: Callable[[Any], Any] = _as_it_is
     catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False

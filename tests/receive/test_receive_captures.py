@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.local import LocalEngine
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources.spline.read import read_spline
 from tests.receiver import as_sent, exchange, receiver
 from tests.record_reading import comparable, flows_of, problems_of, rows_of
@@ -17,15 +18,15 @@ from tests.record_reading import comparable, flows_of, problems_of, rows_of
 PLANS = ("c97b741d-f21f-5ffe-a6a4-19e7dc7da773", "dc49f8fd-985d-5c9a-a521-695b3049e46a")
 
 
-def read(spark: SparkSession, place: Path) -> list[Row]:
+def read(place: Path) -> list[Record]:
     settings: dict[str, Any] = {"agent": str(place), "operations": True}
     found = config.parse({"dag_name": "daily", "environment": "dev", "spline": settings})
-    return rows_of(read_spline(spark, found, names.from_config(found)))
+    return rows_of(read_spline(LocalEngine(), found, names.from_config(found)))
 
 
 @pytest.mark.parametrize(("version", "killed"), [("1_0", False), ("1_2", True)])
 def test_captured_requests_give_the_elements_of_the_captured_messages(
-    spark: SparkSession, data: Path, tmp_path: Path, version: str, killed: bool
+    data: Path, tmp_path: Path, version: str, killed: bool
 ) -> None:
     captured = data.joinpath(f"receive/spline_{version}.jsonl").read_text().splitlines()
     sent = [json.loads(line) for line in captured]
@@ -53,8 +54,8 @@ def test_captured_requests_give_the_elements_of_the_captured_messages(
     kept = b"".join(file.read_bytes() for file in (out / "spline").iterdir())
     for each in sent[1:]:
         assert each["body"].removeprefix("[").removesuffix("]").encode() in kept
-    found = read(spark, out / "spline")
-    assert comparable(found) == comparable(read(spark, data / "agent" / f"http_probe_{version}.jsonl"))
+    found = read(out / "spline")
+    assert comparable(found) == comparable(read(data / "agent" / f"http_probe_{version}.jsonl"))
     assert {(source, target) for _, source, target in flows_of(found)} == {
         ("file|/data/http_src", "file|/data/http_tgt")
     }

@@ -10,11 +10,11 @@ import pytest
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
-from pyspark.sql import SparkSession
 
 from lineage_merge import config
 from lineage_merge.embedded.jars import Bundle, bundle_jars
 from lineage_merge.embedded.java import find_java
+from lineage_merge.engine.local import LocalEngine
 from lineage_merge.merge import names
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.receiver import Receiver, receiver
@@ -46,12 +46,12 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receive
         yield found
 
 
-def read(spark: SparkSession, running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, ...]]]:
+def read(running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, ...]]]:
     """The flows and the problems of what was kept."""
     running.stop()
     events = str(running.out / "openlineage")
     settings = config.parse({"dag_name": "daily", "environment": "dev", "openlineage": {"events": events}})
-    rows = rows_of(read_openlineage(spark, settings, names.from_config(settings)))
+    rows = rows_of(read_openlineage(LocalEngine(), settings, names.from_config(settings)))
     return flows_of(rows), set(problems_of(rows))
 
 
@@ -84,12 +84,10 @@ def spark_job(folder: Path, url: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_openlineage_spark_sends_what_a_job_did(
-    spark: SparkSession, tmp_path: Path, running: Receiver
-) -> None:
+def test_openlineage_spark_sends_what_a_job_did(tmp_path: Path, running: Receiver) -> None:
     spark_job(tmp_path / "data", running.url)
 
-    flows, problems = read(spark, running)
+    flows, problems = read(running)
 
     assert flows == {("copy ids", f"file|{tmp_path}/data/raw", f"file|{tmp_path}/data/next")}
     assert problems == set()
@@ -97,7 +95,7 @@ def test_openlineage_spark_sends_what_a_job_did(
 
 @pytest.mark.parametrize("compression", [None, HttpCompression.GZIP])
 def test_the_python_client_sends_what_a_task_did(
-    spark: SparkSession, running: Receiver, compression: HttpCompression | None
+    running: Receiver, compression: HttpCompression | None
 ) -> None:
     key = ApiKeyTokenProvider({"api_key": TOKEN})
     transport = HttpTransport(HttpConfig(url=running.url, auth=key, compression=compression))
@@ -116,7 +114,7 @@ def test_the_python_client_sends_what_a_task_did(
         )
     client.close()
 
-    flows, problems = read(spark, running)
+    flows, problems = read(running)
 
     source, target = "s3://tickit-lake|sales_dl", "s3://tickit-lake|sales_copy"
     assert flows == {("tickit_daily.copy_sales", source, target)}

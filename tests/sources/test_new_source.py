@@ -33,6 +33,7 @@ def settings(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.jvm
 def test_its_lineage_is_built_and_its_broken_line_named(settings: Path, tmp_path: Path) -> None:
     done = started("build", "-c", settings, "--out", tmp_path / "out", "--format", "jsonl", "--json")
 
@@ -64,6 +65,7 @@ def test_its_settings_are_flags_and_checked(settings: Path, tmp_path: Path) -> N
     assert "letters" in wrong.stderr
 
 
+@pytest.mark.jvm
 def test_doctor_examines_it(settings: Path) -> None:
     found = json.loads(started("doctor", "-c", settings, "--gremlin-endpoint", "embedded", "--json").stdout)
     told = {each["check"]: (each["state"], each["told"]) for each in found["findings"]}

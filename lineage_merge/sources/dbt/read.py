@@ -1,14 +1,14 @@
-"""dbt's manifests, fetched and translated by Spark's workers, one manifest a task."""
+"""dbt's manifests, fetched and translated, one manifest a partition."""
 
 from collections.abc import Iterable, Iterator, Sequence
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import NamedTuple
 
 from lineage_merge.config import Config
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import SourceMissing
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, Problem
-from lineage_merge.records import RECORD_DDL, records
+from lineage_merge.records import Record, records
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -86,17 +86,23 @@ def _columns(project: DbtProject, manifest: Manifest, catalog: Catalog, jobs: Jo
     yield from column_elements(manifest, references, lineage, project.namespace, project.manifest, jobs)
 
 
-def read_dbt(spark: SparkSession, config: Config, names: Names) -> DataFrame:
+class _Relation(NamedTuple):
+    """A relation that a manifest builds; `place` is that of the manifest in the configuration."""
+
+    project: str
+    unique_id: str
+    place: int
+    relation: str
+
+
+def read_dbt(engine: Engine, config: Config, names: Names) -> Rows[Record]:
     """All projects of the configuration as records."""
-    ambiguous = _ambiguous(spark, config.dbt)
+    ambiguous = _ambiguous(engine, config.dbt)
     entries = [(project, index in ambiguous) for index, project in enumerate(config.dbt)]
-    rows = spark.sparkContext.parallelize(entries, len(entries)).flatMap(
-        lambda entry: records(elements(*entry), names)
-    )
-    return spark.createDataFrame(rows, RECORD_DDL, verifySchema=False)
+    return engine.rows(entries, len(entries)).flat_map(lambda entry: records(elements(*entry), names))
 
 
-def _ambiguous(spark: SparkSession, projects: Sequence[DbtProject]) -> set[int]:
+def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
     """The places of manifests without a target that build a node of their project as another relation.
 
     Several manifests are read twice, since the name of a job must not depend on their order.
@@ -104,18 +110,17 @@ def _ambiguous(spark: SparkSession, projects: Sequence[DbtProject]) -> set[int]:
     entries = [(index, project) for index, project in enumerate(projects) if not project.target]
     if len(entries) < 2:
         return set()
-    built = spark.sparkContext.parallelize(entries, len(entries)).flatMap(lambda entry: _built(*entry))
-    several = built.groupByKey(len(entries)).flatMap(lambda entry: _disagreeing(entry[1]))
-    return set(several.distinct().collect())
+    built = engine.rows(entries, len(entries)).flat_map(lambda entry: _built(*entry))
+    return set(built.group(lambda each: (each.project, each.unique_id), _disagreeing).collect())
 
 
-def _built(index: int, project: DbtProject) -> Iterator[tuple[tuple[str, str], tuple[int, str]]]:
-    """What is built: by project and unique id, the place of the manifest and the relation."""
+def _built(place: int, project: DbtProject) -> Iterator[_Relation]:
+    """What a manifest builds."""
     manifest, _ = read_manifest(project.manifest, read_text(project.manifest))
     for unique_id, relation in _relations(manifest, project.namespace).items():
-        yield (manifest.project, unique_id), (index, relation)
+        yield _Relation(manifest.project, unique_id, place, relation)
 
 
-def _disagreeing(built: Iterable[tuple[int, str]]) -> list[int]:
-    by_relation = set(built)
-    return [index for index, _ in by_relation] if len({relation for _, relation in by_relation}) > 1 else []
+def _disagreeing(_key: tuple[str, str], built: Iterable[_Relation]) -> list[int]:
+    by_relation = {(each.place, each.relation) for each in built}
+    return [place for place, _ in by_relation] if len({relation for _, relation in by_relation}) > 1 else []

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
 
+from lineage_merge import input_budget
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.glue.settings import GlueCatalog
 
@@ -56,10 +57,15 @@ def _pages(
         retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
         settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
         client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
+        client.meta.events.register("after-call.glue", _counted)
         try:
             yield from client.get_paginator(call).paginate(**arguments)
         finally:
             client.close()
+
+
+def _counted(http_response: Any, **_call: Any) -> None:
+    input_budget.count(len(http_response.content))
 
 
 @contextmanager

@@ -1,14 +1,13 @@
-"""Glue catalogs, fetched and translated by Spark's workers, one database a task."""
+"""Glue catalogs, fetched and translated, one database a partition."""
 
 from collections.abc import Iterator
 
-from pyspark.sql import DataFrame, SparkSession
-
 from lineage_merge.config import Config
-from lineage_merge.merge.mentioned import DESCRIBED_DDL, described
+from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.merge.mentioned import Described, described
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Problem
-from lineage_merge.records import Record, records
+from lineage_merge.records import records
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translate import translate
@@ -16,8 +15,8 @@ from lineage_merge.sources.glue.translate import translate
 MOST_TASKS = 64
 
 
-def read_glue(spark: SparkSession, config: Config, names: Names) -> DataFrame:
-    """All tables of the wanted databases, as rows of `DESCRIBED_DDL`.
+def read_glue(engine: Engine, config: Config, names: Names) -> Rows[Described]:
+    """All tables of the wanted databases.
 
     The driver lists the databases, so a wrong region or password is known before any task starts.
     """
@@ -29,17 +28,11 @@ def read_glue(spark: SparkSession, config: Config, names: Names) -> DataFrame:
         if not found:
             globs = ", ".join(catalog.databases) or "*"
             missing.append(Problem("not-joined", str(catalog), "", f"no database matches {globs}"))
-
-    def rows(entry: tuple[GlueCatalog, str]) -> Iterator[Record]:
-        return database_rows(*entry, names)
-
-    tasks = max(1, min(len(wanted), MOST_TASKS))
-    fetched = spark.sparkContext.parallelize(wanted, tasks).flatMap(rows)
-    told = spark.sparkContext.parallelize(list(described(None, records(missing, names))), 1)
-    return spark.createDataFrame(spark.sparkContext.union([fetched, told]), DESCRIBED_DDL, verifySchema=False)
+    tables = engine.rows(wanted, MOST_TASKS).flat_map(lambda entry: database_rows(*entry, names))
+    return tables.union(engine.rows(described(None, records(missing, names)), 1))
 
 
-def database_rows(catalog: GlueCatalog, database: str, names: Names) -> Iterator[Record]:
+def database_rows(catalog: GlueCatalog, database: str, names: Names) -> Iterator[Described]:
     """The rows of one database, each with the table that it is about."""
     number = 0
     for table in client.tables(catalog, database):

@@ -9,6 +9,7 @@ GLUE = Source(
     "lineage_merge.sources.glue",
     parse,
     "lineage_merge.sources.glue.read:read_glue",
+    size="lineage_merge.sources.glue.size:size",
     checks=(("Glue catalog", "lineage_merge.doctor.glue:examine"),),
     needs_aws=lambda _: True,
     is_catalog=True,

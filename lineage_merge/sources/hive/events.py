@@ -7,11 +7,10 @@ from lineage_merge.model import Reference
 from lineage_merge.sources.hive.query import Query
 from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.translate import JOB_TYPE, Tables, framework, job_name
-from lineage_merge.sources.runs.events import EVENT_DDL, EventRow
+from lineage_merge.sources.runs.events import EventRow
 
 # Between the key of a query and the target that a row is about: `plan` of a row.
 SEPARATOR = "\n"
-WRITE_DDL = f"{EVENT_DDL}, shape string, replaces boolean, is_view boolean"
 
 
 class Wanted(NamedTuple):
@@ -23,13 +22,20 @@ class Wanted(NamedTuple):
     dataset_of: Callable[[Reference], str]
 
 
-def write_rows(query: Query, wanted: Wanted) -> Iterator[tuple[object, ...]]:
-    """Rows of `WRITE_DDL`; one without a plan for a query that only reads.
+class Write(NamedTuple):
+    """An end of a write; `is_view`: it made a view."""
 
-    `replaces`: nothing is left of what was in the table before.
+    event: EventRow
+    is_view: bool = False
+
+
+def write_rows(query: Query, wanted: Wanted) -> Iterator[Write]:
+    """One row for each table that a query wrote; one without a plan for a query that only reads.
+
+    `append` False: nothing is left of what was in the table before.
     """
     if not query.targets:
-        yield (*EventRow(database="", key=query.key), None, None, None)
+        yield Write(EventRow(database="", key=query.key))
         return
     job = job_name(query, wanted.by)
     applies = wanted.applies(job)
@@ -54,8 +60,9 @@ def write_rows(query: Query, wanted: Wanted) -> Iterator[tuple[object, ...]]:
             failed=False,
             append=not replaces,
             framework=framework(query),
+            statement=query.shape(),
         )
-        yield (*event, query.shape(), replaces, write.is_view)
+        yield Write(event, write.is_view)
 
 
 def target_of(plan: str) -> Table:

@@ -1,42 +1,64 @@
-"""Logs of Hive's lineage hooks into records: found, read and translated by Spark's workers.
+"""Logs of Hive's lineage hooks into records: found, read and translated.
 
 Which queries count is decided for each job and table, and that by what is left in the table: what was in
-it before the last INSERT OVERWRITE of the whole table is gone; of what fills partitions or adds, the newest
-of each statement counts. Two statements are one where they lead the same columns to the same columns.
+it before the last INSERT OVERWRITE of the whole table is removed; of what fills partitions or adds, the
+newest of each statement counts. Two statements are one where they lead the same columns to the same columns.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from fnmatch import fnmatchcase
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+from functools import partial
+from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import SourceError, SourceMissing
-from lineage_merge.kept import keep
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, JobKey, Problem
-from lineage_merge.records import RECORD_DDL, Record, records
+from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
-from lineage_merge.sources.hive.events import WRITE_DDL, Wanted, target_of, write_rows
+from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
 from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.translate import JOB_TYPE, WAREHOUSE_RULE, Tables, job_name, tables, translate
 from lineage_merge.sources.runs import choice, jobs
+from lineage_merge.sources.runs.choice import Counted
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.jobs import JobFacts
+from lineage_merge.sources.runs.nulls import largest, nulls_first
 from lineage_merge.storage import Slice, read_lines
 
-# `form` 0 before 1: of a query that two hooks logged, the document of Hive's own is taken.
-_FOUND_DDL = "key string, form int, text string, logged_at string, place string, problem string"
 _END_OF_FILE = 1 << 62
+
+
+class Logged(NamedTuple):
+    """A document of a query in a log, or only a `problem` with one, as JSON.
+
+    `form` 0 before 1: of a query that two hooks logged, the document of Hive's own is taken.
+    """
+
+    key: str | None = None
+    form: int | None = None
+    text: str | None = None
+    logged_at: str | None = None
+    place: str | None = None
+    problem: str | None = None
+
+
+class _Number(NamedTuple):
+    """How many queries there are, how many of those that write have no time, and the newest time."""
+
+    queries: int
+    undated: int
+    newest: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What workers need beside the lines."""
+    """What is needed beside the lines."""
 
     jobs: tuple[str, ...]
     by: str
@@ -52,53 +74,66 @@ class Context:
         return Wanted(self.applies, self.by, self.tables, self.names.identify)
 
 
-def read_hive(spark: SparkSession, config: Config, names: Names) -> DataFrame:
-    """Everything that the logs tell of the wanted jobs, as records."""
+def read_hive(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+    """Everything that the logs say of the wanted jobs, as records."""
     hive = config.of(Hive)
     if hive is None:
-        return spark.createDataFrame([], RECORD_DDL)
+        return engine.empty()
     context = Context(hive.jobs, hive.job, tables(hive), names)
-    parts, notices = _parts(spark, hive)
-    found = keep(
-        spark.createDataFrame(
-            lines.parallel(spark, parts).flatMap(_read_part), _FOUND_DDL, verifySchema=False
-        )
+    parts, notices = _parts(engine, hive)
+    found = lines.parallel(engine, parts).flat_map(_read_part).keep()
+    queries = found.flat_map(_by_key).combine(_as_it_is, _first, _first).map(_logged).keep()
+    writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).keep()
+    number = _summed(writes.map_partitions(_numbered).collect())
+    dated = writes.map(partial(_dated, newest=number.newest or 0))
+    recent = choice.recent(dated, hive.runs, hive.lookback).keep()
+    chosen = choice.counted(_replacing(recent, hive), hive.runs)
+    translated = _translated(queries, chosen, context)
+    if hive.warehouse:
+        translated = _without_paths_of_views(engine, translated, writes)
+    # A query is a run of its own, however many tables it fills.
+    by_run = recent.group(_run, _one_write)
+
+    def of_jobs(facts: Iterable[JobFacts]) -> Iterator[Record]:
+        return records(map(jobs.job, facts), context.names)
+
+    return engine.union(
+        [
+            translated,
+            jobs.job_facts(by_run, chosen).map_partitions(of_jobs),
+            jobs.good_runs(by_run).map(jobs.good_runs_record),
+            found.map_partitions(lambda rows: records(_problems(rows), context.names)),
+            engine.rows(records([*_counted(number), *notices], names), 1),
+        ]
     )
-    once = F.min(F.struct("form", "text", "logged_at", "place")).alias("first")
-    queries = keep(found.where("key is not null").groupBy("key").agg(once).select("key", "first.*"))
-    writes = keep(
-        spark.createDataFrame(
-            queries.rdd.flatMap(lambda each: write_rows(_query(each), context.wanted())),
-            WRITE_DDL,
-            verifySchema=False,
-        )
-    )
-    return _combined(spark, hive, context, found, queries, _dated(writes), notices)
 
 
-def _parts(spark: SparkSession, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]]:
+def _parts(engine: Engine, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]]:
     parts = lines.find(hive.log)
     if hive.kafka is None:
         return parts, ()
+    from lineage_merge.engine.on_spark import SparkEngine
     from lineage_merge.sources.landing import kafka
 
-    landed = kafka.landed(spark, hive.kafka)
+    if not isinstance(engine, SparkEngine):
+        raise TypeError("Kafka is read with Spark only")
+    landed = kafka.landed(engine.spark, hive.kafka)
     try:
         return [*parts, *lines.find([landed.folder])], landed.notices
     except SourceMissing:  # nothing has come yet
         return parts, landed.notices
 
 
-def _read_part(part: Slice) -> Iterator[tuple[Any, ...]]:
-    """Rows of `_FOUND_DDL`: the good documents of a slice, each with its query's key, and the problems."""
+def _read_part(part: Slice) -> Iterator[Logged]:
+    """The good documents of a slice, each with its query's key, and the problems."""
     for found in lines.until_damage(documents(lines.numbered(part), _behind(part))):
         query = read_query(found) if isinstance(found, Found) else found
         if isinstance(query, Problem) or isinstance(found, Problem):
-            yield (None, None, None, None, None, json.dumps(astuple(query)))
+            yield Logged(problem=json.dumps(astuple(query)))
             continue
         form = 0 if uses_ids(found.document) else 1
         text = json.dumps(found.document, sort_keys=True)
-        yield (query.key, form, text, found.logged_at, found.place, None)
+        yield Logged(query.key, form, text, found.logged_at, found.place)
 
 
 def _behind(part: Slice) -> Iterator[bytes]:
@@ -108,92 +143,145 @@ def _behind(part: Slice) -> Iterator[bytes]:
             yield line
 
 
-def _query(found: Any) -> Query:
-    query = read_checked(Found(found.place, json.loads(found.text), found.logged_at))
+def _by_key(found: Logged) -> Iterator[tuple[str, Logged]]:
+    if found.key is not None:
+        yield found.key, found
+
+
+def _as_it_is(found: Logged) -> Logged:
+    return found
+
+
+def _first(one: Logged, other: Logged) -> Logged:
+    return min(one, other, key=_in_order)
+
+
+def _in_order(found: Logged) -> tuple[tuple[bool, object], ...]:
+    return nulls_first(found.form, found.text, found.logged_at, found.place)
+
+
+def _logged(found: tuple[str, Logged]) -> Logged:
+    return found[1]
+
+
+def _query(found: Logged) -> Query:
+    query = read_checked(Found(found.place or "", json.loads(found.text or ""), found.logged_at or ""))
     if isinstance(query, Problem):  # it was read before, or it would not be here
         raise SourceError(f"{query.document}: {query.field}: {query.message}")
     return query
 
 
-def _dated(writes: DataFrame) -> DataFrame:
-    """The writes with a time each: one that nobody has dated is taken for as new as the newest."""
-    newest = writes.agg(F.coalesce(F.max("at"), F.lit(0)).alias("_newest"))
-    dated = writes.crossJoin(F.broadcast(newest)).withColumn("is_dated", F.col("at").isNotNull())
-    return dated.withColumn("at", F.coalesce("at", "_newest")).drop("_newest")
+def _problems(rows: Iterable[Logged]) -> Iterator[Problem]:
+    for each in rows:
+        if each.problem is not None:
+            yield Problem(*json.loads(each.problem))
 
 
-def _chosen(recent: DataFrame, hive: Hive) -> DataFrame:
-    """The writes that count. Each statement of a job is chosen by itself; `of_job` is the job's name."""
-    of_job = recent.withColumn("of_job", F.col("job"))
-    if hive.runs.which == "latest":
-        replaced = F.max(F.when(F.col("replaces"), F.col("at")))
-        replaced_at = replaced.over(Window.partitionBy("job", "dataset"))
-        of_job = of_job.withColumn("_replaced", replaced_at).where("_replaced is null or at >= _replaced")
-    statements = of_job.withColumn("job", F.concat_ws("\n", "job", "shape"))
-    return choice.counted(statements, hive.runs).withColumn("job", F.col("of_job"))
-
-
-def _combined(
-    spark: SparkSession,
-    hive: Hive,
-    context: Context,
-    found: DataFrame,
-    queries: DataFrame,
-    writes: DataFrame,
-    notices: tuple[Problem, ...],
-) -> DataFrame:
-    """The records of queries, jobs and problems together."""
-    recent = choice.recent(writes, hive.runs, hive.lookback)
-    chosen = _chosen(recent, hive)
-    wanted = chosen.groupBy("key").agg(F.collect_set("plan").alias("plans"))
-
-    def translated(each: Any) -> Iterator[Record]:
-        query = _query(each)
-        job = JobKey(JOB_TYPE, job_name(query, context.by))
-        targets = {target_of(plan) for plan in each.plans}
-        return records(translate(query, targets, job, context.tables), context.names)
-
-    def of_jobs(rows: Iterable[Any]) -> Iterator[Record]:
-        return records(map(jobs.job, rows), context.names)
-
-    def of_problems(rows: Iterable[Any]) -> Iterator[Record]:
-        return records((Problem(*json.loads(each.problem)) for each in rows), context.names)
-
-    told = spark.createDataFrame(
-        queries.join(wanted, "key").rdd.flatMap(translated), RECORD_DDL, verifySchema=False
-    )
-    if hive.warehouse:
-        told = _without_paths_of_views(told, writes)
-    # A query is a run of its own, however many tables it fills.
-    by_run = recent.dropDuplicates(["job", "run_id"])
-    number = writes.agg(
-        F.countDistinct("key").alias("queries"),
-        F.countDistinct(F.when(~F.col("is_dated") & F.col("plan").isNotNull(), F.col("key"))).alias(
-            "undated"
-        ),
-    )
-    others = [
-        jobs.job_rows(by_run, chosen).rdd.mapPartitions(of_jobs),
-        jobs.good_runs(by_run).rdd.map(jobs.good_runs_record),
-        found.where("problem is not null").rdd.mapPartitions(of_problems),
-        number.rdd.flatMap(lambda each: records(_counted(each.queries, each.undated), context.names)),
-        spark.sparkContext.parallelize(list(records(notices, context.names)), 1),
-    ]
-    return told.unionByName(
-        spark.createDataFrame(spark.sparkContext.union(others), RECORD_DDL, verifySchema=False)
+def _numbered(writes: Iterable[Write]) -> Iterator[_Number]:
+    """The numbers of a partition, which holds all writes of each of its queries."""
+    events = [write.event for write in writes]
+    yield _Number(
+        len({event.key for event in events}),
+        len({event.key for event in events if event.plan is not None and event.at is None}),
+        largest(event.at for event in events),
     )
 
 
-def _without_paths_of_views(told: DataFrame, writes: DataFrame) -> DataFrame:
-    """A view has no path, though a query that reads it cannot tell that it is one."""
-    views = writes.where("is_view").select(F.col("dataset").alias("source")).distinct()
-    is_assumed = (F.col("kind") == "alias") & (F.col("rule") == WAREHOUSE_RULE)
-    kept = told.where(is_assumed).join(views, "source", "left_anti").select(told.columns)
-    return told.where(~is_assumed).unionByName(kept)
+def _summed(numbers: Iterable[_Number]) -> _Number:
+    found = list(numbers)
+    return _Number(
+        sum(each.queries for each in found),
+        sum(each.undated for each in found),
+        largest(each.newest for each in found),
+    )
 
 
-def _counted(queries: int, undated: int) -> Iterator[Count | Problem]:
-    yield Count("Hive queries", queries)
-    if undated:
-        what = f"{undated} queries are without a time: each is taken for as new as the newest of the others"
+def _dated(write: Write, newest: int) -> EventRow:
+    """A write with a time: one without is taken for as new as the newest."""
+    return write.event if write.event.at is not None else write.event._replace(at=newest)
+
+
+def _replacing(recent: Rows[EventRow], hive: Hive) -> Rows[EventRow]:
+    """The writes of which something is left in their table, where only the newest of a statement counts."""
+    return recent.group(_table, _since_replaced) if hive.runs.which == "latest" else recent
+
+
+def _table(write: EventRow) -> tuple[str | None, str | None]:
+    return write.job, write.dataset
+
+
+def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
+    replaced = largest(write.at for write in writes if write.append is False)
+    return (write for write in writes if replaced is None or (write.at is not None and write.at >= replaced))
+
+
+def _translated(queries: Rows[Logged], chosen: Rows[Counted], context: Context) -> Rows[Record]:
+    """The records of what the chosen writes of queries did."""
+    rows: Rows[tuple[str | None, Any]] = queries.map(_with_key)
+
+    def of_query(_key: Hashable, found: list[tuple[str | None, Any]]) -> Iterator[Record]:
+        plans = {each for _, each in found if isinstance(each, str)}
+        for _, each in found:
+            if plans and isinstance(each, Logged):
+                query = _query(each)
+                job = JobKey(JOB_TYPE, job_name(query, context.by))
+                wanted = {target_of(plan) for plan in plans}
+                yield from records(translate(query, wanted, job, context.tables), context.names)
+
+    return rows.union(chosen.map(_plan)).group(_key, of_query)
+
+
+def _with_key(found: Logged) -> tuple[str | None, Logged]:
+    return found.key, found
+
+
+def _plan(each: Counted) -> tuple[str | None, str | None]:
+    return each.event.key, each.event.plan
+
+
+def _key(row: tuple[str | None, Any]) -> str | None:
+    return row[0]
+
+
+def _run(write: EventRow) -> tuple[str | None, str | None]:
+    return write.job, write.run_id
+
+
+def _one_write(_run: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
+    yield min(writes, key=_of_plan)
+
+
+def _of_plan(write: EventRow) -> str:
+    return write.plan or ""
+
+
+def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[Write]) -> Rows[Record]:
+    """A view has no path, though a query that reads it cannot know that it is one."""
+    found = writes.filter(_is_view).map(_dataset).collect()
+    if not found:
+        return translated
+    paths = engine.share(frozenset(found))
+
+    def is_kept(record: Record) -> bool:
+        is_assumed = record.kind == "alias" and record.rule == WAREHOUSE_RULE
+        return not is_assumed or record.source not in paths.value
+
+    return translated.filter(is_kept)
+
+
+def _is_view(write: Write) -> bool:
+    return write.is_view
+
+
+def _dataset(write: Write) -> str | None:
+    return write.event.dataset
+
+
+def _counted(number: _Number) -> Iterator[Count | Problem]:
+    yield Count("Hive queries", number.queries)
+    if number.undated:
+        what = (
+            f"{number.undated} queries are without a time:"
+            " each is taken for as new as the newest of the others"
+        )
         yield Problem("notice", "Hive", "timestamp", what)

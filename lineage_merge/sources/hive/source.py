@@ -9,6 +9,7 @@ HIVE = Source(
     "lineage_merge.sources.hive",
     parse,
     "lineage_merge.sources.hive.read:read_hive",
+    size="lineage_merge.sources.hive.size:size",
     paths=("log", "kafka.landing"),
     look="lineage_merge.sources.hive.look:look",
     checks=(("Hive log", "lineage_merge.doctor.hive:examine"),),

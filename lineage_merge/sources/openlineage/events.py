@@ -75,6 +75,11 @@ def plan_of(run_id: str, number: int) -> str:
     return f"{run_id}{_BETWEEN}{number}"
 
 
+def run_of(plan: str) -> str:
+    """The id of the run that a plan is of."""
+    return plan.partition(_BETWEEN)[0]
+
+
 def number_of(plan: str) -> int:
     """The number of the target that a plan is about."""
     return int(plan.rpartition(_BETWEEN)[2])

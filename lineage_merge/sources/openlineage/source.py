@@ -9,6 +9,7 @@ OPENLINEAGE = Source(
     "lineage_merge.sources.openlineage",
     parse,
     "lineage_merge.sources.openlineage.read:read_openlineage",
+    size="lineage_merge.sources.openlineage.size:size",
     paths=("events", "kafka.landing"),
     look="lineage_merge.sources.openlineage.files:look",
     checks=(("OpenLineage", "lineage_merge.doctor.openlineage:examine"),),

@@ -6,13 +6,35 @@ and a write that ended while another one of the same target was under way (CREAT
 the inner insert and the outer command).
 """
 
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
 from datetime import timedelta
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
+from lineage_merge.engine.rows import Rows
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.nulls import nulls_first, smallest
 from lineage_merge.sources.settings import Runs
+
+# A database and a plan in it.
+PlanKey = tuple[str, str]
+
+
+class PlanLabels(NamedTuple):
+    """The wanted labels that a plan has."""
+
+    database: str
+    plan: str
+    labels: list[str]
+
+
+class Counted(NamedTuple):
+    """A write that counts; `sequence` and `newest_sequence` as in `Chosen`."""
+
+    event: EventRow
+    sequence: int
+    newest_sequence: int | None = None
 
 
 class Chosen(NamedTuple):
@@ -27,83 +49,135 @@ class Chosen(NamedTuple):
     newest_sequence: int | None
 
 
-def labelled(events: DataFrame, plans: DataFrame) -> DataFrame:
-    """The events of which wanted labels their plans have: `plans` are database, plan and labels."""
-    by_plan = plans.groupBy("database", "plan").agg(F.flatten(F.collect_list("labels")).alias("_labels"))
-    has = F.coalesce("_labels", F.array().cast("array<string>"))
-    is_labelled = F.size(F.array_except(F.coalesce("unlabelled", F.array().cast("array<string>")), has)) == 0
-    found = events.join(by_plan, ["database", "plan"], "left")
-    return found.withColumn("wanted", F.col("wanted") & is_labelled).select(*events.columns)
+def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
+    """The events, `wanted` False where neither they nor their plans have all labels."""
+    writes: Rows[Any] = events
+    return writes.union(plans).group(_plan, _with_labels)
 
 
-def recent(events: DataFrame, runs: Runs, lookback: timedelta) -> DataFrame:
-    """The writes since a time, or of the last days, counted back from the newest of each database.
+def recent(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
+    """The wanted writes since a time, or of the last days, counted back from the newest of each database.
 
-    Not from now: so a dump gives the same graph whenever it is read, and a database that
-    stood still for a month does not lose its lineage by that.
+    Not from now: so a dump gives the same graph whenever it is read, and a database without
+    writes for a month does not lose its lineage by that.
     """
     if runs.which == "since":
-        return events.where((F.col("at") >= runs.since) & F.col("wanted"))
+        return events.filter(partial(_is_since, since=runs.since))
     back = lookback // timedelta(milliseconds=1)
-    newest = events.groupBy("database").agg((F.max("at") - back).alias("_since"))
-    return events.join(F.broadcast(newest), "database").where("wanted and at >= _since").drop("_since")
+    newest = events.flat_map(_time_in_database).combine(int, max, max).collect()
+    return events.filter(partial(_is_recent, since={database: at - back for database, at in newest}))
 
 
-def counted(events: DataFrame, runs: Runs) -> DataFrame:
-    """The writes that count (see the module), of `recent` events, with what `Chosen` needs."""
-    in_run = Window.partitionBy("database", "run_id").orderBy("at", "key")
-    # Dense: an export can hold a document twice.
-    good = events.where("plan is not null and not failed").withColumn(
-        "sequence", F.dense_rank().over(in_run).cast("bigint")
-    )
-    found = _latest(good) if runs.which == "latest" else good
-    newest_first = Window.partitionBy("job_type", "job").orderBy(
-        F.desc("at"), F.desc("run_id"), F.desc("database")
-    )
-    newest = F.first(F.struct("run_id", "database")).over(newest_first)
-    is_newest = F.struct("run_id", "database") == F.col("_newest")
-    return (
-        found.withColumn("_newest", newest)
-        .withColumn("newest_sequence", F.when(is_newest, F.col("sequence")))
-        .drop("_newest")
-    )
+def counted(events: Rows[EventRow], runs: Runs) -> Rows[Counted]:
+    """The writes that count (see the module), of `recent` events."""
+    found = events.filter(is_successful).group(_run, _numbered)
+    if runs.which == "latest":
+        found = found.group(_written, _latest)
+    return found.group(_job, _of_newest_run)
 
 
-def _latest(good: DataFrame) -> DataFrame:
-    of_dataset = Window.partitionBy("database", "job_type", "job", "dataset")
-    newest_first = of_dataset.orderBy(F.desc("at"), F.desc("run_id"))
-    of_run = good.withColumn("_newest_run", F.first("run_id").over(newest_first)).where(
-        "run_id = _newest_run"
-    )
-    # All appends: everything counts. Otherwise all that ended since the last overwrite began.
-    # By raw target: two partitions of one table do not replace each other.
-    last = F.max(F.when(~F.col("append"), F.struct("at", "duration_ms")))
-    last = last.over(Window.partitionBy("database", "job_type", "job", "dataset", "target"))
-    return (
-        of_run.withColumn("_last", last)
-        .where("_last is null or at >= _last.at - coalesce(_last.duration_ms, 0)")
-        .drop("_newest_run", "_last")
-    )
-
-
-def by_plan(counted_events: DataFrame) -> DataFrame:
-    """A row for each plan that is needed: database, plan, and the fields of `Chosen`.
+def by_plan(counted_events: Rows[Counted]) -> Rows[tuple[PlanKey, Chosen]]:
+    """What is known of each plan that is needed.
 
     However many runs share a plan, it is read once.
     """
-    return counted_events.groupBy("database", "plan").agg(
-        F.max("application").alias("application"),
-        F.min("sequence").alias("sequence"),
-        F.min("newest_sequence").alias("newest_sequence"),
+    return counted_events.map(_chosen).combine(_as_it_is, _both, _both)
+
+
+def is_successful(event: EventRow) -> bool:
+    """Whether an event is the end of a write without error."""
+    return event.plan is not None and event.failed is False
+
+
+def _plan(row: EventRow | PlanLabels) -> tuple[str, str | None]:
+    return row.database, row.plan
+
+
+def _with_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator[EventRow]:
+    present = {label for row in rows if isinstance(row, PlanLabels) for label in row.labels}
+    for row in rows:
+        if isinstance(row, EventRow):
+            yield row._replace(wanted=row.wanted and present.issuperset(row.unlabelled or ()))
+
+
+def _is_since(event: EventRow, since: int) -> bool:
+    return event.wanted and event.at is not None and event.at >= since
+
+
+def _is_recent(event: EventRow, since: dict[str, int]) -> bool:
+    return event.wanted and event.at is not None and event.at >= since[event.database]
+
+
+def _time_in_database(event: EventRow) -> Iterator[tuple[str, int]]:
+    if event.at is not None:
+        yield event.database, event.at
+
+
+def _run(event: EventRow) -> tuple[str, str | None]:
+    return event.database, event.run_id
+
+
+def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[Counted]:
+    # Equal ones share a place: an export can hold a document twice.
+    ends = [nulls_first(event.at, event.key) for event in events]
+    places = {end: place for place, end in enumerate(sorted(set(ends)), 1)}
+    return (Counted(event, places[end]) for event, end in zip(events, ends, strict=True))
+
+
+def _written(each: Counted) -> tuple[str | None, ...]:
+    event = each.event
+    return event.database, event.job_type, event.job, event.statement, event.dataset
+
+
+def _latest(_written: Hashable, writes: list[Counted]) -> Iterator[Counted]:
+    newest = max((each.event for each in writes), key=lambda event: nulls_first(event.at, event.run_id))
+    # By raw target: two partitions of one table do not replace each other.
+    by_target: defaultdict[str | None, list[Counted]] = defaultdict(list)
+    for each in writes:
+        if each.event.run_id == newest.run_id:
+            by_target[each.event.target].append(each)
+    for of_target in by_target.values():
+        since = _last_overwrite_began([each.event for each in of_target])
+        yield from (each for each in of_target if since is None or (each.event.at or 0) >= since)
+
+
+def _last_overwrite_began(events: list[EventRow]) -> int | None:
+    """When the last overwrite among writes of one target began; None where all append: then all count."""
+    overwrites = [event for event in events if event.append is False]
+    if not overwrites:
+        return None
+    last = max(overwrites, key=lambda event: nulls_first(event.at, event.duration_ms))
+    return (last.at or 0) - (last.duration_ms or 0)
+
+
+def _job(each: Counted) -> tuple[str | None, ...]:
+    event = each.event
+    return event.job_type, event.job, event.statement
+
+
+def _of_newest_run(_job: Hashable, writes: list[Counted]) -> Iterator[Counted]:
+    newest = max(
+        (each.event for each in writes),
+        key=lambda event: nulls_first(event.at, event.run_id, event.database),
     )
+    for each in writes:
+        is_newest = each.event.run_id == newest.run_id and each.event.database == newest.database
+        yield each._replace(newest_sequence=each.sequence) if is_newest else each
 
 
-def newest_plans(translated: DataFrame, databases: list[str]) -> DataFrame:
-    """Of databases without `progress`, the rows of the newest plan of each job and dataset."""
-    plans = translated.where((F.col("kind") == "plan") & F.col("database").isin(databases))
-    newest = F.max(F.struct("created", "plan"))
-    chosen = plans.groupBy("database", "job_type", "job_name", "dataset").agg(newest.alias("newest"))
-    kept = chosen.select("database", F.col("newest.plan").alias("plan"))
-    of_chosen = translated.join(kept, ["database", "plan"], "leftsemi")
-    others = translated.where(~F.col("database").isin(databases) | (F.col("plan") == ""))
-    return of_chosen.unionByName(others)
+def _chosen(each: Counted) -> tuple[PlanKey, Chosen]:
+    event = each.event
+    key = event.database, event.plan or ""
+    return key, Chosen(event.application or "", each.sequence, each.newest_sequence)
+
+
+def _as_it_is(chosen: Chosen) -> Chosen:
+    return chosen
+
+
+def _both(one: Chosen, other: Chosen) -> Chosen:
+    return Chosen(
+        max(one.application, other.application),
+        min(one.sequence, other.sequence),
+        smallest((one.newest_sequence, other.newest_sequence)),
+    )

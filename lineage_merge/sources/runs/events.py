@@ -2,17 +2,14 @@
 
 from typing import NamedTuple
 
-from pyspark import RDD
-from pyspark.sql import DataFrame, SparkSession
-
 
 class EventRow(NamedTuple):
-    """One end of a write, as a source tells it, or only a `problem` with one, as JSON.
+    """One end of a write, as a source reports it, or only a `problem` with one, as JSON.
 
     `plan` names the document that holds the write's lineage, within `database` ("" where a source has
     only one), `run_id` the run that wrote. Times in ms since 1970. `target` is the raw URI, `dataset`
     the identity behind it. `unlabelled` are the wanted labels that the write itself does not have: its
-    plan may have them.
+    plan may have them. Writes of one job with different `statement`s are chosen each by itself.
     """
 
     database: str
@@ -34,16 +31,12 @@ class EventRow(NamedTuple):
     rows: int | None = None
     framework: str | None = None
     unlabelled: list[str] | None = None
+    statement: str | None = None
 
 
 EVENT_DDL = (
     "database string, problem string, wanted boolean, key string, plan string, application string,"
     " job string, job_type string, target string, dataset string, at bigint,"
     " duration_ms bigint, run_id string, shown_run_id string, failed boolean, append boolean, rows bigint,"
-    " framework string, unlabelled array<string>"
+    " framework string, unlabelled array<string>, statement string"
 )
-
-
-def events_frame(spark: SparkSession, rows: RDD[EventRow]) -> DataFrame:
-    """An RDD of `EventRow` as a DataFrame."""
-    return spark.createDataFrame(rows, EVENT_DDL, verifySchema=False)

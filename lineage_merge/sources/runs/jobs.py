@@ -1,62 +1,167 @@
-"""What the runs of each job did: the newest one's facts, and how many good ones there were."""
+"""What the runs of each job did: the newest one's facts, and how many successful ones there were."""
 
-from typing import Any
+from collections.abc import Hashable, Iterator
+from operator import add
+from typing import NamedTuple, TypeVar
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
+from lineage_merge.engine.rows import Rows
 from lineage_merge.model import Job, JobKey
 from lineage_merge.records import Record, row
+from lineage_merge.sources.runs.choice import Counted
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.nulls import largest, nulls_first, total
+
+T = TypeVar("T")
+# The type of a job and its name.
+_Job = tuple[str, str]
 
 
-def job_rows(events: DataFrame, counted_events: DataFrame) -> DataFrame:
-    """What the newest run of each job that has a counted write did, failed or not.
+class JobFacts(NamedTuple):
+    """What the newest run of a job did, failed or not."""
 
-    Columns: job_type, job, last_run_id, last_run_at, duration_ms, rows_written, framework, failed.
-    """
-    # An export can hold a document twice: its rows count once.
-    by_run = (
-        events.where("plan is not null")
-        .drop("dataset", "target", "unlabelled")
-        .distinct()
-        .groupBy("job_type", "job", "run_id")
-        .agg(
-            F.max("at").alias("last_run_at"),
-            F.max("shown_run_id").alias("last_run_id"),
-            F.sum("duration_ms").alias("duration_ms"),
-            F.sum("rows").alias("rows_written"),
-            F.max("framework").alias("framework"),
-            F.max("failed").alias("failed"),
-        )
-    )
-    facts = ("last_run_at", "last_run_id", "duration_ms", "rows_written", "framework", "failed")
-    newest = F.max(F.struct(*facts)).alias("newest")
-    alive = counted_events.select("job_type", "job").distinct()
-    by_job = by_run.groupBy("job_type", "job").agg(newest).select("job_type", "job", "newest.*")
-    return by_job.join(alive, ["job_type", "job"], "leftsemi")
+    job_type: str
+    job: str
+    last_run_at: int | None
+    last_run_id: str | None
+    duration_ms: int | None
+    rows_written: int | None
+    framework: str | None
+    failed: bool | None
 
 
-def job(row: Any) -> Job:
-    """A row of `job_rows` as an element."""
+class _Write(NamedTuple):
+    """An end of a write without what it wrote to. Equal ones are one: an export can hold a document twice."""
+
+    job_type: str
+    job: str
+    run_id: str | None
+    database: str
+    key: str | None
+    plan: str | None
+    application: str | None
+    at: int | None
+    duration_ms: int | None
+    shown_run_id: str | None
+    failed: bool | None
+    append: bool | None
+    rows: int | None
+    framework: str | None
+
+
+class _Newest(NamedTuple):
+    """What the newest run of a job did, and whether one of the job's writes counts."""
+
+    facts: JobFacts | None
+    is_counted: bool
+
+
+def job_facts(events: Rows[EventRow], counted_events: Rows[Counted]) -> Rows[JobFacts]:
+    """What the newest run of each job that has a counted write did, failed or not."""
+    of_runs = events.flat_map(_write).group(_run, _run_facts)
+    return of_runs.union(counted_events.map(_counted_job)).combine(_as_it_is, _newer, _newer).flat_map(_facts)
+
+
+def job(facts: JobFacts) -> Job:
+    """The facts as an element."""
     properties = {
-        "framework": row.framework,
-        "last_run_id": row.last_run_id,
-        "last_run_at": row.last_run_at,
-        "duration_ms": row.duration_ms,
-        "rows_written": row.rows_written,
-        "status": "failed" if row.failed else "succeeded",
+        "framework": facts.framework,
+        "last_run_id": facts.last_run_id,
+        "last_run_at": facts.last_run_at,
+        "duration_ms": facts.duration_ms,
+        "rows_written": facts.rows_written,
+        "status": "failed" if facts.failed else "succeeded",
     }
     known = {name: value for name, value in properties.items() if value not in (None, "")}
-    return Job(JobKey(row.job_type, row.job), row.last_run_at, known)
+    return Job(JobKey(facts.job_type, facts.job), facts.last_run_at or 0, known)
 
 
-def good_runs(events: DataFrame) -> DataFrame:
-    """How many good runs each job had, all of whose writes ended without error: `job_type`, `job`, `runs`."""
-    by_run = events.where("plan is not null").groupBy("job_type", "job", "database", "run_id")
-    good = by_run.agg(F.max("failed").alias("failed")).where("not failed")
-    return good.groupBy("job_type", "job").agg(F.count("*").alias("runs"))
+def good_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
+    """How many runs of each job there were, all of whose writes ended without error."""
+    of_runs = events.flat_map(_failure).combine(_as_it_is, _either, _either)
+    return of_runs.flat_map(_successful_run).combine(_as_it_is, add, add)
 
 
-def good_runs_record(found: Any) -> Record:
+def good_runs_record(found: tuple[_Job, int]) -> Record:
     """A row of `good_runs` as a record."""
-    return row("runs", job=JobKey(found.job_type, found.job), at=found.runs)
+    (job_type, name), number = found
+    return row("runs", job=JobKey(job_type, name), at=number)
+
+
+def _write(event: EventRow) -> Iterator[_Write]:
+    if event.plan is not None:
+        yield _Write(
+            event.job_type or "",
+            event.job or "",
+            event.run_id,
+            event.database,
+            event.key,
+            event.plan,
+            event.application,
+            event.at,
+            event.duration_ms,
+            event.shown_run_id,
+            event.failed,
+            event.append,
+            event.rows,
+            event.framework,
+        )
+
+
+def _run(write: _Write) -> tuple[str, str, str | None]:
+    return write.job_type, write.job, write.run_id
+
+
+def _run_facts(_run: Hashable, found: list[_Write]) -> Iterator[tuple[_Job, _Newest]]:
+    writes = set(found)
+    job_type, name = found[0].job_type, found[0].job
+    facts = JobFacts(
+        job_type,
+        name,
+        last_run_at=largest(each.at for each in writes),
+        last_run_id=largest(each.shown_run_id for each in writes),
+        duration_ms=total(each.duration_ms for each in writes),
+        rows_written=total(each.rows for each in writes),
+        framework=largest(each.framework for each in writes),
+        failed=largest(each.failed for each in writes),
+    )
+    yield (job_type, name), _Newest(facts, is_counted=False)
+
+
+def _counted_job(each: Counted) -> tuple[_Job, _Newest]:
+    return (each.event.job_type or "", each.event.job or ""), _Newest(None, is_counted=True)
+
+
+def _newer(one: _Newest, other: _Newest) -> _Newest:
+    facts = max((one.facts, other.facts), key=_in_order)
+    return _Newest(facts, one.is_counted or other.is_counted)
+
+
+def _in_order(facts: JobFacts | None) -> tuple[tuple[bool, object], ...]:
+    return () if facts is None else nulls_first(*facts)
+
+
+def _facts(found: tuple[_Job, _Newest]) -> Iterator[JobFacts]:
+    _, newest = found
+    if newest.is_counted and newest.facts:
+        yield newest.facts
+
+
+def _failure(event: EventRow) -> Iterator[tuple[tuple[str, str, str, str | None], bool | None]]:
+    if event.plan is not None:
+        yield (event.job_type or "", event.job or "", event.database, event.run_id), event.failed
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    return largest((one, other))
+
+
+def _successful_run(
+    found: tuple[tuple[str, str, str, str | None], bool | None],
+) -> Iterator[tuple[_Job, int]]:
+    (job_type, name, _, _), failed = found
+    if failed is False:
+        yield (job_type, name), 1
+
+
+def _as_it_is(value: T) -> T:
+    return value

@@ -7,7 +7,7 @@ edge collections). The driver reads numbers and, once, which transactions are co
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,8 +18,10 @@ from arango.client import ArangoClient
 from arango.database import StandardDatabase
 from arango.exceptions import ArangoServerError
 from arango.http import DefaultHTTPClient
+from arango.response import Response
 from requests.exceptions import RequestException
 
+from lineage_merge import input_budget
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
@@ -83,6 +85,16 @@ class Overview:
     snapshot: Snapshot
 
 
+class _Client(DefaultHTTPClient):
+    """The client's own, which counts what it reads."""
+
+    def send_request(self, *arguments: Any, **options: Any) -> Response:
+        """Send a request, and count the bytes of the answer's text."""
+        response = super().send_request(*arguments, **options)
+        input_budget.count(len(response.raw_body))
+        return response
+
+
 @contextmanager
 def database(server: Server, *, patient: bool = True) -> Iterator[StandardDatabase]:
     """A connection to Spline's database; what goes wrong becomes a `SourceError`.
@@ -91,7 +103,7 @@ def database(server: Server, *, patient: bool = True) -> Iterator[StandardDataba
     """
     settings = server.settings
     hosts = [host.strip() for host in settings.hosts.split(",") if host.strip()]
-    http = DefaultHTTPClient(
+    http = _Client(
         request_timeout=settings.timeout_seconds if patient else min(settings.timeout_seconds, 10),
         # Of several hosts the client tries the next one, without waiting for one that is down.
         retry_attempts=3 if patient and len(hosts) == 1 else 0,
@@ -143,6 +155,13 @@ def overview(server: Server) -> Overview:
             newest=ceil(span["newest"] or 0),
             snapshot=seen,
         )
+
+
+def document_counts(server: Server, collections: Iterable[str]) -> dict[str, int]:
+    """How many documents there are in each collection."""
+    with database(server) as db:
+        found: dict[str, Any] = {name: db.collection(name).count() for name in sorted(collections)}
+        return {name: int(number) for name, number in found.items()}
 
 
 def versions_of(db: StandardDatabase, settings: Arango, collections: frozenset[str]) -> Versions:

@@ -40,6 +40,7 @@ COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
 Document = dict[str, Any]
 
+_decode = json.JSONDecoder().raw_decode
 _BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
 _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 
@@ -81,7 +82,7 @@ def _checker(collection: str) -> Checker:
 def parse(collection: str, text: str, database: str = "") -> Document | Problem:
     """A document's text parsed, or why it is rejected."""
     try:
-        document = json.loads(text)
+        document = _loads(text)
     except (ValueError, RecursionError) as error:
         key = _KEY.search(text)
         name = redact(f"{collection}/{key[1] if key else '(no key)'}")
@@ -92,6 +93,15 @@ def parse(collection: str, text: str, database: str = "") -> Document | Problem:
     if not isinstance(document, dict):
         return rejected(f"{collection}/(no key)", "", "not a JSON object", database)
     return document
+
+
+def _loads(text: str) -> Any:
+    """As `json.loads`, without its checks of what surrounds an object: most texts are one, and short."""
+    try:
+        document, end = _decode(text)
+    except ValueError:
+        end = -1
+    return document if end == len(text) else json.loads(text)
 
 
 def plan_key(collection: str, text: str) -> str:

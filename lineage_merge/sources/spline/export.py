@@ -107,24 +107,16 @@ def texts(part: Part) -> Iterator[Text | Problem]:
     if part.is_json:
         yield from _json_file(part)
     else:
-        yield from _json_lines(_numbered(part), part.database)
+        yield from _json_lines(lines.numbered(part.slice), part.database)
 
 
-def _numbered(part: Part) -> Iterator[Text | Problem]:
-    for place, line in lines.numbered(part.slice):
+def _json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator[Text | Problem]:
+    for place, line in numbered:
         try:
-            yield Text(place, line.decode("utf-8"))
+            text = line.decode("utf-8").removeprefix("\ufeff").strip()
         except UnicodeDecodeError as error:
-            yield rejected(place, "", f"not UTF-8 text (byte {error.start} of the line)", part.database)
-
-
-def _json_lines(numbered: Iterable[Text | Problem], database: str) -> Iterator[Text | Problem]:
-    for found in numbered:
-        if isinstance(found, Problem):
-            yield found
+            yield rejected(place, "", f"not UTF-8 text (byte {error.start} of the line)", database)
             continue
-        place, line = found
-        text = line.removeprefix("\ufeff").strip()
         if not text:
             continue
         if text[0] == "{" and text[-1] == "}":
@@ -139,7 +131,7 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
     text = read_text(location)
     if not text.lstrip().startswith("["):
         # Not splitlines: a text inside a document may hold other line ends than JSON's.
-        numbered = (Text(f"{location}, line {n}", line) for n, line in enumerate(text.split("\n"), 1))
+        numbered = ((f"{location}, line {n}", line.encode()) for n, line in enumerate(text.split("\n"), 1))
         yield from _json_lines(numbered, part.database)
         return
     try:

@@ -7,20 +7,21 @@ put together and translated where its documents were read.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
-from typing import Any
+from operator import or_
+from typing import Any, NamedTuple
 
-from pyspark import RDD
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
-from lineage_merge.kept import keep
+from lineage_merge.engine.rows import Rows
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, JobKey, Problem, Reference
-from lineage_merge.records import RECORD_DDL, Record, records, row, with_columns
+from lineage_merge.records import Record, records
+from lineage_merge.redaction import redact
 from lineage_merge.sources.runs import choice, jobs
-from lineage_merge.sources.runs.choice import Chosen
-from lineage_merge.sources.runs.run_local import marked
+from lineage_merge.sources.runs.choice import Chosen, Counted, PlanKey
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.jobs import JobFacts
+from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
 from lineage_merge.sources.spline.events import Wanted
@@ -30,11 +31,33 @@ from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
 
-MOST_SLICES = 1000
 
-# A record and the plan it came from; `dataset` and `created` only in the row of kind "plan".
-_OF_PLAN = ("database", "plan", "dataset", "created")
-OF_PLAN_DDL = f"database string, plan string, dataset string, created bigint, {RECORD_DDL}"
+class Known(NamedTuple):
+    """What runs say of a plan. `chosen` None: no run of it counts, or its database records none.
+
+    `own`: the datasets that each of its runs had made before it read them.
+    """
+
+    chosen: Chosen | None = None
+    own: Datasets = frozenset()
+
+
+class Made(NamedTuple):
+    """Which job wrote what with a plan, and when the plan was made."""
+
+    job_type: str
+    job: str
+    dataset: str | None
+    created: int
+
+
+class Translated(NamedTuple):
+    """The records of a plan; of no plan ("") and without `made`, of problems with documents."""
+
+    database: str
+    plan: str
+    records: list[Record]
+    made: Made | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +82,23 @@ class Context:
         return Wanted(self.spline.wants, self.spline.labels, self.dataset)
 
 
-def chosen_of(found: Any) -> Chosen | None:
-    """What is known of a plan's writes; None in a database that records no runs."""
-    if found.sequence is None:
-        return None
-    return Chosen(*(found[name] for name in Chosen._fields))
+def known_of(facts: Iterable[object]) -> Known:
+    """What is known of a plan, of all that was brought together for it: its `Chosen` and its own sources."""
+    found = Known()
+    for each in facts:
+        if isinstance(each, Chosen):
+            found = found._replace(chosen=each)
+        elif isinstance(each, frozenset):
+            found = found._replace(own=each)
+    return found
+
+
+def known_plans(
+    context: Context, recent: Rows[EventRow], chosen: Rows[Counted]
+) -> Rows[tuple[PlanKey, Chosen | Datasets]]:
+    """The `Chosen` of each plan that is needed, and its own sources where they are asked for."""
+    plans: Rows[Any] = choice.by_plan(chosen)
+    return plans.union(own_sources(recent, chosen)) if context.marks_run_local else plans
 
 
 def translate_plan(
@@ -71,10 +106,11 @@ def translate_plan(
     database: str,
     key: str,
     documents: Mapping[str, list[Document]],
-    chosen: Chosen | None,
+    known: Known,
     problems: list[Problem],
-) -> Iterator[Record]:
-    """One plan's records; first of them, of kind "plan", who wrote what and when it was made."""
+) -> Iterator[Translated]:
+    """One plan's records; nothing where the plan is not wanted."""
+    chosen = known.chosen
     plan, rejections = assemble(key, documents, context.snapshot(database), database)
     applied_by = chosen.application if chosen else ""
     name = application_name(plan) or applied_by
@@ -89,60 +125,98 @@ def translate_plan(
         return
     if not (plan.header or plan.operations or problems or rejections):
         missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
-        yield from of_plan(context, database, key, [missing])
+        yield of_plan(context, database, key, [missing])
         return
-    yield with_columns(_plan_row(context, plan, job), database, key)
     read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
     sequence = chosen.sequence if chosen else None
     elements = chain(read, translate(plan, applied_by, database, sequence))
     # Only of the newest run: the writes of two runs have the same places.
     if context.spline.operations and name and chosen and chosen.newest_sequence:
         elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), chosen.newest_sequence))
-    yield from of_plan(context, database, key, elements)
-
-
-def of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Iterator[Record]:
     found = records(elements, context.names)
-    return (with_columns(each, database, key, None, None) for each in found)
+    marked = [mark(each, known.own) for each in found] if known.own else list(found)
+    yield Translated(database, key, marked, _made(context, plan, job))
 
 
-def _plan_row(context: Context, plan: Plan, job: str) -> Record:
+def of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Translated:
+    """Elements that say nothing of who wrote what."""
+    return Translated(database, key, list(records(elements, context.names)))
+
+
+def _made(context: Context, plan: Plan, job: str) -> Made:
     uri = target(plan)
     created = (plan.header or {}).get("_created") or 0
-    dataset = context.dataset(uri, job) if uri else None
-    return with_columns(row("plan", job=JobKey(JOB_TYPE, job)), dataset, created)
+    return Made(redact(JOB_TYPE), redact(job), context.dataset(uri, job) if uri else None, created)
 
 
 def combined(
-    spark: SparkSession,
     context: Context,
-    events: DataFrame,
-    recent: DataFrame,
-    chosen: DataFrame,
-    translated: DataFrame,
+    events: Rows[EventRow],
+    recent: Rows[EventRow],
+    chosen: Rows[Counted],
+    translated: Rows[Translated],
     unrecorded: list[str],
-) -> DataFrame:
+) -> Rows[Record]:
     """The records of plans, jobs and problems together."""
+    engine = translated.engine
     if unrecorded:
-        translated = choice.newest_plans(keep(translated), unrecorded)
-    if context.marks_run_local:
-        translated = marked(translated, recent, chosen)
-
-    def job_records(rows: Iterable[Any]) -> Iterator[Record]:
-        return records(map(jobs.job, rows), context.names)
-
-    def problem_records(rows: Iterable[Any]) -> Iterator[Record]:
-        return records((Problem(*json.loads(each.problem)) for each in rows), context.names)
-
-    of_jobs = jobs.job_rows(recent, chosen).rdd.mapPartitions(job_records)
-    good = jobs.good_runs(recent).rdd.map(jobs.good_runs_record)
-    problems = events.where("problem is not null").rdd.mapPartitions(problem_records)
-    notices = spark.sparkContext.parallelize(list(records(map(_unrecorded, unrecorded), context.names)), 1)
-    parts = [of_jobs, good, problems, notices]
+        translated = newest_plans(translated.keep(), unrecorded)
+    parts = [
+        translated.flat_map(_records_of),
+        jobs.job_facts(recent, chosen).map_partitions(partial(_job_records, names=context.names)),
+        jobs.good_runs(recent).map(jobs.good_runs_record),
+        events.map_partitions(partial(_problem_records, names=context.names)),
+        engine.rows(list(records(map(_unrecorded, unrecorded), context.names)), 1),
+    ]
     if context.spline.labels:
         parts.append(_unmatched_labels(context, recent, translated if unrecorded else None))
-    others = spark.createDataFrame(spark.sparkContext.union(parts), RECORD_DDL, verifySchema=False)
-    return translated.where("kind <> 'plan'").drop(*_OF_PLAN).unionByName(others)
+    return engine.union(parts)
+
+
+def newest_plans(translated: Rows[Translated], databases: Iterable[str]) -> Rows[Translated]:
+    """Of databases without `progress`, the newest plan of each job and dataset; all of the others."""
+    unrecorded = frozenset(databases)
+    newest = translated.flat_map(partial(_by_target, databases=unrecorded)).combine(_same, _newer, _newer)
+    return translated.filter(partial(_is_of_others, databases=unrecorded)).union(newest.map(_plan_of))
+
+
+def _by_target(
+    each: Translated, databases: frozenset[str]
+) -> Iterator[tuple[tuple[str, str, str, str | None], Translated]]:
+    if each.made and each.database in databases:
+        yield (each.database, each.made.job_type, each.made.job, each.made.dataset), each
+
+
+def _same(each: Translated) -> Translated:
+    return each
+
+
+def _newer(one: Translated, other: Translated) -> Translated:
+    return max(one, other, key=_age)
+
+
+def _age(each: Translated) -> tuple[int, str]:
+    return each.made.created if each.made else 0, each.plan
+
+
+def _plan_of(found: tuple[object, Translated]) -> Translated:
+    return found[1]
+
+
+def _is_of_others(each: Translated, databases: frozenset[str]) -> bool:
+    return each.database not in databases or not each.plan
+
+
+def _records_of(each: Translated) -> list[Record]:
+    return each.records
+
+
+def _job_records(facts: Iterable[JobFacts], names: Names) -> Iterator[Record]:
+    return records(map(jobs.job, facts), names)
+
+
+def _problem_records(events: Iterable[EventRow], names: Names) -> Iterator[Record]:
+    return records((Problem(*json.loads(each.problem)) for each in events if each.problem), names)
 
 
 def _unrecorded(database: str) -> Problem:
@@ -151,20 +225,34 @@ def _unrecorded(database: str) -> Problem:
     return Problem("notice", place, "progress", what)
 
 
-def _unmatched_labels(context: Context, recent: DataFrame, unrecorded: DataFrame | None) -> RDD[Record]:
+def _unmatched_labels(
+    context: Context, recent: Rows[EventRow], unrecorded: Rows[Translated] | None
+) -> Rows[Record]:
     """A notice where no write, and no plan of a database that records none, has the wanted labels."""
-    found = recent.where("problem is null").select(F.lit(1))
+    engine = recent.engine
+    found = [engine.rows([("", False)]), recent.map_partitions(_any_write)]
     if unrecorded is not None:
-        found = found.unionByName(unrecorded.where("kind = 'plan'").select(F.lit(1)))
+        found.append(unrecorded.map_partitions(_any_made))
     names = ", ".join(sorted(context.spline.labels))
     what = (
         f"no write has the labels {names}: Spline 0.7 and producer API 1.1 store no labels;"
         " choose by spline.applications instead"
     )
-    notice = Problem("notice", "Spline", "labels", what)
-    is_none = found.agg(F.count(F.lit(1)).alias("count")).where("count = 0")
-    return is_none.rdd.flatMap(lambda _: records([notice], context.names))
+    notice = list(records([Problem("notice", "Spline", "labels", what)], context.names))
+    return engine.union(found).combine(bool, or_, or_).flat_map(partial(_unless, notice=notice))
 
 
-def parallelize(spark: SparkSession, items: list[Any], slices: int | None = None) -> RDD[Any]:
-    return spark.sparkContext.parallelize(items, max(1, min(len(items), slices or MOST_SLICES)))
+def _any(rows: Iterable[object]) -> Iterator[tuple[str, bool]]:
+    yield "", next((True for _ in rows), False)
+
+
+def _any_write(events: Iterable[EventRow]) -> Iterator[tuple[str, bool]]:
+    return _any(each for each in events if not each.problem)
+
+
+def _any_made(plans: Iterable[Translated]) -> Iterator[tuple[str, bool]]:
+    return _any(each for each in plans if each.made)
+
+
+def _unless(found: tuple[str, bool], notice: list[Record]) -> list[Record]:
+    return [] if found[1] else notice

@@ -28,12 +28,16 @@ class Arango:
     auth_method: str = "basic"
     batch_size: int = 1000
     timeout_seconds: float = 60.0
+    # For executors, which lack the driver's environment.
+    known_password: str | None = field(default=None, repr=False)
 
     def password(self) -> str:
         """The password, from the variable or the secret that is named; none named: no password.
 
         Raises `ConfigError` where it is not there, `SourceError` where Secrets Manager does not give it.
         """
+        if self.known_password is not None:
+            return self.known_password
         if self.password_secret:
             from lineage_merge.secrets_manager import secret
 
@@ -67,6 +71,12 @@ class Spline:
     lookback: timedelta = timedelta(days=30)
     retire_after: int = 3
     operations: bool = False
+
+    def with_secrets(self) -> "Spline":
+        """The settings with the password, for executors."""
+        if self.arango is None:
+            return self
+        return replace(self, arango=replace(self.arango, known_password=self.arango.password()))
 
     def wants(self, job_name: str, application: str) -> bool:
         """Whether an application counts, by its own name or by the job that runs it on Glue."""

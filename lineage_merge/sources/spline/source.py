@@ -9,6 +9,7 @@ SPLINE = Source(
     "lineage_merge.sources.spline",
     parse,
     "lineage_merge.sources.spline.read:read_spline",
+    size="lineage_merge.sources.spline.size:size",
     paths=("export", "agent", "kafka.landing"),
     look="lineage_merge.sources.spline.look:look",
     checks=(
@@ -18,6 +19,7 @@ SPLINE = Source(
     ),
     files=lambda spline: (spline.export, *spline.agent),
     needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),
+    with_secrets=lambda spline: spline.with_secrets(),
     retire_after=lambda spline: spline.retire_after,
     job_types=("spark",),
     places=PLACES,

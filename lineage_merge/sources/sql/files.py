@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lineage_merge.errors import ConfigError, SourceError, SourceMissing
 from lineage_merge.sources.sql.settings import SqlFiles
-from lineage_merge.storage import find_files, is_s3, read_bytes
+from lineage_merge.storage import StoredFile, find_files, is_s3, read_bytes
 
 SUFFIXES = (".sql", ".hql", ".hive", ".ddl", ".q")
 
@@ -25,14 +25,19 @@ def is_sql(name: str) -> bool:
 
 def find(path: str) -> dict[str, str]:
     """The location of each file below a folder, by name; of one file, of itself. Raises `SourceError`."""
+    return {name: file.location for name, file in stored(path).items()}
+
+
+def stored(path: str) -> dict[str, StoredFile]:
+    """Each file below a folder, by name; of one file, itself. Raises `SourceError`."""
     root = path.rstrip("/") if is_s3(path) else str(Path(path).expanduser())
-    found: dict[str, str] = {}
+    found: dict[str, StoredFile] = {}
     for each in find_files(root):
         below = each.location.removeprefix(root).lstrip("/")
         name = below or root.rpartition("/")[2]
         hidden = any(part.startswith(".") for part in name.split("/"))
         if (is_sql(name) and not hidden) or not below:
-            found[name] = each.location
+            found[name] = each
     return found
 
 

@@ -9,6 +9,7 @@ SQL = Source(
     "lineage_merge.sources.sql",
     parse,
     "lineage_merge.sources.sql.read:read_sql",
+    size="lineage_merge.sources.sql.size:size",
     paths=("path", "schema"),
     look="lineage_merge.sources.sql.files:look",
     files=lambda folders: [path for each in folders for path in (each.path, *each.schema)],

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.rows import Engine
 from lineage_merge.merge.names import from_config
 from lineage_merge.sources.dbt.jobs import Jobs, job_name, project_of, unique_id_of
 from lineage_merge.sources.dbt.read import read_dbt
@@ -70,7 +70,7 @@ Read = Callable[..., set[tuple[str, str]]]
 
 
 @pytest.fixture
-def read(spark: SparkSession, tmp_path: Path) -> Read:
+def read(engine: Engine, tmp_path: Path) -> Read:
     """(job, table) of what the jobs of several manifests write; each has the manifest and more settings."""
 
     def reading(*entries: tuple[dict[str, Any], dict[str, str]]) -> set[tuple[str, str]]:
@@ -80,8 +80,10 @@ def read(spark: SparkSession, tmp_path: Path) -> Read:
             file.write_text(json.dumps(content), "utf-8")
             projects.append({"manifest": str(file), "namespace": HOST, **more})
         parsed = config.parse({"dag_name": "d", "environment": "dev", "dbt": projects})
-        rows = read_dbt(spark, parsed, from_config(parsed)).where("kind in ('writes', 'job')").collect()
-        writes = {(row.job_name, row.target.rpartition("|")[2]) for row in rows if row.kind == "writes"}
+        rows = read_dbt(engine, parsed, from_config(parsed)).collect()
+        writes = {
+            (str(row.job_name), str(row.target).rpartition("|")[2]) for row in rows if row.kind == "writes"
+        }
         assert {job for job, _ in writes} == {row.job_name for row in rows if row.kind == "job"}
         return writes
 

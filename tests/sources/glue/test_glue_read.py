@@ -10,8 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.merge.names import from_config
 from lineage_merge.sources.glue import client
+from lineage_merge.sources.glue.read import read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase
@@ -105,6 +108,38 @@ def test_wrong_settings_of_aws_are_one_clear_line(
     assert "\n" not in raised.value.message
 
 
+def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: Glue) -> None:
+    for database in ("tickit", "mart", "finance"):
+        glue.database(database)
+        glue.table(database, "sales", f"s3://lake/{database}/sales", ("id", "bigint"))
+    catalogs = [
+        {"region": "us-east-1", "databases": ["tick*", "mart"]},
+        {"region": "us-east-1", "databases": ["nothing_*"]},
+    ]
+    given = {"dag_name": "d", "environment": "dev", "glue": catalogs}
+    parsed = config.parse(given, needs_source=False)
+
+    found = read_glue(engine, parsed, from_config(parsed)).collect()
+
+    prefix = "Glue catalog in us-east-1"
+    assert {each.about for each in found} == {f"{prefix}|tickit|sales", f"{prefix}|mart|sales", None}
+    columns = [
+        (each.about, each.record.target, each.record.target_column)
+        for each in found
+        if each.record.kind == "column"
+    ]
+    assert sorted(columns, key=str) == [
+        (f"{prefix}|{database}|sales", f"dev|s3://lake|{database}/sales", "id")
+        for database in ("mart", "tickit")
+    ]
+    whole = [each.record for each in found if each.about is None]
+    assert sorted((each.kind, each.rule, each.at, each.message) for each in whole) == [
+        ("count", "Glue tables", 1, None),
+        ("count", "Glue tables", 1, None),
+        ("problem", "not-joined", None, "no database matches nothing_*"),
+    ]
+
+
 def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any) -> pipeline.Built:
     settings: dict[str, Any] = {
         "dag_name": "daily",
@@ -117,23 +152,22 @@ def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any
 
 
 def flows(found: pipeline.Built) -> set[tuple[str, str]]:
-    rows = found.edges.where("label = 'feeds'").collect()
+    rows = [row for row in found.edges.collect() if row["label"] == "feeds"]
     return {(row["from"].partition("|")[2], row["to"].partition("|")[2]) for row in rows}
 
 
 def datasets(found: pipeline.Built) -> dict[str, dict[str, Any]]:
     """What each vertex of a dataset has, by id without the environment."""
-    rows = found.nodes.where("label not in ('job', 'column')").collect()
-    return {
-        row.id.partition("|")[2]: {name: value for name, value in row.asDict().items() if value is not None}
-        for row in rows
-    }
+    rows = [row for row in found.nodes.collect() if row["label"] not in ("job", "column")]
+    return {row["id"].partition("|")[2]: row for row in rows}
 
 
 def columns(found: pipeline.Built, dataset: str) -> set[tuple[str, str | None]]:
-    rows = found.nodes.where("label = 'column'").collect()
+    rows = [row for row in found.nodes.collect() if row["label"] == "column"]
     return {
-        (row["name"], row.data_type) for row in rows if row.id.rpartition("|")[0].partition("|")[2] == dataset
+        (row["name"], row.get("data_type"))
+        for row in rows
+        if row["id"].rpartition("|")[0].partition("|")[2] == dataset
     }
 
 

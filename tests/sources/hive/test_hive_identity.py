@@ -45,12 +45,14 @@ def merged(
     assert not built.report.of_kind("rejected")
     assert not built.report.of_kind("not-joined")
     edges = {
-        (row["from"].partition("|")[2], row.label, row.to.partition("|")[2])
-        for row in built.edges.where("label in ('feeds', 'writes')").collect()
+        (row["from"].partition("|")[2], row["label"], row["to"].partition("|")[2])
+        for row in built.edges.collect()
+        if row["label"] in ("feeds", "writes")
     }
     datasets = {
-        row.id.partition("|")[2]: (row.label, sorted(row.aliases or ()))
-        for row in built.nodes.where("label not in ('job', 'column')").collect()
+        row["id"].partition("|")[2]: (row["label"], row.get("aliases", []))
+        for row in built.nodes.collect()
+        if row["label"] not in ("job", "column")
     }
     return edges, datasets
 

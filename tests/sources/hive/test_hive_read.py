@@ -1,4 +1,4 @@
-"""Logs into records with Spark: which queries count, what is damaged, and that nothing doubles."""
+"""Logs into records: which queries count, what is damaged, and that nothing doubles."""
 
 import gzip
 import shutil
@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import ConfigError, SourceMissing
 from lineage_merge.merge import names
 from lineage_merge.preflight import check_sources
+from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.hive.read import read_hive
 from lineage_merge.sources.hive.translate import job_name
+from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, writes_of
 from tests.s3_fixtures import S3
 from tests.sources.hive.hive_lines import copy, document, line, query, with_names
@@ -30,9 +33,9 @@ def parsed(log: Any, **more: Any) -> config.Config:
     return config.parse({"dag_name": "daily", "environment": "dev", "hive": {"log": log, **more}})
 
 
-def read(spark: SparkSession, log: str | Path | Sequence[str], **more: Any) -> list[Row]:
+def read(log: str | Path | Sequence[str], engine: Engine | None = None, **more: Any) -> list[Record]:
     settings = parsed(str(log) if isinstance(log, Path) else log, **more)
-    return read_hive(spark, settings, names.from_config(settings)).collect()
+    return read_hive(engine or LocalEngine(), settings, names.from_config(settings)).collect()
 
 
 def log(folder: Path, *made: Mapping[str, Any], name: str = "hive.log") -> Path:
@@ -40,12 +43,12 @@ def log(folder: Path, *made: Mapping[str, Any], name: str = "hive.log") -> Path:
     return folder
 
 
-def counts(rows: list[Row]) -> dict[str, int]:
-    return {row.rule: row["at"] for row in rows if row.kind == "count"}
+def counts(rows: list[Record]) -> dict[str, int]:
+    return {str(row.rule): row.at or 0 for row in rows if row.kind == "count"}
 
 
-def good_runs(rows: list[Row]) -> dict[str, int]:
-    return {row.job_name: row["at"] for row in rows if row.kind == "runs"}
+def good_runs(rows: list[Record]) -> dict[str, int]:
+    return {str(row.job_name): row.at or 0 for row in rows if row.kind == "runs"}
 
 
 def load(
@@ -59,14 +62,15 @@ def flow(job: str, source: str, target: str) -> tuple[str, str, str]:
     return (job, NS + source, NS + target)
 
 
-@pytest.fixture(scope="module")
-def real(spark: SparkSession, data: Path) -> list[Row]:
-    """What the captured log tells."""
-    return read(spark, data / "hive" / "hive-lineage.log")
+@pytest.fixture(scope="module", params=ENGINES)
+def real(request: pytest.FixtureRequest, data: Path) -> list[Record]:
+    """What the captured log says."""
+    with engine_of(request) as engine:
+        return read(data / "hive" / "hive-lineage.log", engine)
 
 
-@pytest.fixture(scope="module")
-def history(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+@pytest.fixture(scope="module", params=ENGINES)
+def history(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """What a log of many jobs tells, each with a history of its own; the newest lines first."""
     old_insert = "insert into table dest select cint from src"
     made = [
@@ -86,10 +90,11 @@ def history(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> li
         document("select c from ods.b", [("PROJECTION", "", ["ods.b.c"], ["c"])], NOON),
         document(old_insert, [("PROJECTION", "", ["default.src.cint"], ["cint"])], NOON),
     ]
-    return read(spark, log(tmp_path_factory.mktemp("history"), *reversed(made)))
+    with engine_of(request) as engine:
+        return read(log(tmp_path_factory.mktemp("history"), *reversed(made)), engine)
 
 
-def test_a_real_log_tells_its_six_queries(real: list[Row]) -> None:
+def test_a_real_log_tells_its_six_queries(real: list[Record]) -> None:
     assert flows_of(real) == {
         flow("dw.user_orders", "ods.users", "dw.user_orders"),
         flow("dw.user_orders", "ods.orders", "dw.user_orders"),
@@ -111,12 +116,12 @@ def test_a_real_log_tells_its_six_queries(real: list[Row]) -> None:
     }
 
 
-def test_names_instead_of_ids_say_the_same(spark: SparkSession, real: list[Row], data: Path) -> None:
-    assert comparable(read(spark, data / "hive" / "hive-lineage-names.log")) == comparable(real)
+def test_names_instead_of_ids_say_the_same(real: list[Record], data: Path) -> None:
+    assert comparable(read(data / "hive" / "hive-lineage-names.log")) == comparable(real)
 
 
 def test_lines_that_are_there_several_times_double_nothing(
-    spark: SparkSession, real: list[Row], data: Path, tmp_path: Path
+    real: list[Record], data: Path, tmp_path: Path
 ) -> None:
     """Two hooks log each query, an old log is packed, and a file is named twice."""
     for name in ("hive-lineage.log", "hive-lineage-names.log"):
@@ -124,52 +129,52 @@ def test_lines_that_are_there_several_times_double_nothing(
     with gzip.open(tmp_path / "hive.log.2026-11-20.gz", "wb") as packed:
         packed.write((data / "hive" / "hive-lineage.log").read_bytes())
 
-    assert comparable(read(spark, [str(tmp_path), str(tmp_path / "hive-lineage.log")])) == comparable(real)
+    assert comparable(read([str(tmp_path), str(tmp_path / "hive-lineage.log")])) == comparable(real)
 
 
-def test_logs_in_s3_are_read(spark: SparkSession, real: list[Row], data: Path, s3: S3) -> None:
+def test_logs_in_s3_are_read(real: list[Record], data: Path, s3: S3) -> None:
     s3.put("logs", "hive/hs2/hive.log", data / "hive" / "hive-lineage.log")
 
-    assert comparable(read(spark, ["s3://logs/hive/", "s3://logs/hive/hs2/hive.log"])) == comparable(real)
+    assert comparable(read(["s3://logs/hive/", "s3://logs/hive/hs2/hive.log"])) == comparable(real)
 
 
-def test_the_newest_run_of_a_statement_counts(history: list[Row]) -> None:
+def test_the_newest_run_of_a_statement_counts(history: list[Record]) -> None:
     """Whatever dates its text holds, and in whatever order the lines come."""
     assert flows_of(history, "dw.same") == {flow("dw.same", "ods.b", "dw.same")}
     assert jobs_of(history)["dw.same"]["last_run_at"] == str((NOON + DAY) * 1000 + 1000)
     assert good_runs(history)["dw.same"] == 3
 
 
-def test_what_was_in_a_table_before_it_was_overwritten_is_gone(history: list[Row]) -> None:
+def test_what_was_in_a_table_before_it_was_overwritten_is_gone(history: list[Record]) -> None:
     assert flows_of(history, "dw.gone") == {
         flow("dw.gone", "ods.new", "dw.gone"),
         flow("dw.gone", "ods.more", "dw.gone"),
     }
 
 
-def test_statements_that_fill_partitions_of_one_table_all_count(history: list[Row]) -> None:
+def test_statements_that_fill_partitions_of_one_table_all_count(history: list[Record]) -> None:
     assert flows_of(history, "dw.parts") == {
         flow("dw.parts", "ods.x", "dw.parts"),
         flow("dw.parts", "ods.y", "dw.parts"),
     }
 
 
-def test_a_statement_may_write_what_it_reads(history: list[Row]) -> None:
+def test_a_statement_may_write_what_it_reads(history: list[Record]) -> None:
     assert flows_of(history, "dw.self") == {flow("dw.self", "dw.self", "dw.self")}
 
 
-def test_what_is_made_of_constants_has_no_source(history: list[Row]) -> None:
+def test_what_is_made_of_constants_has_no_source(history: list[Record]) -> None:
     assert flows_of(history, "dw.constant") == set()
     assert ("dw.constant", f"{NS}dw.constant") in writes_of(history)
 
 
-def test_a_query_that_only_reads_is_counted_and_is_no_job(history: list[Row]) -> None:
+def test_a_query_that_only_reads_is_counted_and_is_no_job(history: list[Record]) -> None:
     assert counts(history) == {"Hive queries": 14}
     named = {"dw.same", "dw.gone", "dw.parts", "dw.self", "dw.constant", "default.dest"}
     assert set(jobs_of(history)) == named
 
 
-def test_an_old_insert_keeps_its_tables_and_says_that_its_columns_are_lost(history: list[Row]) -> None:
+def test_an_old_insert_keeps_its_tables_and_says_that_its_columns_are_lost(history: list[Record]) -> None:
     job = "default.dest"
 
     assert flows_of(history, job) == {flow(job, "default.src", "default.dest")}
@@ -179,7 +184,7 @@ def test_an_old_insert_keeps_its_tables_and_says_that_its_columns_are_lost(histo
     assert {problem[:2] for problem in problems_of(history)} == {("no-columns", "Hive table default.dest")}
 
 
-def test_runs_and_lookback_are_those_of_other_sources(spark: SparkSession, tmp_path: Path) -> None:
+def test_runs_and_lookback_are_those_of_other_sources(tmp_path: Path) -> None:
     folder = log(
         tmp_path,
         load("dw.a", "ods.long_ago", NOON - 40 * DAY, "into"),
@@ -189,7 +194,7 @@ def test_runs_and_lookback_are_those_of_other_sources(spark: SparkSession, tmp_p
     )
 
     def sources(**more: Any) -> set[str]:
-        return {source.removeprefix(NS) for _, source, _ in flows_of(read(spark, folder, **more))}
+        return {source.removeprefix(NS) for _, source, _ in flows_of(read(folder, **more))}
 
     assert sources() == {"ods.now"}
     assert sources(runs="all", lookback=60) == {"ods.long_ago", "ods.before", "ods.now"}
@@ -207,7 +212,7 @@ def test_a_job_is_called_by_what_is_asked_for() -> None:
     assert one.shape() != other.shape()
 
 
-def test_only_wanted_jobs_count_under_their_names(spark: SparkSession, tmp_path: Path) -> None:
+def test_only_wanted_jobs_count_under_their_names(tmp_path: Path) -> None:
     """Here by user: the newest write of each of their tables."""
     made = [
         load("dw.a", "ods.x", NOON) | {"user": "etl@EXAMPLE.COM"},
@@ -215,15 +220,13 @@ def test_only_wanted_jobs_count_under_their_names(spark: SparkSession, tmp_path:
         load("dw.c", "ods.y", NOON) | {"user": "ann"},
     ]
 
-    rows = read(spark, log(tmp_path, *made), job="user", jobs=["e*"])
+    rows = read(log(tmp_path, *made), job="user", jobs=["e*"])
 
     assert flows_of(rows) == {flow("etl", "ods.x", "dw.a"), flow("etl", "ods.y", "dw.b")}
     assert set(jobs_of(rows)) == {"etl"}
 
 
-def test_damaged_lines_are_counted_and_named_and_cost_no_other(
-    spark: SparkSession, data: Path, tmp_path: Path
-) -> None:
+def test_damaged_lines_are_counted_and_named_and_cost_no_other(data: Path, tmp_path: Path) -> None:
     text = (data / "hive" / "hive-lineage.log").read_text(encoding="utf-8")
     broken = document("insert into dw.a select 1", copy("dw.a", "ods.b")) | {"edges": 7}
     file = tmp_path / "hive.log"
@@ -231,7 +234,7 @@ def test_damaged_lines_are_counted_and_named_and_cost_no_other(
     packed = tmp_path / "hive.log.1.gz"
     packed.write_bytes(gzip.compress(text.encode())[:1000])
 
-    rows = read(spark, tmp_path)
+    rows = read(tmp_path)
 
     assert {problem[:3] for problem in problems_of(rows)} == {
         ("rejected", f"{file}, line 1", "edges"),
@@ -241,7 +244,7 @@ def test_damaged_lines_are_counted_and_named_and_cost_no_other(
     assert counts(rows) == {"Hive queries": 6}
 
 
-def test_a_query_without_a_time_counts_and_that_is_said(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_query_without_a_time_counts_and_that_is_said(tmp_path: Path) -> None:
     undated = [
         {**load("dw.a", "ods.b", NOON), "timestamp": None},
         {**load("dw.c", "ods.d", NOON), "timestamp": None},
@@ -249,7 +252,7 @@ def test_a_query_without_a_time_counts_and_that_is_said(spark: SparkSession, tmp
     file = tmp_path / "lineage.log"
     file.write_text("\n".join([line(each, "") for each in undated] + [line(load("dw.e", "ods.f", NOON))]))
 
-    rows = read(spark, file)
+    rows = read(file)
 
     assert flows_of(rows) == {
         flow("dw.a", "ods.b", "dw.a"),
@@ -266,9 +269,7 @@ def test_a_query_without_a_time_counts_and_that_is_said(spark: SparkSession, tmp
     }
 
 
-def test_a_large_log_is_read_in_slices(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_log_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut anywhere, also inside of lineage lines; among other lines and in both forms."""
     noise = "2026-11-21T10:24:31,006  WARN [main] ql.Driver: {nothing} of interest\n\tat a.b.C(D.java:1)\n"
     made = [load(f"dw.t{number}", f"ods.s{number % 7}", NOON + number) for number in range(300)]
@@ -277,10 +278,10 @@ def test_a_large_log_is_read_in_slices(
     )
     file = tmp_path / "hive.log"
     file.write_text(text, encoding="utf-8")
-    whole = read(spark, file)
+    whole = read(file)
 
     monkeypatch.setattr(lines, "SLICE_BYTES", 7001)
-    sliced = read(spark, file)
+    sliced = read(file)
 
     assert len(lines.find([str(file)])) > 20
     assert comparable(sliced) == comparable(whole)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config
 from lineage_merge.embedded import spark_kafka
+from lineage_merge.engine.on_spark import SparkEngine
 from lineage_merge.errors import (
     ConfigError,
     LineageMergeError,
@@ -144,7 +145,7 @@ def test_plans_and_events_of_a_topic_become_lineage_by_way_of_s3(
     settings = config.parse({"dag_name": "d", "environment": "dev", "spline": {"kafka": given}})
 
     def read() -> tuple[set[tuple[str, str, str]], set[tuple[str, str]]]:
-        rows = rows_of(read_spline(spark, settings, names.from_config(settings)))
+        rows = rows_of(read_spline(SparkEngine(spark), settings, names.from_config(settings)))
         return flows_of(rows), {(kind, message) for kind, _, _, message in problems_of(rows)}
 
     nothing = ("notice", "nothing was written to it yet")
@@ -209,6 +210,7 @@ import sys
 from lineage_merge import config
 from lineage_merge.config import SparkOptions
 from lineage_merge.sources.landing.settings import Kafka
+from lineage_merge.engine.on_spark import SparkEngine
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.sources.landing.kafka import landed
 from lineage_merge.spark import session

@@ -1,20 +1,19 @@
-"""The file, read by Spark's workers."""
+"""The file, read in slices."""
 
 from collections.abc import Iterator
 
-from pyspark.sql import DataFrame, SparkSession
-
 from lineage_merge.config import Config
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Element
-from lineage_merge.records import RECORD_DDL, records
+from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.storage import Slice
 from tests.sources.letters.settings import Letters
 from tests.sources.letters.translate import translate
 
 
-def read_letters(spark: SparkSession, config: Config, names: Names) -> DataFrame:
+def read_letters(engine: Engine, config: Config, names: Names) -> Rows[Record]:
     """Everything that the file tells, as records."""
     letters = config.of(Letters)
     assert letters
@@ -23,9 +22,13 @@ def read_letters(spark: SparkSession, config: Config, names: Names) -> DataFrame
         for place, line in lines.numbered(part):
             yield from translate(line.decode(), place)
 
-    parts = lines.parallel(spark, lines.find([letters.file]))
-    rows = parts.flatMap(lambda part: records(elements(part), names))
-    return spark.createDataFrame(rows, RECORD_DDL, verifySchema=False)
+    parts = lines.parallel(engine, lines.find([letters.file]))
+    return parts.flat_map(lambda part: records(elements(part), names))
+
+
+def size(letters: Letters) -> int:
+    """One listing."""
+    return lines.stored_bytes(lines.find([letters.file]))
 
 
 def look(letters: Letters) -> None:

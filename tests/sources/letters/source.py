@@ -9,6 +9,7 @@ LETTERS = Source(
     "tests.sources.letters",
     parse,
     "tests.sources.letters.read:read_letters",
+    size="tests.sources.letters.read:size",
     paths=("file",),
     look="tests.sources.letters.read:look",
     checks=(("Letters", "tests.sources.letters.doctor:examine"),),

@@ -2,6 +2,7 @@
 
     python -m tests.sources.openlineage.check_listener           # both
     python -m tests.sources.openlineage.check_listener 3.5       # one
+    python -m tests.sources.openlineage.check_listener install   # only the environment of the second
 
 Started in an environment with the extra `test`, whose PySpark 3.5 is used. PySpark 4 (500 MB) is installed
 apart: under ``LINEAGE_MERGE_SPARK4_CACHE``, where the next run finds it, else in a temporary folder. The jars
@@ -18,15 +19,13 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Row
-
 from lineage_merge import config
-from lineage_merge.config import SparkOptions
 from lineage_merge.embedded.jars import Bundle, bundle_jars
 from lineage_merge.embedded.java import find_java
+from lineage_merge.engine.local import LocalEngine
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources.openlineage.read import read_openlineage
-from lineage_merge.spark import session
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
 
 HERE = Path(__file__).resolve().parent
@@ -44,6 +43,9 @@ _OPENED = (
 
 def main() -> int:
     """0 if the events of each Spark report what the job did."""
+    if sys.argv[1:] == ["install"]:
+        installed(Path(os.environ[CACHE]))
+        return 0
     chosen = sys.argv[1:] or list(SCALA)
     return max(check(spark) for spark in chosen)
 
@@ -115,13 +117,12 @@ def run_job(python: Path, folder: Path, scala: str) -> None:
     _run(submit, SPARK_HOME=home, PYSPARK_PYTHON=str(python), PYTHONPATH="")
 
 
-def read(events: Path) -> list[Row]:
+def read(events: Path) -> list[Record]:
     """The events as records."""
     settings = config.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(events)}}
     )
-    with session(SparkOptions()) as spark:
-        return rows_of(read_openlineage(spark, settings, names.from_config(settings)))
+    return rows_of(read_openlineage(LocalEngine(), settings, names.from_config(settings)))
 
 
 def not_provoked(events: Path) -> list[str]:
@@ -136,7 +137,7 @@ def not_provoked(events: Path) -> list[str]:
     return [] if found else [f"no run ended with FAIL, then COMPLETE: {sorted(map(tuple, ends.values()))}"]
 
 
-def wrong(rows: list[Row], folder: str, version: str) -> list[str]:
+def wrong(rows: list[Record], folder: str, version: str) -> list[str]:
     """Differences between what the events report and what the job did, a line each.
 
     The writes that failed must not be among them.
@@ -169,12 +170,12 @@ def wrong(rows: list[Row], folder: str, version: str) -> list[str]:
     ]
 
 
-def _columns(rows: list[Row], kind: str) -> set[tuple[str, str, str]]:
+def _columns(rows: list[Record], kind: str) -> set[tuple[str, str, str]]:
     return {
         (
-            f"{row['source'].removeprefix('dev|')}|{row['source_column']}",
-            row["target"].removeprefix("dev|") + (f"|{row['target_column']}" if row["target_column"] else ""),
-            ",".join(row["sets"]["transformation"]),
+            f"{str(row.source).removeprefix('dev|')}|{row.source_column}",
+            str(row.target).removeprefix("dev|") + (f"|{row.target_column}" if row.target_column else ""),
+            ",".join(row.sets["transformation"]),
         )
         for row in rows
         if row.kind == kind

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES
 from tests import expected
 from tests.sources.openlineage.listener_differences import DIFFERENCES
 
@@ -45,8 +46,11 @@ def built(spark: SparkSession, source: dict[str, Any]) -> Graph:
         }
     )
     made = pipeline.build(spark, settings)
-    edges = {(row.label, short(row["from"]), short(row["to"])): row.asDict() for row in made.edges.collect()}
-    nodes = {short(row.id): row.asDict() for row in made.nodes.collect()}
+    none_of = [dict.fromkeys(each.name for each in known) for known in (EDGE_PROPERTIES, NODE_PROPERTIES)]
+    edges = {
+        (row["label"], short(row["from"]), short(row["to"])): none_of[0] | row for row in made.edges.collect()
+    }
+    nodes = {short(row["id"]): none_of[1] | row for row in made.nodes.collect()}
     assert not [each for each in made.report.problems if each.kind == "rejected"]
     return Graph(edges, nodes, dict(made.report.read))
 

@@ -15,9 +15,9 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.transport.console import ConsoleConfig, ConsoleTransport
 from openlineage.client.transport.file import FileConfig, FileTransport
-from pyspark.sql import SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.local import LocalEngine
 from lineage_merge.merge import names
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of
@@ -70,7 +70,7 @@ def emit(client: OpenLineageClient) -> None:
 
 @pytest.mark.parametrize("transport", ["file", "console"])
 def test_what_the_client_writes_is_read(
-    spark: SparkSession, tmp_path: Path, transport: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, transport: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "false")
     log = tmp_path / "events.log"
@@ -91,18 +91,18 @@ def test_what_the_client_writes_is_read(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(tmp_path)}}
     )
 
-    rows = rows_of(read_openlineage(spark, settings, names.from_config(settings)))
+    rows = rows_of(read_openlineage(LocalEngine(), settings, names.from_config(settings)))
 
     target = "redshift://tickit-wh.us-east-1:5439|dev.public.sales"
     assert problems_of(rows) == set()
     assert flows_of(rows) == {("tickit_daily.copy_sales", "s3://tickit-lake|sales_dl", target)}
     columns = {
         (
-            row["source"],
-            row["source_column"],
-            row["target"],
-            row["target_column"],
-            *row["sets"]["transformation"],
+            row.source,
+            row.source_column,
+            row.target,
+            row.target_column,
+            *row.sets["transformation"],
         )
         for row in rows
         if row.kind == "feeds_column"

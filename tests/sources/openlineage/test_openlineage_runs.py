@@ -1,4 +1,4 @@
-"""Which runs count, and what else events say: one folder of histories through Spark."""
+"""Which runs count, and what else events say: one folder of histories."""
 
 import json
 import random
@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources.openlineage.read import read_openlineage
+from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of, writes_of
 from tests.s3_fixtures import S3
 from tests.sources.openlineage.made_events import Event, dataset, event, job_type, of_spark, write_lines
@@ -148,11 +151,11 @@ STATIC: list[Event] = [
 ]
 
 
-def read(spark: SparkSession, *events: str, **settings: Any) -> list[Row]:
+def read(engine: Engine, *events: str, **settings: Any) -> list[Record]:
     parsed = config.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": list(events), **settings}}
     )
-    return rows_of(read_openlineage(spark, parsed, names.from_config(parsed)))
+    return rows_of(read_openlineage(engine, parsed, names.from_config(parsed)))
 
 
 SETTINGS = {"lookback": "100h", "namespaces": ["test*"], "jobs": ["[!u]*"]}
@@ -166,12 +169,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="module")
-def rows(spark: SparkSession, folder: Path) -> list[Row]:
-    return read(spark, str(folder), **SETTINGS)
+@pytest.fixture(scope="module", params=ENGINES)
+def rows(request: pytest.FixtureRequest, folder: Path) -> list[Record]:
+    with engine_of(request) as engine:
+        return read(engine, str(folder), **SETTINGS)
 
 
-def test_the_newest_good_run_of_each_job_and_target_counts(rows: list[Row]) -> None:
+def test_the_newest_good_run_of_each_job_and_target_counts(rows: list[Record]) -> None:
     assert flows_of(rows) == {
         ("plain", "s3://in|new", "s3://out|x"),
         ("plain", "s3://in|other", "s3://out|y"),
@@ -185,9 +189,9 @@ def test_the_newest_good_run_of_each_job_and_target_counts(rows: list[Row]) -> N
     assert writes_of(rows) == {(job, target) for job, _, target in flows_of(rows)}
 
 
-def test_writes_have_their_place_in_the_run_of_their_job(rows: list[Row]) -> None:
+def test_writes_have_their_place_in_the_run_of_their_job(rows: list[Record]) -> None:
     order = {
-        (row.job_name, row["source"].rpartition("|")[2], row.properties.get("sequence"))
+        (row.job_name, str(row.source).rpartition("|")[2], row.properties.get("sequence"))
         for row in rows
         if row.kind == "feeds"
     }
@@ -203,7 +207,7 @@ def test_writes_have_their_place_in_the_run_of_their_job(rows: list[Row]) -> Non
     }
 
 
-def test_a_job_shows_what_its_newest_run_did(rows: list[Row]) -> None:
+def test_a_job_shows_what_its_newest_run_did(rows: list[Record]) -> None:
     minute = 60_000
     first = 1793491200000  # 2026-11-01
     day = 24 * 60 * minute
@@ -227,7 +231,7 @@ def test_a_job_shows_what_its_newest_run_did(rows: list[Row]) -> None:
     assert jobs_of(rows)["plain"]["last_run_at"] == str(first + 3 * day + 6 * 60 * minute + minute)
 
 
-def test_good_runs_are_counted_for_retiring(rows: list[Row]) -> None:
+def test_good_runs_are_counted_for_retiring(rows: list[Record]) -> None:
     assert {(row.job_type, row.job_name, row.at) for row in rows if row.kind == "runs"} == {
         ("openlineage", "plain", 3),
         ("spark", "appends", 1),
@@ -236,7 +240,9 @@ def test_good_runs_are_counted_for_retiring(rows: list[Row]) -> None:
     }
 
 
-def test_a_dataset_event_tells_of_a_dataset_and_its_lineage_has_no_job(rows: list[Row], folder: Path) -> None:
+def test_a_dataset_event_tells_of_a_dataset_and_its_lineage_has_no_job(
+    rows: list[Record], folder: Path
+) -> None:
     told = {
         row.properties["description"]
         for row in rows
@@ -251,13 +257,13 @@ def test_a_dataset_event_tells_of_a_dataset_and_its_lineage_has_no_job(rows: lis
     }
 
 
-def test_what_was_read_is_counted(rows: list[Row]) -> None:
+def test_what_was_read_is_counted(rows: list[Record]) -> None:
     counts = {row.rule: row.at for row in rows if row.kind == "count"}
     assert counts == {"OpenLineage events": len(HISTORIES) + len(STATIC), "OpenLineage runs": 19}
 
 
 def test_shuffled_and_doubled_events_in_several_files_say_the_same(
-    spark: SparkSession, rows: list[Row], tmp_path: Path
+    rows: list[Record], tmp_path: Path
 ) -> None:
     events = [*HISTORIES, *STATIC] * 2
     random.Random(7).shuffle(events)
@@ -267,24 +273,24 @@ def test_shuffled_and_doubled_events_in_several_files_say_the_same(
         "".join(f"INFO ConsoleTransport: {json.dumps(e)}\n" for e in events[50:])
     )
 
-    again = read(spark, str(tmp_path), **SETTINGS)
+    again = read(LocalEngine(), str(tmp_path), **SETTINGS)
 
-    def without_places(found: list[Row]) -> Any:
+    def without_places(found: list[Record]) -> Any:
         return comparable(row for row in found if row.kind != "problem")
 
     assert without_places(again) == without_places(rows)
 
 
-def test_all_runs_and_those_since_a_time_count_when_asked_for(spark: SparkSession, folder: Path) -> None:
+def test_all_runs_and_those_since_a_time_count_when_asked_for(folder: Path) -> None:
     of_plain = {"jobs": ["plain"]}
-    every = read(spark, str(folder), runs="all", **of_plain)
+    every = read(LocalEngine(), str(folder), runs="all", **of_plain)
     assert {source for _, source, _ in flows_of(every)} == {"s3://in|old", "s3://in|new", "s3://in|other"}
-    since = read(spark, str(folder), runs="since 2026-11-03", **of_plain)
+    since = read(LocalEngine(), str(folder), runs="since 2026-11-03", **of_plain)
     assert {source for _, source, _ in flows_of(since)} == {"s3://in|new"}
 
 
 def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
-    spark: SparkSession, tmp_path: Path
+    each_engine: Engine, tmp_path: Path
 ) -> None:
     """As openlineage-spark 1.53 does: FAIL of Spark's job, then COMPLETE; a command around it has no FAIL."""
     facts = {"run_facets": of_spark("app", "app-1"), "job_facets": SQL}
@@ -317,7 +323,7 @@ def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
         ],
     )
 
-    found = read(spark, str(tmp_path))
+    found = read(each_engine, str(tmp_path))
 
     assert flows_of(found) == {("app", "s3://in|a", "s3://out|repeated")}
     assert writes_of(found) == {("app", "s3://out|repeated")}
@@ -325,19 +331,19 @@ def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
     assert not [row for row in found if row.kind == "runs"]
 
 
-def test_events_are_read_from_s3(spark: SparkSession, s3: S3, folder: Path, rows: list[Row]) -> None:
+def test_events_are_read_from_s3(s3: S3, folder: Path, rows: list[Record]) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         s3.put("events", f"openlineage/{name}", folder / name)
 
-    found = read(spark, "s3://events/openlineage", **SETTINGS)
+    found = read(LocalEngine(), "s3://events/openlineage", **SETTINGS)
 
     assert flows_of(found) == flows_of(rows)
 
 
-def test_files_without_events_are_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_without_events_are_told(each_engine: Engine, tmp_path: Path) -> None:
     tmp_path.joinpath("driver.log").write_text("INFO nothing here\n")
 
-    found = read(spark, str(tmp_path))
+    found = read(each_engine, str(tmp_path))
 
     assert problems_of(found) == {
         ("notice", "OpenLineage", "events", "no event was found in what the settings name")
@@ -345,7 +351,7 @@ def test_files_without_events_are_told(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
-    spark: SparkSession, tmp_path: Path
+    each_engine: Engine, tmp_path: Path
 ) -> None:
     facts = {"run_facets": of_spark("two", "app-1"), "job_facets": SQL}
     hop = dataset("s3://out|hop", OVERWRITE)
@@ -365,7 +371,7 @@ def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
         }
     )
 
-    found = rows_of(read_openlineage(spark, parsed, names.from_config(parsed)))
+    found = rows_of(read_openlineage(each_engine, parsed, names.from_config(parsed)))
 
-    marked = {row["source"] for row in found if row.kind == "feeds" and "run_local" in row["sets"]}
+    marked = {row.source for row in found if row.kind == "feeds" and "run_local" in row.sets}
     assert marked == {"dev|s3://out|hop"}

@@ -8,27 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.local import LocalEngine
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.read import read_spline
 from tests.arango_fixtures import ArangoServer
 from tests.record_reading import comparable, flows_of, jobs_of, rows_of
 from tests.spline_documents import DAY, START, Document, SplineDatabase
 
-Reading = Callable[..., list[Row]]
+Reading = Callable[..., list[Record]]
 
 
 @pytest.fixture
-def read(
-    spark: SparkSession, arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Reading:
+def read(arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reading:
     """Reads a database with settings of `spline` (and of `merge`), both ways."""
     monkeypatch.setenv("SPLINE_TEST_PASSWORD", arango.password)
 
-    def both(spline: SplineDatabase, merge: dict[str, Any] | None = None, **settings: Any) -> list[Row]:
+    def both(spline: SplineDatabase, merge: dict[str, Any] | None = None, **settings: Any) -> list[Record]:
         server = {
             "hosts": arango.url,
             "database": arango.database("spline", spline.collections),
@@ -36,35 +35,35 @@ def read(
             "password_env": "SPLINE_TEST_PASSWORD",
         }
         ways = ({"export": str(spline.write(tmp_path / "export"))}, {"arango": server})
-        exported, live = (_read(spark, {**way, **settings}, merge or {}) for way in ways)
+        exported, live = (_read({**way, **settings}, merge or {}) for way in ways)
         assert comparable(live) == comparable(exported)
         return live
 
     return both
 
 
-def _read(spark: SparkSession, spline: dict[str, Any], merge: dict[str, Any]) -> list[Row]:
+def _read(spline: dict[str, Any], merge: dict[str, Any]) -> list[Record]:
     settings = {"dag_name": "daily", "environment": "dev", "spline": spline, "merge": merge}
     found = config.parse(settings)
-    return rows_of(read_spline(spark, found, names.from_config(found)))
+    return rows_of(read_spline(LocalEngine(), found, names.from_config(found)))
 
 
-def sources(rows: Iterable[Row], job: str | None = None) -> set[str]:
+def sources(rows: Iterable[Record], job: str | None = None) -> set[str]:
     """The last segments of what feeds something."""
     return {source.rpartition("|")[2] for _, source, _ in flows_of(rows, job)}
 
 
-def sequences(rows: Iterable[Row], job: str) -> dict[str, str]:
+def sequences(rows: Iterable[Record], job: str) -> dict[str, str]:
     """The place of the write, by target's last segment."""
     return {
-        row.target.rpartition("|")[2]: row.properties["sequence"]
+        str(row.target).rpartition("|")[2]: row.properties["sequence"]
         for row in rows
         if row.kind == "feeds" and row.job_name == job
     }
 
 
-def good_runs(rows: Iterable[Row]) -> dict[str, int]:
-    return {row.job_name: row.at for row in rows if row.kind == "runs"}
+def good_runs(rows: Iterable[Record]) -> dict[str, int]:
+    return {str(row.job_name): row.at or 0 for row in rows if row.kind == "runs"}
 
 
 # Runs
@@ -286,7 +285,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
 
     rows = read(spline, operations=True)
 
-    assert {(row["source"], row.properties["name"], row.properties["operation_type"]) for row in rows
+    assert {(row.source, row.properties["name"], row.properties["operation_type"]) for row in rows
             if row.kind == "operation"} == {
         ("1:op-0", "InsertIntoHadoopFsRelationCommand", "Write"),
         ("1:op-1", "Join", "Transformation"),
@@ -295,7 +294,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
         ("2:op-0", "InsertIntoHadoopFsRelationCommand", "Write"),
         ("2:op-1", "LogicalRelation", "Read"),
     }  # fmt: skip
-    assert {(row["source"], row.target) for row in rows if row.kind == "follows"} == {
+    assert {(row.source, row.target) for row in rows if row.kind == "follows"} == {
         ("1:op-0", "1:op-1"),
         ("1:op-1", "1:op-2"),
         ("1:op-1", "1:op-3"),
@@ -327,7 +326,7 @@ def test_a_source_is_marked_that_each_run_wrote_before_it_read_it(read: Reading)
     rows = read(spline, merge={"fold_run_local": True})
 
     marked = {
-        (row["source"].rpartition("|")[2], row.target.rpartition("|")[2])
+        (str(row.source).rpartition("|")[2], str(row.target).rpartition("|")[2])
         for row in rows
         if row.kind == "feeds" and "run_local" in row.sets
     }

@@ -5,12 +5,14 @@ import random
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import SourceError
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline.read import read_spline
 from tests import expected
@@ -24,16 +26,16 @@ def settings(export_folder: Path, **more: object) -> Config:
     return config.parse({**common, "spline": {"export": str(export_folder)}, **more})
 
 
-def read(spark: SparkSession, folder: Path) -> list[Row]:
+def read(engine: Engine, folder: Path) -> list[Record]:
     found = settings(folder)
-    return rows_of(read_spline(spark, found, names.from_config(found)))
+    return rows_of(read_spline(engine, found, names.from_config(found)))
 
 
 def test_order_repetition_slices_and_formats_change_nothing(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spline, _ = everything()
-    plain = read(spark, spline.write(tmp_path / "plain"))
+    plain = read(engine, spline.write(tmp_path / "plain"))
 
     chaos = random.Random(11)
     formats = ["jsonl", "byte order mark and blank lines", "arangodump with envelopes", "pretty", "json.gz"]
@@ -43,11 +45,11 @@ def test_order_repetition_slices_and_formats_change_nothing(
         write_collections({collection: doubled}, folder, formats[number % len(formats)])
     monkeypatch.setattr(sliced, "SLICE_BYTES", 20_000)
 
-    assert comparable(read(spark, folder)) == comparable(plain)
+    assert comparable(read(engine, folder)) == comparable(plain)
     assert len(flows_of(plain)) > 50
 
 
-def test_what_is_broken_is_named_and_the_rest_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_broken_is_named_and_the_rest_goes_on(engine: Engine, tmp_path: Path) -> None:
     spline = SplineDatabase()
     good = spline.plan("good", reads=["s3://in/a"], writes="s3://out/x", at=1)
     half = spline.plan("half", reads=["s3://in/a", "s3://in/b"], writes="s3://out/y", at=1)
@@ -67,7 +69,7 @@ def test_what_is_broken_is_named_and_the_rest_goes_on(spark: SparkSession, tmp_p
     with (tmp_path / "follows.jsonl").open("a", encoding="utf-8") as file:
         file.write(f'{{"_key": "9", "_belongsTo": "executionPlan/{good}", "_from": }}\n')
 
-    rows = read(spark, tmp_path)
+    rows = read(engine, tmp_path)
 
     assert flows_of(rows) == {
         ("good", "s3://in|a", "s3://out|x"),
@@ -103,7 +105,7 @@ def test_the_two_collections_of_the_prototype_make_a_whole_graph(
 
     built = pipeline.build(spark, settings(tmp_path, merge={"defaults": {expected.WAREHOUSE: "dev.public"}}))
 
-    nodes = {row.id for row in built.nodes.select("id").collect()}
+    nodes = {row["id"] for row in built.nodes.collect()}
     edges = {(row["from"], row["label"], row["to"]) for row in built.edges.collect()}
     truth = expected.tickit_sales_ingest("daily") | expected.tickit_sales_load("daily")
     assert edges == expected.ids(truth, "dev")

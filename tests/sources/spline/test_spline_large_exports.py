@@ -4,11 +4,12 @@ import uuid
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
+from lineage_merge.engine.rows import Engine
 from lineage_merge.merge import names
-from lineage_merge.sources.spline import export, read
+from lineage_merge.records import Record
+from lineage_merge.sources.spline import export, key_filter, read
 from lineage_merge.sources.spline.key_filter import of_plans
 from tests.record_reading import comparable, problems_of, rows_of
 from tests.spline_documents import SplineDatabase, lines
@@ -17,22 +18,21 @@ from tests.spline_histories import everything
 WANTED = [("a", str(uuid.UUID(int=number << 64))) for number in range(2000)]
 
 
-def test_a_wanted_plan_always_passes_and_hardly_any_other(spark: SparkSession) -> None:
-    rows = spark.sparkContext.parallelize([Row(database=name, plan=plan) for name, plan in WANTED], 3)
-    found = of_plans(rows, ["whole"])
+def test_a_wanted_plan_always_passes_and_hardly_any_other(engine: Engine) -> None:
+    found = of_plans(engine.rows(WANTED, 3), ["whole"])
     assert all(found.passes(*each) for each in WANTED)
     others = [("b", plan) for _, plan in WANTED] + [("a", f"{plan}0") for _, plan in WANTED]
     assert sum(found.passes(*each) for each in others) < 10
     assert all(found.passes("whole", plan) for _, plan in WANTED)
 
 
-def test_nothing_passes_where_nothing_is_wanted(spark: SparkSession) -> None:
-    found = of_plans(spark.sparkContext.emptyRDD())
+def test_nothing_passes_where_nothing_is_wanted(engine: Engine) -> None:
+    found = of_plans(engine.empty())
     assert not any(found.passes(*each) for each in WANTED)
 
 
 def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spline, _ = everything()
     spline.write(tmp_path / "recorded")
@@ -43,11 +43,11 @@ def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
         file.write("not JSON\n")
     settings = config.parse({"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}})
 
-    def records() -> list[Row]:
-        return rows_of(read.read_spline(spark, settings, names.from_config(settings)))
+    def records() -> list[Record]:
+        return rows_of(read.read_spline(engine, settings, names.from_config(settings)))
 
     handed_on = records()
-    monkeypatch.setattr(read, "_WORTH_A_LOOK_BYTES", 0)
+    monkeypatch.setattr(key_filter, "WORTH_BYTES", 0)
     looked_up = records()
     assert comparable(looked_up) == comparable(handed_on)
     assert problems_of(looked_up)
@@ -70,9 +70,9 @@ def test_documents_of_a_plan_that_follow_each_other_share_a_row(
 
     def rows(passes: read.Passes = read._every) -> list[tuple[str, int]]:
         return [
-            (plan, text.count("\n") + 1)
+            (plan, found.text.count("\n") + 1)
             for part in parts
-            for _, plan, _, _, text in read._text_rows(part, passes)
+            for (_, plan), found in read._text_rows(part, passes)
         ]
 
     assert sorted(rows())[1:] == [("p", 4), ("p", 4), ("q", 4)]

@@ -1,17 +1,19 @@
-"""The live database through Spark: the records of an export, asked for in slices."""
+"""The live database: the records of an export, asked for in slices."""
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import SourceDenied, SourceError, SourceMissing
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.read import read_spline
 from tests.arango_fixtures import ArangoServer, Contents
@@ -49,48 +51,38 @@ def parsed(spline: Mapping[str, Any]) -> Config:
     return config.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
 
 
-def records(spark: SparkSession, found: Config) -> DataFrame:
-    return read_spline(spark, found, names.from_config(found))
-
-
-def read(spark: SparkSession, found: Config) -> list[Row]:
-    return rows_of(records(spark, found))
+def read(found: Config, engine: Engine | None = None) -> list[Record]:
+    return rows_of(read_spline(engine or LocalEngine(), found, names.from_config(found)))
 
 
 def test_the_captures_give_the_records_of_their_exports(
-    spark: SparkSession, settings: Settings, data: Path
+    engine: Engine, settings: Settings, data: Path
 ) -> None:
-    live = [records(spark, settings(data / "spline" / capture)) for capture in CAPTURES]
+    rows = [row for capture in CAPTURES for row in read(settings(data / "spline" / capture), engine)]
 
-    rows = rows_of(reduce(DataFrame.unionByName, live))
-
-    assert comparable(rows) == comparable(read(spark, parsed({"export": str(data / "spline")})))
+    assert comparable(rows) == comparable(read(parsed({"export": str(data / "spline")}), engine))
     assert set(jobs_of(rows)) == {"seed_queries", "tickit_sales_ingest", "tickit_sales_load", "tpch_queries"}
 
 
-def test_spline_0_7_gives_the_records_of_1_0_live_and_exported(
-    spark: SparkSession, settings: Settings, data: Path
-) -> None:
+def test_spline_0_7_gives_the_records_of_1_0_live_and_exported(settings: Settings, data: Path) -> None:
     captures = ("seed_queries", "tickit_sales_ingest", "tickit_sales_load")
     folder = data / "spline_0_7"
-    live = [records(spark, settings(folder / capture)) for capture in captures]
-    newer = [records(spark, parsed({"export": str(data / "spline" / capture)})) for capture in captures]
+    live = [row for capture in captures for row in read(settings(folder / capture))]
+    newer = [row for capture in captures for row in read(parsed({"export": str(data / "spline" / capture)}))]
 
-    expected = comparable(rows_of(reduce(DataFrame.unionByName, newer)))
+    expected = comparable(newer)
 
     assert expected
-    assert comparable(rows_of(reduce(DataFrame.unionByName, live))) == expected
-    assert comparable(read(spark, parsed({"export": str(folder)}))) == expected
+    assert comparable(live) == expected
+    assert comparable(read(parsed({"export": str(folder)}))) == expected
 
 
-def test_labels_that_match_nothing_are_reported_with_a_hint(
-    spark: SparkSession, settings: Settings, data: Path
-) -> None:
+def test_labels_that_match_nothing_are_reported_with_a_hint(settings: Settings, data: Path) -> None:
     wanted = {"labels": {"airflow.dag_id": "tickit_daily"}}
     folder = data / "spline_0_7" / "tickit_sales_load"
 
     for found in (settings(folder, wanted), parsed({"export": str(folder), **wanted})):
-        rows = read(spark, found)
+        rows = read(found)
 
         assert flows_of(rows) == set()
         [(kind, place, field, message)] = problems_of(rows)
@@ -99,7 +91,7 @@ def test_labels_that_match_nothing_are_reported_with_a_hint(
         assert "Spline 0.7" in message
 
 
-def test_labels_that_match_need_no_hint(spark: SparkSession, settings: Settings, tmp_path: Path) -> None:
+def test_labels_that_match_need_no_hint(settings: Settings, tmp_path: Path) -> None:
     spline = SplineDatabase()
     key = spline.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=1)
     spline.part("executionPlan", key)["labels"] = {"airflow.dag_id": ["tickit_daily"]}
@@ -108,25 +100,23 @@ def test_labels_that_match_need_no_hint(spark: SparkSession, settings: Settings,
         settings(spline.collections, wanted),
         parsed({"export": str(spline.write(tmp_path)), **wanted}),
     ):
-        rows = read(spark, found)
+        rows = read(found)
 
         assert flows_of(rows) == {("load", "s3://in|a", "s3://out|x")}
         assert problems_of(rows) == set()
 
 
-def test_spline_0_5_is_refused_by_its_version(
-    spark: SparkSession, settings: Settings, tmp_path: Path
-) -> None:
+def test_spline_0_5_is_refused_by_its_version(settings: Settings, tmp_path: Path) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://in/a"], writes="s3://out/x")
     spline.contents["dbVersion"].append({"_key": "1", "version": "0.5.3", "status": "current"})
 
     for found in (settings(spline.collections), parsed({"export": str(spline.write(tmp_path))})):
         with pytest.raises(SourceError, match=r"version 0\.5\.3: 0\.5 and older keep other documents"):
-            read(spark, found)
+            read(found)
 
 
-def test_a_duration_that_only_extra_has_is_that_of_the_run(spark: SparkSession, settings: Settings) -> None:
+def test_a_duration_that_only_extra_has_is_that_of_the_run(settings: Settings) -> None:
     """Producer API 1."""
     spline = SplineDatabase()
     for number, duration in enumerate((90_000_000_000, "90000000000", "soon", None)):
@@ -135,21 +125,21 @@ def test_a_duration_that_only_extra_has_is_that_of_the_run(spark: SparkSession, 
         event["durationNs"] = None
         event["extra"]["durationNs"] = duration
 
-    facts = jobs_of(read(spark, settings(spline.collections)))
+    facts = jobs_of(read(settings(spline.collections)))
 
     assert [facts[f"load_{number}"]["duration_ms"] for number in range(4)] == ["90000", "90000", "0", "0"]
 
 
 def test_histories_give_the_records_of_their_export_and_nobody_asks_for_everything(
-    spark: SparkSession, settings: Settings, arango: ArangoServer, tmp_path: Path
+    engine: Engine, settings: Settings, arango: ArangoServer, tmp_path: Path
 ) -> None:
     spline, _ = everything()
     # Nothing of this plan counts: it must not be fetched.
     forgotten = spline.plan("forgotten", reads=["s3://in/a"], writes="s3://out/forgotten", at=DAY)
 
-    rows = read(spark, settings(spline.collections, batch_size=3))
+    rows = read(settings(spline.collections, batch_size=3), engine)
 
-    assert comparable(rows) == comparable(read(spark, parsed({"export": str(spline.write(tmp_path))})))
+    assert comparable(rows) == comparable(read(parsed({"export": str(spline.write(tmp_path))})))
     asked = [
         request.body
         for request in arango.standin.requests
@@ -174,15 +164,13 @@ def test_histories_give_the_records_of_their_export_and_nobody_asks_for_everythi
     assert arango.standin.open_cursors == 0
 
 
-def test_globs_choose_applications_and_odd_times_are_reported(
-    spark: SparkSession, settings: Settings
-) -> None:
+def test_globs_choose_applications_and_odd_times_are_reported(settings: Settings) -> None:
     spline = SplineDatabase()
     for name in ("tickit_a", "tickit_b", "other", "nativespark-tickit_c-jr_0123456789ab"):
         key = spline.plan(name, reads=["s3://in/a"], writes=f"s3://out/{name[-3:]}", at=1)
     odd = spline.ended(key, 2, timestamp="2026-01-01T00:00:00Z")
 
-    rows = read(spark, settings(spline.collections, {"applications": ["tickit_*"]}))
+    rows = read(settings(spline.collections, {"applications": ["tickit_*"]}))
 
     assert {job for job, _, _ in flows_of(rows)} == {"tickit_a", "tickit_b", "tickit_c"}
     assert set(jobs_of(rows)) == {"tickit_a", "tickit_b", "tickit_c"}
@@ -191,9 +179,7 @@ def test_globs_choose_applications_and_odd_times_are_reported(
     }
 
 
-def test_without_progress_the_newest_plans_count_and_it_is_said(
-    spark: SparkSession, settings: Settings
-) -> None:
+def test_without_progress_the_newest_plans_count_and_it_is_said(engine: Engine, settings: Settings) -> None:
     spline = SplineDatabase()
     for created, source, target in ((1, "old", "x"), (3, "new", "x"), (2, "a", "y")):
         spline.plan(
@@ -201,7 +187,7 @@ def test_without_progress_the_newest_plans_count_and_it_is_said(
         )
     spline.plan("unwanted", reads=["s3://in/a"], writes="s3://out/z", at=None)
 
-    rows = read(spark, settings(spline.collections, {"applications": ["load"]}, batch_size=1))
+    rows = read(settings(spline.collections, {"applications": ["load"]}, batch_size=1), engine)
 
     assert flows_of(rows) == {("load", "s3://in|new", "s3://out|x"), ("load", "s3://in|a", "s3://out|y")}
     assert jobs_of(rows) == {"load": {"framework": "spark 3.5.9"}}

@@ -1,14 +1,15 @@
-"""Which writes count, and what is known of each job's newest run: histories through Spark, once."""
+"""Which writes count, and what is known of each job's newest run: histories read once by each engine."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources.spline.read import read_spline
+from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
 from tests.spline_documents import DAY, SplineDatabase, time
 from tests.spline_histories import HISTORIES, LOOKBACK_DAYS, WAREHOUSE, Flows, everything
@@ -52,12 +53,12 @@ def _details(plan: str, name: str) -> dict[str, object]:
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=ENGINES)
 def rows(
-    spark: SparkSession,
+    request: pytest.FixtureRequest,
     histories: tuple[SplineDatabase, Mapping[str, Flows]],
     tmp_path_factory: pytest.TempPathFactory,
-) -> list[Row]:
+) -> list[Record]:
     folder = tmp_path_factory.mktemp("histories")
     histories[0].write(folder / "main")
     beside(folder)
@@ -69,7 +70,8 @@ def rows(
             "merge": {"defaults": {WAREHOUSE: "dev.public"}},
         }
     )
-    return rows_of(read_spline(spark, settings, names.from_config(settings)))
+    with engine_of(request) as engine:
+        return rows_of(read_spline(engine, settings, names.from_config(settings)))
 
 
 def beside(folder: Path) -> None:
@@ -98,13 +100,13 @@ def beside(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_what_counts(
-    rows: list[Row], histories: tuple[SplineDatabase, Mapping[str, Flows]], name: str
+    rows: list[Record], histories: tuple[SplineDatabase, Mapping[str, Flows]], name: str
 ) -> None:
     assert {(source, target) for _, source, target in flows_of(rows, name)} == histories[1][name]
 
 
 def test_nothing_else_is_written(
-    rows: list[Row], histories: tuple[SplineDatabase, Mapping[str, Flows]]
+    rows: list[Record], histories: tuple[SplineDatabase, Mapping[str, Flows]]
 ) -> None:
     expected = {(name, target) for name, flows in histories[1].items() for _, target in flows}
     expected |= {("facts", f"s3://out|facts/{target}") for target in "xyz"}
@@ -114,7 +116,7 @@ def test_nothing_else_is_written(
     assert writes_of(rows) == expected
 
 
-def test_a_progress_of_a_plan_that_is_not_there_is_reported_and_the_rest_goes_on(rows: list[Row]) -> None:
+def test_a_progress_of_a_plan_that_is_not_there_is_reported_and_the_rest_goes_on(rows: list[Record]) -> None:
     assert {problem for problem in problems_of(rows) if problem[0] != "not-joined"} == {
         ("rejected", f"main: executionPlan/{LOST}", "", "progress names it, but it is not there"),
         (
@@ -126,7 +128,7 @@ def test_a_progress_of_a_plan_that_is_not_there_is_reported_and_the_rest_goes_on
     }
 
 
-def test_the_facts_of_a_job_are_those_of_its_newest_run_summed_over_its_writes(rows: list[Row]) -> None:
+def test_the_facts_of_a_job_are_those_of_its_newest_run_summed_over_its_writes(rows: list[Record]) -> None:
     assert jobs_of(rows)["facts"] == {
         "framework": "spark 3.5.9",
         "last_run_id": "r98",
@@ -137,32 +139,32 @@ def test_the_facts_of_a_job_are_those_of_its_newest_run_summed_over_its_writes(r
     }
 
 
-def test_a_newest_run_that_failed_is_told_though_an_older_one_counts(rows: list[Row]) -> None:
+def test_a_newest_run_that_failed_is_told_though_an_older_one_counts(rows: list[Record]) -> None:
     facts = jobs_of(rows)["a_failed_run_leaves_what_the_good_one_before_did"]
 
     assert (facts["last_run_id"], facts["status"]) == ("r2", "failed")
     assert "rows_written" not in facts
 
 
-def test_on_glue_the_run_is_glues_own(rows: list[Row]) -> None:
+def test_on_glue_the_run_is_glues_own(rows: list[Record]) -> None:
     facts = jobs_of(rows)["glue-etl"]
 
     assert facts["last_run_id"] == "jr_abcdef012345"
     assert flows_of(rows, "glue-etl") == {("glue-etl", "s3://in|2", "s3://out|glue")}
 
 
-def test_numbers_with_a_point_are_read_as_whole_ones(rows: list[Row]) -> None:
+def test_numbers_with_a_point_are_read_as_whole_ones(rows: list[Record]) -> None:
     facts = jobs_of(rows)["numbers_may_be_written_with_a_point"]
 
     assert (facts["rows_written"], facts["duration_ms"]) == ("12", "90000")
     assert facts["last_run_at"] == str(time(99 * DAY))
 
 
-def test_the_lookback_counts_from_the_newest_write_of_each_database(rows: list[Row]) -> None:
+def test_the_lookback_counts_from_the_newest_write_of_each_database(rows: list[Record]) -> None:
     assert flows_of(rows, "quiet") == {("quiet", "s3://in|a", "s3://out|quiet")}
 
 
-def test_without_progress_the_newest_plan_of_each_application_and_target_counts(rows: list[Row]) -> None:
+def test_without_progress_the_newest_plan_of_each_application_and_target_counts(rows: list[Record]) -> None:
     assert flows_of(rows, "before_progress") == {
         ("before_progress", "s3://in|new", "s3://out|x"),
         ("before_progress", "s3://in|other", "s3://out|y"),
@@ -170,13 +172,13 @@ def test_without_progress_the_newest_plan_of_each_application_and_target_counts(
     assert jobs_of(rows)["before_progress"] == {"framework": "spark 3.5.9"}
 
 
-def test_every_job_that_writes_is_there_and_no_other(rows: list[Row]) -> None:
+def test_every_job_that_writes_is_there_and_no_other(rows: list[Record]) -> None:
     """`names_a_lost_plan` ran, though what it wrote is unknown."""
     assert set(jobs_of(rows)) == {job for job, _ in writes_of(rows)} | {"names_a_lost_plan"}
 
 
-def test_the_plans_that_were_read_are_counted(rows: list[Row]) -> None:
-    plans = sum(row.at for row in rows if row.kind == "count" and row["rule"] == "execution plans")
+def test_the_plans_that_were_read_are_counted(rows: list[Record]) -> None:
+    plans = sum(row.at or 0 for row in rows if row.kind == "count" and row.rule == "execution plans")
 
     # One or more for each flow, the outer plan of CREATE TABLE AS SELECT, and those of constants.
     flows = {(job, source, target) for job, source, target in flows_of(rows)}

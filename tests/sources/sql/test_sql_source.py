@@ -9,10 +9,12 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import ConfigError, SourceError
-from lineage_merge.merge import in_memory, names
+from lineage_merge.merge import join, names
 from lineage_merge.preflight import check_sources
 from lineage_merge.records import records
+from lineage_merge.sources.sql.read import read_sql
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles
 
@@ -41,12 +43,33 @@ def test_a_table_that_hives_log_tells_too_is_one_dataset(
 
     built = pipeline.build(spark, config.parse(settings(etl, hive=hive)))
 
-    feeds = {(row["from"], row.to, row.job_name) for row in built.edges.where("label = 'feeds'").collect()}
+    feeds = {
+        (row["from"], row["to"], row["job_name"]) for row in built.edges.collect() if row["label"] == "feeds"
+    }
     table = "dev|hdfs://nn:8020|/wh/dw.db/user_orders"
     assert (table, "dev|spark_catalog|mart.r", "etl/report.sql") in feeds
     assert any(target == table and job == "dw.user_orders" for _, target, job in feeds)
     assert built.coverage.projects["sql"]
     assert built.report.read["SQL files"] == 1
+
+
+def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
+    one = written(
+        tmp_path / "one", load="insert into a.t select id from raw.s", ddl="create table a.t (x int)"
+    )
+    two = written(tmp_path / "two", load="insert into a.u select id from raw.s", bad="selec")
+    folders = [{"path": str(each), "dialect": "hive"} for each in (one, two)]
+    parsed = config.parse({"dag_name": "d", "environment": "dev", "sql": folders})
+    known = names.from_config(parsed)
+
+    found = read_sql(engine, parsed, known).collect()
+
+    expected = [each for folder in parsed.sources["sql"] for each in records(elements(folder, known), known)]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert {(each.job_name, each.target) for each in found if each.kind == "writes"} == {
+        ("one/load.sql", "dev|spark_catalog|a.t"),
+        ("two/load.sql", "dev|spark_catalog|a.u"),
+    }
 
 
 def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path: Path) -> None:
@@ -62,11 +85,10 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
     known = names.from_config(parsed)
     (folder,) = parsed.sources["sql"]
 
-    merged = in_memory.merge(records(elements(folder, known), known), "dev", "d")
+    merged = join.merge_here(records(elements(folder, known), known), "dev", "d")
 
     def plain(rows: Any) -> list[dict[str, Any]]:
-        held = ({k: v for k, v in row.asDict().items() if v is not None} for row in rows.collect())
-        return sorted(held, key=lambda each: each["id"])
+        return sorted(rows.collect(), key=lambda each: str(each["id"]))
 
     assert (merged.nodes, merged.edges) == (plain(built.nodes), plain(built.edges))
     assert "dev|s3://lake|t" in {each["id"] for each in merged.nodes}
@@ -88,7 +110,7 @@ def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(
 
     pipeline.run(spark, config.parse(settings(etl, **written_graph, load={"allow_retire": True})))
 
-    vertices = {each for each in gremlin.V().id_().to_list() if not each.endswith("merge_run")}
+    vertices = {each for each in gremlin.V().id_().to_list() if "|merge_" not in each}
     assert vertices == {
         "dev|d|sql|etl/keep.sql",
         "dev|spark_catalog|a.x",

@@ -1,28 +1,26 @@
-"""Files that Spline agents wrote, and Kafka topics, into records: the work of Spark's executors.
+"""Files that Spline agents wrote, and Kafka topics, into records: the work of an engine.
 
 Each slice of a file is searched where it is read. A plan and its events may lie in different files, in any
 order, and each may be there twice: they meet by the plan's id, and of equal ids one counts.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
+from lineage_merge.engine.rows import Engine, Rows, Shared
 from lineage_merge.errors import SourceMissing
-from lineage_merge.kept import keep
 from lineage_merge.model import Problem
-from lineage_merge.records import RECORD_DDL, Record, records
+from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
-from lineage_merge.sources.landing import kafka
 from lineage_merge.sources.runs import choice
-from lineage_merge.sources.runs.choice import Chosen
-from lineage_merge.sources.runs.events import EventRow, events_frame
-from lineage_merge.sources.spline import labels
+from lineage_merge.sources.runs.choice import PlanKey, PlanLabels
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.nulls import largest, nulls_first
+from lineage_merge.sources.spline import key_filter, labels
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
 from lineage_merge.sources.spline.agent.events import header, progress
@@ -31,11 +29,14 @@ from lineage_merge.sources.spline.agent.plans import documents, plan_id
 from lineage_merge.sources.spline.agent.record_lines import record_line
 from lineage_merge.sources.spline.documents import Document, rejected
 from lineage_merge.sources.spline.events import event_rows
+from lineage_merge.sources.spline.key_filter import KeyFilter
 from lineage_merge.sources.spline.plans import (
-    OF_PLAN_DDL,
     Context,
-    chosen_of,
+    Known,
+    Translated,
     combined,
+    known_of,
+    known_plans,
     of_plan,
     translate_plan,
 )
@@ -61,76 +62,79 @@ class Found(NamedTuple):
     place: str | None = None
 
 
-_FOUND_DDL = (
-    "kind string, plan string, at bigint, rank int, position bigint, header string, text string, place string"
-)
+class Plan(NamedTuple):
+    """The `Found` that counts of those with one id; `position` is the highest of all of them."""
+
+    key: str
+    rank: int
+    header: str
+    text: str
+    place: str
+    position: int
 
 
-def read_agent(spark: SparkSession, context: Context) -> DataFrame:
+class Messages(NamedTuple):
+    """What was found under one plan's id, None for problems, which are JSON.
+
+    `plan` is there where its `rank` is more than 0; `rank` None: it is in no file.
+    """
+
+    key: str | None
+    rank: int | None
+    plan: Plan | None
+    events: list[Found]
+    problems: list[str]
+
+
+def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     """What the agents of the wanted applications wrote, as records. Raises `SourceError`."""
-    parts, notices = _parts(spark, context)
+    parts, notices = _parts(engine, context)
     heads = labels.heads(context.spline.labels)
     # Places in the order of the files' names: nothing else says which plan is the newest.
-    order = {part: number << 32 for number, part in enumerate(parts)}
+    numbered = [(number << 32, part) for number, part in enumerate(parts)]
+    searched = engine.rows(numbered, lines.tasks(engine, parts)).flat_map(partial(_search, heads=heads))
+    found = searched.group(_plan_of, _together).keep()
+    newest = largest(found.map_partitions(_newest_event).collect())
+    is_recorded = newest is not None
 
-    def search(part: Slice) -> Iterator[Found]:
-        return _found(part, order[part], heads)
-
-    searched = lines.parallel(spark, parts).flatMap(search)
-    found = keep(spark.createDataFrame(searched, _FOUND_DDL, verifySchema=False))
-    plans = (
-        found.where("kind = 'plan'")
-        .groupBy("plan")
-        .agg(F.max(F.struct("rank", "text", "header", "place")).alias("best"), F.max("position").alias("at"))
-        .select("plan", "best.*", F.col("at").alias("position"))
-    )
-    told = (
-        found.where("kind = 'event'")
-        .groupBy("plan", "at")
-        .agg(F.max(F.struct("text", "place")).alias("best"))
-        .select("plan", "at", "best.*")
-        .join(plans.select("plan", "rank", "header"), "plan", "left")
-    )
-    # Files that are kept for a time begin anywhere: what is too old to count may lack its plan.
-    told = _recent(told, context.spline).where("rank is not null or is_recent")
-    problems = found.where("kind = 'problem'").rdd.map(lambda row: EventRow("", problem=row.text))
-    ends = told.rdd.mapPartitions(lambda rows: _event_rows(context, rows))
-    events = events_frame(spark, spark.sparkContext.union([problems, ends]))
+    events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))
     if context.spline.labels:
-        events = choice.labelled(events, _labelled(spark, context, plans))
-    events = keep(events)
+        events = choice.labelled(events, found.flat_map(partial(_plan_labels, context)))
+    events = events.keep()
     recent = choice.recent(events, context.spline.runs, context.spline.lookback)
     chosen = choice.counted(recent, context.spline.runs)
 
-    is_recorded = not found.where("kind = 'event'").isEmpty()
-    wanted = plans.where("rank > 0").join(
-        choice.by_plan(chosen).drop("database"), "plan", "inner" if is_recorded else "left"
-    )
-    translated = spark.createDataFrame(
-        wanted.rdd.flatMap(lambda row: _translate(context, row)), OF_PLAN_DDL, verifySchema=False
-    )
+    plans = known_plans(context, recent, chosen)
+    read_plans: Callable[[Messages], Iterator[tuple[PlanKey, Plan]]] = _plan
+    if is_recorded and sum(part.end - part.start for part in parts) > key_filter.WORTH_BYTES:
+        wanted = engine.share(key_filter.of_plans(plans.map(_key)))
+        read_plans = partial(_wanted_plan, wanted=wanted)
+    texts: Rows[Any] = found.flat_map(read_plans)
+    translate = partial(_translate_found, context, is_recorded=is_recorded)
+    translated = texts.union(plans).group(_key, translate)
     unrecorded = [] if is_recorded else [""]
-    whole = combined(spark, context, events, recent, chosen, translated, unrecorded)
-    if not notices:
-        return whole
-    noticed = spark.createDataFrame(list(records(notices, context.names)), RECORD_DDL, verifySchema=False)
-    return whole.unionByName(noticed)
+    whole = combined(context, events, recent, chosen, translated, unrecorded)
+    return whole.union(engine.rows(list(records(notices, context.names)), 1))
 
 
-def _recent(told: DataFrame, spline: Spline) -> DataFrame:
-    """Events, with `is_recent`: whether one may count by its time, as `choice.recent` has it."""
+def _since(spline: Spline, newest: int) -> int:
+    """From when on an event may count by its time, as `choice.recent` has it."""
     if spline.runs.which == "since":
-        return told.withColumn("is_recent", F.col("at") >= spline.runs.since)
-    newest = told.agg((F.max("at") - spline.lookback // timedelta(milliseconds=1)).alias("since"))
-    return told.crossJoin(F.broadcast(newest)).withColumn("is_recent", F.col("at") >= F.col("since"))
+        return spline.runs.since
+    return newest - spline.lookback // timedelta(milliseconds=1)
 
 
-def _parts(spark: SparkSession, context: Context) -> tuple[list[Slice], tuple[Problem, ...]]:
+def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem, ...]]:
     """What is to be read, after what is new in Kafka has landed."""
     spline = context.spline
     if spline.kafka is None:
         return lines.find(spline.agent), ()
-    landed = kafka.landed(spark, spline.kafka, record_line)
+    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.sources.landing import kafka
+
+    if not isinstance(engine, SparkEngine):
+        raise TypeError("Kafka is read by Spark only")
+    landed = kafka.landed(engine.spark, spline.kafka, record_line)
     found = lines.find(spline.agent)
     try:
         found += lines.find([landed.folder])
@@ -138,6 +142,11 @@ def _parts(spark: SparkSession, context: Context) -> tuple[list[Slice], tuple[Pr
         nothing = Problem("notice", f"Kafka topic {spline.kafka.topic}", "", "nothing was written to it yet")
         return found, (*landed.notices, nothing)
     return found, landed.notices
+
+
+def _search(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[Found]:
+    position, part = numbered
+    return _found(part, position, heads)
 
 
 def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
@@ -163,39 +172,94 @@ def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
             yield Found("event", key, int(each.body["timestamp"]), text=text, place=each.place)
 
 
-def _event_rows(context: Context, rows: Iterable[Any]) -> Iterator[EventRow]:
-    told = (_progress(row) for row in rows if row.rank != 0)
-    return event_rows("", told, context.wanted(), EVERYTHING)
+def _plan_of(found: Found) -> str | None:
+    return found.plan
 
 
-def _progress(row: Any) -> dict[str, Any] | Problem:
-    if row.header is None:
-        return rejected(row.place, "planId", f"its plan {row.plan} is nowhere in what was read")
-    return progress(json.loads(row.text), json.loads(row.header)["details"])
+def _together(key: str | None, found: list[Found]) -> Iterator[Messages]:
+    plans = [each for each in found if each.kind == "plan"]
+    best = max(plans, key=_precedence, default=None)
+    by_time: dict[int | None, Found] = {}
+    for each in found:
+        if each.kind == "event":
+            # An event that is there twice counts once.
+            other = by_time.get(each.at, each)
+            by_time[each.at] = max(each, other, key=lambda event: nulls_first(event.text, event.place))
+    problems = [each.text for each in found if each.kind == "problem" and each.text]
+    plan = None
+    if best and best.rank and key is not None:
+        position = largest(each.position for each in plans) or 0
+        plan = Plan(key, best.rank, best.header or "", best.text or "", best.place or "", position)
+    yield Messages(key, best.rank if best else None, plan, list(by_time.values()), problems)
 
 
-def _labelled(spark: SparkSession, context: Context, plans: DataFrame) -> DataFrame:
-    """The wanted labels that plans have: database, plan, labels."""
-    wanted = context.spline.labels
-    rows = (
-        plans.where("rank > 0")
-        .select("plan", "header")
-        .rdd.map(lambda row: ("", row.plan, sorted(labels.of_plan(wanted, json.loads(row.header)))))
-    )
-    return spark.createDataFrame(rows, "database string, plan string, labels array<string>")
+def _precedence(plan: Found) -> tuple[tuple[bool, object], ...]:
+    return nulls_first(plan.rank, plan.text, plan.header, plan.place)
 
 
-def _translate(context: Context, row: Any) -> Iterator[Record]:
-    chosen: Chosen | None = chosen_of(row)
-    plan = json.loads(row.text)
-    problem = checks.problem_inside(plan, row.place)
+def _newest_event(found: Iterable[Messages]) -> Iterator[int | None]:
+    yield largest(event.at for each in found for event in each.events)
+
+
+def _event_rows(context: Context, found: Iterable[Messages], since: int) -> Iterator[EventRow]:
+    for each in found:
+        yield from (EventRow("", problem=problem) for problem in each.problems)
+        # The events of a broken plan are not to blame.
+        if each.rank != 0:
+            yield from event_rows("", _progress(each, since), context.wanted(), EVERYTHING)
+
+
+def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]:
+    details = json.loads(found.plan.header)["details"] if found.plan else None
+    for event in found.events:
+        if details is not None:
+            yield progress(json.loads(event.text or ""), details)
+        # Files that are stored for a time begin anywhere: what is too old to count may lack its plan.
+        elif event.at is not None and event.at >= since:
+            yield rejected(event.place or "", "planId", f"its plan {found.key} is nowhere in what was read")
+
+
+def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
+    """The wanted labels that a plan has."""
+    if found.plan:
+        present = labels.of_plan(context.spline.labels, json.loads(found.plan.header))
+        yield PlanLabels("", found.plan.key, sorted(present))
+
+
+def _plan(found: Messages) -> Iterator[tuple[PlanKey, Plan]]:
+    if found.plan:
+        yield ("", found.plan.key), found.plan
+
+
+def _wanted_plan(found: Messages, wanted: Shared[KeyFilter]) -> Iterator[tuple[PlanKey, Plan]]:
+    return ((key, plan) for key, plan in _plan(found) if wanted.value.passes(*key))
+
+
+def _key(row: tuple[PlanKey, object]) -> PlanKey:
+    return row[0]
+
+
+def _translate_found(
+    context: Context, _key: PlanKey, rows: list[tuple[PlanKey, object]], is_recorded: bool
+) -> Iterator[Translated]:
+    known = known_of(each for _, each in rows)
+    if is_recorded and known.chosen is None:
+        return
+    for _, plan in rows:
+        if isinstance(plan, Plan):
+            yield from _translate(context, plan, known)
+
+
+def _translate(context: Context, found: Plan, known: Known) -> Iterator[Translated]:
+    plan = json.loads(found.text)
+    problem = checks.problem_inside(plan, found.place)
     parts: dict[str, list[Document]] = {}
     if problem is None:
         try:
-            parts = documents(plan, row.position)
+            parts = documents(plan, found.position)
         except RecursionError:
-            problem = rejected(row.place, "", "nested too deeply")
+            problem = rejected(found.place, "", "nested too deeply")
     if problem:
-        yield from of_plan(context, "", row.plan, [problem])
+        yield of_plan(context, "", found.key, [problem])
     else:
-        yield from translate_plan(context, "", row.plan, parts, chosen, [])
+        yield from translate_plan(context, "", found.key, parts, known, [])

@@ -1,4 +1,4 @@
-"""What agents wrote, through Spark: the records are those of a database that holds the same."""
+"""What agents wrote: the records are those of a database that holds the same."""
 
 import gzip
 import json
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config
 from lineage_merge.config import Config
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import SourceMissing
 from lineage_merge.merge import names
+from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.spline.read import read_spline
 from tests.agent_lines import line, of_database
@@ -31,13 +33,13 @@ def settings(spline: dict[str, Any], **more: object) -> Config:
     return config.parse({"dag_name": "daily", "environment": "dev", "spline": spline, **more})
 
 
-def read(spark: SparkSession, spline: dict[str, Any], **more: object) -> list[Row]:
+def read(spline: dict[str, Any], engine: Engine | None = None, **more: object) -> list[Record]:
     found = settings(spline, **more)
-    return rows_of(read_spline(spark, found, names.from_config(found)))
+    return rows_of(read_spline(engine or LocalEngine(), found, names.from_config(found)))
 
 
-def agent(spark: SparkSession, *locations: Path | str, **more: object) -> list[Row]:
-    return read(spark, {"agent": [str(each) for each in locations], **more})
+def agent(*locations: Path | str, engine: Engine | None = None, **more: object) -> list[Record]:
+    return read({"agent": [str(each) for each in locations], **more}, engine)
 
 
 def write(file: Path, text: list[str]) -> Path:
@@ -46,17 +48,15 @@ def write(file: Path, text: list[str]) -> Path:
     return file
 
 
-def test_captured_jobs_are_the_same_as_from_the_database(
-    spark: SparkSession, data: Path, tmp_path: Path
-) -> None:
+def test_captured_jobs_are_the_same_as_from_the_database(engine: Engine, data: Path, tmp_path: Path) -> None:
     for name in CAPTURES:
         (tmp_path / name).symlink_to(data / "spline" / name)
     all_at_once = {"operations": True, "lookback": "36500d"}
-    database = read(spark, {"export": str(tmp_path), **all_at_once}, merge={"fold_run_local": True})
+    database = read({"export": str(tmp_path), **all_at_once}, engine, merge={"fold_run_local": True})
 
     found = read(
-        spark,
         {"agent": [str(data / "agent" / f"{name}.jsonl.gz") for name in CAPTURES], **all_at_once},
+        engine,
         merge={"fold_run_local": True},
     )
 
@@ -66,7 +66,7 @@ def test_captured_jobs_are_the_same_as_from_the_database(
 
 
 def test_histories_in_logs_are_the_same_as_in_a_database(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spline, counting = everything()
     chaos = random.Random(5)
@@ -89,9 +89,9 @@ def test_histories_in_logs_are_the_same_as_in_a_database(
             file.write_bytes(gzip.compress(file.read_bytes()))
     monkeypatch.setattr(lines, "SLICE_BYTES", 30_000)
 
-    found = agent(spark, tmp_path / "logs")
+    found = agent(tmp_path / "logs", engine=engine)
 
-    counted = read(spark, {"export": str(spline.write(tmp_path / "export"))})
+    counted = read({"export": str(spline.write(tmp_path / "export"))})
     flows = {name: {flow[1:] for flow in flows_of(found, name)} for name in applications}
     assert flows == {name: {flow[1:] for flow in flows_of(counted, name)} for name in applications}
     assert sum(map(len, flows.values())) > 20
@@ -101,7 +101,7 @@ def test_histories_in_logs_are_the_same_as_in_a_database(
     }
 
 
-def test_what_is_broken_is_named_and_the_rest_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_broken_is_named_and_the_rest_goes_on(engine: Engine, tmp_path: Path) -> None:
     spline = SplineDatabase()
     spline.plan("good", reads=["s3://in/a"], writes="s3://out/x", at=1)
     lost = spline.plan("lost", reads=["s3://in/a"], writes="s3://out/lost", at=1)
@@ -118,7 +118,7 @@ def test_what_is_broken_is_named_and_the_rest_goes_on(spark: SparkSession, tmp_p
     with log.open("ab") as file:
         file.write(b'["plan", {"id": "\xff"}]\n')
 
-    rows = agent(spark, log)
+    rows = agent(log, engine=engine)
 
     places = {key: number for number, each in enumerate(text, 1) for key in by_plan if key in each}
     assert flows_of(rows) == {("good", "s3://in|a", "s3://out|x")}
@@ -139,20 +139,18 @@ def test_what_is_broken_is_named_and_the_rest_goes_on(spark: SparkSession, tmp_p
     }
 
 
-def test_an_event_that_is_too_old_to_count_may_lack_its_plan(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_event_that_is_too_old_to_count_may_lack_its_plan(tmp_path: Path) -> None:
     spline = SplineDatabase()
     old = spline.plan("job", reads=["s3://in/old"], writes="s3://out/x", at=0)
     spline.plan("job", reads=["s3://in/new"], writes="s3://out/x", at=40 * DAY)
     messages = [line(each) for each in of_database(spline.collections) if each[1].get("id") != old]
     log = write(tmp_path / "agent.log", messages)
 
-    assert problems_of(agent(spark, log)) == set()
-    assert [kind for kind, _, _, _ in problems_of(agent(spark, log, lookback="41d"))] == ["rejected"]
+    assert problems_of(agent(log)) == set()
+    assert [kind for kind, _, _, _ in problems_of(agent(log, lookback="41d"))] == ["rejected"]
 
 
-def test_labels_may_stand_on_the_event_on_the_plan_or_in_what_a_user_adds(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_labels_may_stand_on_the_event_on_the_plan_or_in_what_a_user_adds(tmp_path: Path) -> None:
     spline = SplineDatabase()
     for name in ("event", "plan", "extra", "none", "other"):
         spline.plan(name, reads=["s3://in/a"], writes=f"s3://out/{name}", at=1)
@@ -165,12 +163,12 @@ def test_labels_may_stand_on_the_event_on_the_plan_or_in_what_a_user_adds(
     plans["other"]["labels"] = {"team": ["z"]}
     log = write(tmp_path / "agent.log", [line(each) for each in messages])
 
-    rows = agent(spark, log, labels={"team": ["a", "b"]}, applications=["*"])
+    rows = agent(log, labels={"team": ["a", "b"]}, applications=["*"])
 
     assert {job for job, _, _ in flows_of(rows)} == {"event", "plan", "extra"}
 
 
-def test_without_any_event_the_last_plan_of_each_target_counts(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_any_event_the_last_plan_of_each_target_counts(engine: Engine, tmp_path: Path) -> None:
     spline = SplineDatabase()
     for source in ("old", "new"):
         spline.plan("job", reads=[f"s3://in/{source}"], writes="s3://out/x", at=None)
@@ -178,15 +176,13 @@ def test_without_any_event_the_last_plan_of_each_target_counts(spark: SparkSessi
     write(tmp_path / "logs" / "2026-01-01.log", [new, old])
     write(tmp_path / "logs" / "2026-01-02.log", [new])
 
-    rows = agent(spark, tmp_path / "logs")
+    rows = agent(tmp_path / "logs", engine=engine)
 
     assert flows_of(rows) == {("job", "s3://in|new", "s3://out|x")}
     assert {(kind, document) for kind, document, _, _ in problems_of(rows)} == {("notice", "Spline")}
 
 
-def test_files_in_s3_and_lines_longer_than_a_slice(
-    spark: SparkSession, s3: S3, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_in_s3_and_lines_longer_than_a_slice(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     spline = SplineDatabase()
     spline.plan("a", reads=[f"s3://in/{number:03}" for number in range(100)], writes="s3://out/a", at=1)
     spline.plan("b", reads=["s3://in/b"], writes="s3://out/b", at=2)
@@ -195,12 +191,12 @@ def test_files_in_s3_and_lines_longer_than_a_slice(
     alone = s3.put("logs", "spline-b.log", text)
     monkeypatch.setattr(lines, "SLICE_BYTES", 7_000)
 
-    folder = flows_of(agent(spark, "s3://logs/spline"))
+    folder = flows_of(agent("s3://logs/spline"))
 
     assert len(folder) == 101
-    assert flows_of(agent(spark, alone)) == folder
+    assert flows_of(agent(alone)) == folder
 
 
-def test_nothing_there_is_said(spark: SparkSession, tmp_path: Path) -> None:
+def test_nothing_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing, match="nowhere"):
-        agent(spark, tmp_path / "nowhere")
+        agent(tmp_path / "nowhere")

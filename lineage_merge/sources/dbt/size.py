@@ -1,0 +1,21 @@
+"""How large the files of dbt are, without reading them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from lineage_merge.errors import SourceMissing
+from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.storage import size_of
+
+
+def size(projects: Sequence[DbtProject]) -> int:
+    """The bytes of all manifests, catalogs and run results as they are stored. Raises `SourceError`."""
+    return sum(map(_of_project, projects))
+
+
+def _of_project(project: DbtProject) -> int:
+    found = size_of(project.manifest)
+    if project.run_results:
+        with suppress(SourceMissing):  # which is reported, and no error
+            found += size_of(project.run_results)
+    return found + (size_of(project.catalog) if project.catalog else 0)

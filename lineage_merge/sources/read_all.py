@@ -1,0 +1,103 @@
+"""All sources of a configuration into records: distributed, or by one task where the input is small."""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lineage_merge.config import Config
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.errors import InputTooLarge
+from lineage_merge.input_budget import limited
+from lineage_merge.merge.mentioned import of_mentioned
+from lineage_merge.merge.names import Names
+from lineage_merge.merge.report import of_source
+from lineage_merge.progress import Say, silent
+from lineage_merge.records import Record
+from lineage_merge.sources import registry
+from lineage_merge.sources.source import Source, function
+from lineage_merge.telemetry import step
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def read_all(
+    engine: Engine, config: Config, names: Names, sources: Sequence[Source], say: Say = silent
+) -> Rows[Record]:
+    """The records of sources; of catalogs what is about datasets that other sources mention."""
+    found: list[Rows[Record]] = []
+    catalogs: list[tuple[Source, Rows[Any]]] = []
+    for source in sources:
+        with step("read"):
+            say(f"reading {source.name}")
+            read = function(source.read)(engine, config, names)
+            if source.is_catalog:
+                catalogs.append((source, read))
+            else:
+                found.append(of_source(read, source.key))
+    records = engine.union(found).keep()
+    for source, catalog in catalogs:
+        listed = catalog.keep()
+        records = records.union(of_source(of_mentioned(listed, records), source.key)).keep()
+    return records
+
+
+def configured_sources(config: Config) -> tuple[Source, ...]:
+    """The sources that a configuration names, in their order."""
+    return tuple(each.source for each in registry.configured(config))
+
+
+def input_bytes(config: Config) -> int | None:
+    """How much input the sources list, in bytes; None where one cannot tell before it reads."""
+    total = 0
+    for source, settings in registry.configured(config):
+        size = function(source.size)(settings) if source.size else None
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def read_in_one_task(
+    spark: "SparkSession", config: Config, names: Names, most_bytes: int
+) -> list[Record] | None:
+    """The records of all sources, read and translated by one task of Spark's.
+
+    None where that would read more than `most_bytes` of text: packed files may be larger than listed.
+    """
+    task = _OneTask(_for_executors(config), names, configured_sources(config), most_bytes)
+    (records,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
+    return None if records is None else [Record(*each) for each in records]
+
+
+class _OneTask:
+    def __init__(self, config: Config, names: Names, sources: Sequence[Source], most_bytes: int) -> None:
+        self.config = config
+        self.names = names
+        # As the driver knows them: a registry that was added to is another one in a worker.
+        self.sources = sources
+        self.most_bytes = most_bytes
+
+    def __call__(self, _rows: Iterable[int]) -> Iterator[list[tuple[Any, ...]] | None]:
+        # What is read is needed until the end: to search it for garbage takes a tenth of the time.
+        gc.disable()
+        try:
+            with limited(self.most_bytes):
+                # Plain tuples are quicker to pickle.
+                records = read_all(LocalEngine(), self.config, self.names, self.sources)
+                yield [tuple(each) for each in records.collect()]
+        except InputTooLarge:
+            yield None
+        finally:
+            gc.enable()
+
+
+def _for_executors(config: Config) -> Config:
+    """The configuration with secrets that only the driver's environment holds."""
+    sources = dict(config.sources)
+    for source, settings in registry.configured(config):
+        with_secrets: Callable[[Any], Any] = source.with_secrets
+        sources[source.key] = with_secrets(settings)
+    return replace(config, sources=sources)

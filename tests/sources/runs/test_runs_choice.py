@@ -1,0 +1,231 @@
+"""Which writes count, and what is known of their plans."""
+
+from datetime import timedelta
+
+import pytest
+
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
+from lineage_merge.sources.runs import choice
+from lineage_merge.sources.runs.choice import Chosen, Counted, PlanLabels
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.settings import Runs
+from tests.sources.runs.run_events import event
+
+LATEST = Runs()
+ALL = Runs("all")
+
+
+def counted(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
+    """The plan, the place and the place in the newest run of each write that counts."""
+    found = choice.counted(LocalEngine().rows(events), runs).collect()
+    return {(each.event.plan, each.sequence, each.newest_sequence) for each in found}
+
+
+def recent(events: list[EventRow], runs: Runs = LATEST, days: int = 1) -> set[str | None]:
+    """The plans of recent events."""
+    found = choice.recent(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
+    return {each.plan for each in found.collect()}
+
+
+# recent
+
+
+def test_the_lookback_counts_from_the_newest_event_of_each_database_wanted_or_not() -> None:
+    events = [
+        event("a", 5),
+        event("b", 6),
+        event("newest", 7, wanted=False),
+        event("of another database", 1, database="other"),
+        EventRow("broken", problem="[]"),
+        EventRow("", problem="[]"),
+    ]
+
+    assert recent(events) == {"b", "of another database"}
+
+
+def test_a_time_of_its_own_replaces_the_lookback() -> None:
+    events = [event("a", 5), event("b", 6), event("c", 7, wanted=False), EventRow("", problem="[]")]
+
+    assert recent(events, Runs("since", 6)) == {"b"}
+    assert recent(events, Runs("since", 5)) == {"a", "b"}
+
+
+def test_without_events_nothing_is_recent() -> None:
+    assert recent([]) == set()
+    assert recent([EventRow("", problem="[]")]) == set()
+
+
+# labelled
+
+
+def test_an_event_needs_the_labels_that_it_lacks_itself_from_its_plan(engine: Engine) -> None:
+    events = [
+        event("both", 1, unlabelled=["dag", "team"]),
+        event("one", 2, unlabelled=["dag", "team"]),
+        event("none", 3, unlabelled=["dag"]),
+        event("labelled itself", 4),
+        event("unwanted", 5, wanted=False),
+        event(None, 6, unlabelled=["dag"]),
+        event("both", 7, database="other", unlabelled=["dag"]),
+        EventRow("", problem="[]"),
+    ]
+    plans = [
+        PlanLabels("", "both", ["dag"]),
+        PlanLabels("", "both", ["team", "dag"]),
+        PlanLabels("", "one", ["dag"]),
+        PlanLabels("", "without events", ["dag"]),
+    ]
+
+    found = choice.labelled(engine.rows(events), engine.rows(plans)).collect()
+
+    expected = [each._replace(wanted=each.plan in ("both", "labelled itself")) for each in events]
+    expected[6] = events[6]._replace(wanted=False)
+    expected[7] = events[7]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+# counted
+
+
+def test_of_each_job_and_dataset_the_newest_run_counts() -> None:
+    events = [
+        event("old", 1, "r1"),
+        event("other dataset", 1, "r1", dataset="y"),
+        event("other job", 1, "r1", job="export"),
+        event("other type", 1, "r1", job_type="python"),
+        event("other database", 1, "r1", database="other"),
+        event("new", 2, "r2"),
+        event("failed", 3, "r3", failed=True),
+        event("unknown", 3, "r3", failed=None),
+        event(None, 4, "r4"),
+    ]
+
+    assert {plan for plan, _, _ in counted(events)} == {
+        "other dataset",
+        "other job",
+        "other type",
+        "other database",
+        "new",
+    }
+    assert {plan for plan, _, _ in counted(events, ALL)} == {
+        "old",
+        "other dataset",
+        "other job",
+        "other type",
+        "other database",
+        "new",
+    }
+
+
+def test_of_runs_that_ended_at_one_time_the_last_by_name_counts() -> None:
+    assert {plan for plan, _, _ in counted([event("a", 1, "r1"), event("b", 1, "r2")])} == {"b"}
+
+
+def test_each_statement_of_a_job_is_chosen_by_itself() -> None:
+    events = [
+        event("a1", 1, "r1", statement="a"),
+        event("b", 1, "r1", statement="b"),
+        event("a2", 2, "r2", statement="a"),
+    ]
+
+    assert counted(events) == {("b", 2, 2), ("a2", 1, 1)}
+
+
+def test_appends_count_since_the_last_overwrite_of_the_same_target_began() -> None:
+    def write(plan: str, at: int, minutes: int = 0, append: bool = True, target: str = "x") -> EventRow:
+        return event(plan, at, duration_ms=minutes, append=append, target=target)
+
+    events = [
+        write("too early", 1),
+        write("overwritten", 2, append=False),
+        write("inside", 5),
+        write("overwrite", 8, 4, append=False),
+        write("at the same time", 8, 3, append=False),
+        write("after", 9),
+        write("other target", 1, target="x/part=1"),
+    ]
+
+    assert {plan for plan, _, _ in counted(events)} == {
+        "inside",
+        "overwrite",
+        "at the same time",
+        "after",
+        "other target",
+    }
+
+
+def test_without_an_overwrite_all_appends_of_the_newest_run_count() -> None:
+    events = [event("old", 1, "r0", append=True)]
+    events += [event(f"p{at}", at, append=True, duration_ms=None) for at in (2, 3, 4)]
+
+    assert {plan for plan, _, _ in counted(events)} == {"p2", "p3", "p4"}
+
+
+def test_an_overwrite_of_which_the_duration_is_unknown_began_when_it_ended() -> None:
+    events = [event("a", 1, append=True), event("b", 2, duration_ms=None), event("c", 2, append=True)]
+
+    assert {plan for plan, _, _ in counted(events)} == {"b", "c"}
+
+
+def test_writes_are_numbered_in_their_run_a_repeated_document_once() -> None:
+    events = [
+        event("c", 3, dataset="c"),
+        event("a", 1, dataset="a"),
+        event("a", 1, dataset="a"),
+        event("failed", 2, dataset="d", failed=True),
+        event("b2", 2, dataset="b", key="2"),
+        event("b1", 2, dataset="e", key="1"),
+        event("other run", 9, "r2", dataset="f"),
+        event("other database", 1, dataset="g", database="other"),
+    ]
+
+    # r2 is the newest run of the job.
+    assert counted(events) == {
+        ("a", 1, None),
+        ("b1", 2, None),
+        ("b2", 3, None),
+        ("c", 4, None),
+        ("other run", 1, 1),
+        ("other database", 1, None),
+    }
+
+
+def test_the_newest_run_of_a_job_is_in_one_database() -> None:
+    events = [event("a", 1), event("b", 1, database="other"), event("c", 0, dataset="y", database="other")]
+
+    assert counted(events) == {("a", 1, None), ("b", 2, 2), ("c", 1, 1)}
+
+
+# by_plan
+
+
+def test_a_plan_that_several_runs_share_is_there_once(engine: Engine) -> None:
+    found = [
+        Counted(event("a", 1, application="load-1"), 3, None),
+        Counted(event("a", 2, application="load-2"), 2, 2),
+        Counted(event("a", 2, application="load-2"), 4, 4),
+        Counted(event("a", 3, database="other"), 5, None),
+        Counted(event("b", 3), 6, None),
+    ]
+
+    assert dict(choice.by_plan(engine.rows(found)).collect()) == {
+        ("", "a"): Chosen("load-2", 2, 2),
+        ("other", "a"): Chosen("load", 5, None),
+        ("", "b"): Chosen("load", 6, None),
+    }
+
+
+@pytest.mark.parametrize("runs", [LATEST, ALL, Runs("since", 4)])
+def test_both_engines_choose_the_same(engine: Engine, runs: Runs) -> None:
+    events = [
+        event(f"p{at}", at, f"r{at // 4}", dataset=f"d{at % 3}", append=at % 5 == 0, failed=at % 7 == 0)
+        for at in range(40)
+    ]
+    lookback = timedelta(milliseconds=30)
+
+    def chosen(each: Engine) -> list[Counted]:
+        return sorted(choice.counted(choice.recent(each.rows(events), runs, lookback), runs).collect())
+
+    assert chosen(engine) == chosen(LocalEngine())
+    assert chosen(engine)

@@ -1,0 +1,99 @@
+"""What the newest run of each job did, and how many successful runs there were."""
+
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
+from lineage_merge.model import Job, JobKey
+from lineage_merge.sources.runs import jobs
+from lineage_merge.sources.runs.choice import Counted
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.jobs import JobFacts
+from tests.sources.runs.run_events import event
+
+
+def facts(events: list[EventRow], counted: list[EventRow] | None = None) -> dict[str, JobFacts]:
+    """The facts by job; by default all events count."""
+    rows = LocalEngine().rows(events)
+    chosen = LocalEngine().rows([Counted(each, 1) for each in (events if counted is None else counted)])
+    found = jobs.job_facts(rows, chosen).collect()
+    assert len({each.job for each in found}) == len(found)
+    return {each.job: each for each in found}
+
+
+def test_the_facts_are_those_of_the_newest_run_summed_over_its_writes(engine: Engine) -> None:
+    events = [
+        event("old", 9, "r1", rows=100),
+        event("a", 10, "r2", duration_ms=5, rows=1, framework="spark 3"),
+        event("b", 11, "r2", duration_ms=7, rows=None, framework="spark 4"),
+        event("c", 12, "r2", duration_ms=None, rows=4, failed=True, shown_run_id="jr"),
+        event(None, 13, "r3"),
+    ]
+    counted = [Counted(each, 1) for each in events[:1]]
+
+    assert jobs.job_facts(engine.rows(events), engine.rows(counted)).collect() == [
+        JobFacts("spark", "load", 12, "r2", 12, 5, "spark 4", True)
+    ]
+
+
+def test_a_document_that_is_there_twice_counts_once_whatever_it_wrote_to() -> None:
+    write = event("a", 1, rows=3, duration_ms=2)
+    events = [write, write, write._replace(target="s3://x", dataset="y", unlabelled=["dag"])]
+
+    assert facts(events)["load"] == JobFacts("spark", "load", 1, "r1", 2, 3, "spark", False)
+
+
+def test_what_no_write_says_is_unknown() -> None:
+    events = [event("a", 1, rows=None, duration_ms=None, framework=None, failed=None)]
+
+    assert facts(events)["load"] == JobFacts("spark", "load", 1, "r1", None, None, None, None)
+
+
+def test_of_runs_that_ended_at_one_time_the_last_by_its_facts_is_the_newest() -> None:
+    events = [
+        event("a", 1, "r1", shown_run_id="r1", rows=9),
+        event("b", 1, "r2", shown_run_id="r2", rows=1),
+        event("c", 1, "r3", shown_run_id=None, rows=10),
+    ]
+
+    assert facts(events)["load"].rows_written == 1
+
+
+def test_a_job_without_a_counted_write_has_no_facts() -> None:
+    events = [event("a", 1), event("b", 1, job="export"), event("c", 1, job_type="python")]
+
+    found = jobs.job_facts(LocalEngine().rows(events), LocalEngine().rows([Counted(events[0], 1)])).collect()
+
+    assert [(each.job_type, each.job) for each in found] == [("spark", "load")]
+
+
+def test_facts_become_the_properties_of_a_job_without_the_unknown_ones() -> None:
+    assert jobs.job(JobFacts("spark", "load", 12, "", None, 0, "spark 4", True)) == Job(
+        JobKey("spark", "load"),
+        12,
+        {"last_run_at": 12, "rows_written": 0, "framework": "spark 4", "status": "failed"},
+    )
+    assert jobs.job(JobFacts("spark", "load", 1, "r", 1, 1, "", False)).properties["status"] == "succeeded"
+
+
+def test_a_good_run_is_one_of_which_no_write_failed(engine: Engine) -> None:
+    events = [
+        event("a", 1, "r1"),
+        event("b", 2, "r1", failed=True),
+        event("a", 1, "r2"),
+        event("b", 2, "r2"),
+        event("a", 1, "r3", failed=None),
+        event("a", 1, "r2", database="other"),
+        event(None, 1, "r4"),
+        event("a", 1, "r1", job="export"),
+        event("a", 1, "r1", job="always fails", failed=True),
+    ]
+
+    assert sorted(jobs.good_runs(engine.rows(events)).collect()) == [
+        (("spark", "export"), 1),
+        (("spark", "load"), 2),
+    ]
+
+
+def test_good_runs_become_a_record_of_their_job() -> None:
+    record = jobs.good_runs_record((("spark", "load"), 2))
+
+    assert (record.kind, record.job_type, record.job_name, record.at) == ("runs", "spark", "load", 2)

@@ -1,0 +1,54 @@
+"""Marks at what a run had written itself before it read it."""
+
+from lineage_merge.engine.rows import Engine
+from lineage_merge.records import Record
+from lineage_merge.sources.runs.choice import Counted
+from lineage_merge.sources.runs.run_local import marked, own_sources
+from tests.sources.runs.run_events import event
+
+# Run r1 makes tmp at 1 and state at 5, and executes "uses" at 3; r2 makes tmp only, and later.
+RECENT = [
+    event("makes", 1, "r1", dataset="tmp"),
+    event("makes", 4, "r1", dataset="tmp"),
+    event("makes", 2, "r1", dataset="lost", failed=True),
+    event("uses", 3, "r1", dataset="out"),
+    event("ends", 5, "r1", dataset="state"),
+    event("makes", 11, "r2", dataset="tmp"),
+    event("makes", 11, "r2", dataset="more"),
+    event("uses", 12, "r2", dataset="out"),
+    event("uses too early", 11, "r2", dataset="out"),
+    event("uses", 12, "r2", dataset="out", database="other"),
+]
+COUNTED = [Counted(each, 1) for each in RECENT if not each.failed]
+
+
+def test_own_sources_are_what_each_counted_run_of_a_plan_made_before(engine: Engine) -> None:
+    found = own_sources(engine.rows(RECENT), engine.rows(COUNTED)).collect()
+
+    assert dict(found) == {("", "uses"): {"tmp"}, ("", "ends"): {"tmp", "out"}}
+    assert len(found) == 2
+
+
+def test_only_counted_runs_are_asked(engine: Engine) -> None:
+    counted = [each for each in COUNTED if each.event.run_id == "r2"]
+
+    assert dict(own_sources(engine.rows(RECENT), engine.rows(counted)).collect()) == {
+        ("", "uses"): {"tmp", "more", "out"}
+    }
+
+
+def test_feeds_of_own_sources_are_marked_and_other_records_stay(engine: Engine) -> None:
+    records = [
+        (("", "uses"), Record("feeds", source="tmp", target="out", sets={"writers": ["a"]})),
+        (("", "uses"), Record("feeds", source="raw", target="out")),
+        (("", "uses"), Record("feeds_column", source="tmp", target="out")),
+        (("", "makes"), Record("feeds", source="tmp", target="x")),
+        (("other", "uses"), Record("feeds", source="tmp", target="out")),
+        (("", ""), Record("problem", rule="rejected")),
+    ]
+
+    found = marked(engine.rows(records), engine.rows(RECENT), engine.rows(COUNTED)).collect()
+
+    key, feeds = records[0]
+    expected = [(key, feeds._replace(sets={"writers": ["a"], "run_local": ["true"]})), *records[1:]]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
