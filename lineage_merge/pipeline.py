@@ -4,36 +4,38 @@ The command line, the Airflow DAG and a Glue job call these functions and add no
 """
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.embedded.server import EmbeddedServer
 from lineage_merge.embedded.store import default_graph_file
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.on_spark import SparkEngine
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.graph import files
-from lineage_merge.kept import keep, keep_planned, keeping, let_go
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.update import ALIAS_DDL, RUNS_DDL, Merge, update
+from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_retired
-from lineage_merge.merge.identities import IDENTITY_DDL, identities
-from lineage_merge.merge.job_runs import job_runs
-from lineage_merge.merge.mentioned import of_mentioned
+from lineage_merge.merge.facts import Row
+from lineage_merge.merge.identities import IdentityRow, identities, job_runs
 from lineage_merge.merge.outcome import REPORT, Report
-from lineage_merge.merge.report import of_source, report
+from lineage_merge.merge.report import report
+from lineage_merge.model import JobKey
 from lineage_merge.progress import Say, silent
+from lineage_merge.records import Record, problem_of
 from lineage_merge.sinks import after_load
-from lineage_merge.sources import registry
-from lineage_merge.sources.source import function
+from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
 from lineage_merge.spark import own_errors
 from lineage_merge.storage import read_text, write_text
 from lineage_merge.telemetry import in_step, running, step
@@ -41,33 +43,37 @@ from lineage_merge.telemetry.counts import loaded_counts, report_counts
 
 EMPTY = Report({}, {}, {}, (), ())
 
+ALIAS_DDL = "source string, candidates array<string>"
+RUNS_DDL = "job_type string, job_name string, runs bigint"
+IDENTITY_DDL = "other string, means string, how string"
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Nodes and edges as DataFrames (`lineage_merge.graph.schema`), and how they came about.
+    """Nodes and edges as rows (`lineage_merge.graph.schema`), and how they came about.
 
-    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`).
-    `kept` are frames that Spark keeps until `let_go`, which comes at the end of ``with built:``.
+    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`). What the
+    engine keeps is freed by `release`, which comes at the end of ``with built:``.
     """
 
-    nodes: DataFrame
-    edges: DataFrame
+    nodes: Rows[Row]
+    edges: Rows[Row]
     report: Report
-    aliases: DataFrame | None = None
-    runs: DataFrame | None = None
-    identities: DataFrame | None = None
-    coverage: Coverage = NOTHING
-    kept: tuple[DataFrame, ...] = ()
+    spark: SparkSession
+    aliases: Mapping[str, list[str]] | None = None
+    runs: Mapping[JobKey, int] | None = None
+    identities: Rows[IdentityRow] | None = None
+    coverage: Coverage = field(default=NOTHING)
 
-    def let_go(self) -> None:
-        """Free what Spark keeps of it, which cannot be read any more."""
-        let_go(self.kept)
+    def release(self) -> None:
+        """Free the rows, which cannot be read any more."""
+        self.nodes.engine.release()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.let_go()
+        self.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,40 +90,48 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
     Broken documents are left out and stand in the report; with `config.strict` the first one
     raises `DocumentError`. Raises `SourceError` where a source cannot be read at all.
     """
-    with running(config), step("build") as building, own_errors(), keeping() as kept:
+    with running(config), step("build") as building, own_errors():
         known = names.from_config(config)
-        found: list[DataFrame] = []
-        catalogs: list[DataFrame] = []
-        for source, _ in registry.configured(config):
-            with step("read"):
-                say(f"reading {source.name}")
-                read = of_source(function(source.read)(spark, config, known), source.key)
-                (catalogs if source.is_catalog else found).append(read)
-        records = keep(reduce(DataFrame.unionByName, found))
-        if catalogs:
-            listed = keep(reduce(DataFrame.unionByName, catalogs))
-            records = keep(records.unionByName(of_mentioned(listed, records)))
-        if config.strict:
-            _stop_at_rejected(records)
-        with step("join"):
-            say("joining")
-            merged = join.merge(records, config.environment, config.dag_name, config.merge)
-            nodes, edges = keep_planned(merged.nodes), keep_planned(merged.edges)
-            merged = join.Merged(nodes, edges, merged.aliases)
-            # The first of Spark's jobs: what was only planned so far is done here.
-            told = report(records, merged)
-            told = replace(told, not_retired=why_not_retired(config, told))
-        building.count(**report_counts(told))
-        return Built(
-            nodes,
-            edges,
-            told,
-            merged.aliases,
-            job_runs(records),
-            keep(identities(records, merged.aliases)),
-            covered(config, told),
-            tuple(kept),
-        )
+        records = _records(spark, config, known, say)
+        with _released_on_error(records.engine):
+            if config.strict:
+                _stop_at_rejected(records)
+            with step("join"):
+                say("joining")
+                merged = join.merge(records, config.environment, config.dag_name, config.merge)
+                found = report(records, merged)
+                found = replace(found, not_retired=why_not_retired(config, found))
+            building.count(**report_counts(found))
+            return Built(
+                merged.nodes,
+                merged.edges,
+                found,
+                spark,
+                merged.aliases.candidates,
+                job_runs(records),
+                identities(records, merged.aliases).keep(),
+                covered(config, found),
+            )
+
+
+def _records(spark: SparkSession, config: Config, known: names.Names, say: Say) -> Rows[Record]:
+    """The records of all sources: in this process where the input is small, distributed otherwise."""
+    sources = configured_sources(config)
+    limit = config.spark.distribute_above_mb << 20
+    listed = input_bytes(config) if limit else None
+    if listed is not None and listed <= limit:
+        with step("read"):
+            say(f"reading {', '.join(source.name for source in sources)}")
+            records = read_in_one_task(spark, config, known, limit)
+        if records is not None:
+            return _local_engine().rows(records)
+        say(f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it")
+    return read_all(SparkEngine(spark), config, known, sources, say)
+
+
+def _local_engine() -> LocalEngine:
+    """An engine for merging, and for writing with several connections to the graph."""
+    return LocalEngine(threads=os.cpu_count() or 1)
 
 
 def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool = False) -> Outcome:
@@ -133,14 +147,29 @@ def write_folder(built: Built, folder: str, file_format: files.Format = "parquet
 
     With what a load needs to retire: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
     """
+    engine = built.nodes.engine
     with own_errors():
-        files.write(folder, built.nodes, built.edges, file_format)
-        facts = (("aliases", built.aliases), ("runs", built.runs), ("identities", built.identities))
-        for name, rows in facts:
-            if rows is not None:
-                files.write_facts(folder, name, rows)
-    told = {**built.report.as_json(), "coverage": built.coverage.as_json()}
-    write_text(f"{folder.rstrip('/')}/{REPORT}", json.dumps(told, indent=2) + "\n")
+        files.write(built.spark, folder, built.nodes, built.edges, file_format)
+        facts: list[tuple[str, Rows[Row], str]] = []
+        if built.aliases is not None:
+            aliases = [{"source": key, "candidates": ids} for key, ids in sorted(built.aliases.items())]
+            facts.append(("aliases", engine.rows(aliases, 1), ALIAS_DDL))
+        if built.runs is not None:
+            runs = [
+                {"job_type": key.job_type, "job_name": key.name, "runs": number}
+                for key, number in sorted(built.runs.items())
+            ]
+            facts.append(("runs", engine.rows(runs, 1), RUNS_DDL))
+        if built.identities is not None:
+            facts.append(("identities", built.identities.map(_as_dict), IDENTITY_DDL))
+        for name, rows, ddl in facts:
+            files.write_facts(built.spark, folder, name, rows, ddl)
+    text = json.dumps({**built.report.as_json(), "coverage": built.coverage.as_json()}, indent=2)
+    write_text(f"{folder.rstrip('/')}/{REPORT}", f"{text}\n")
+
+
+def _as_dict(row: IdentityRow) -> Row:
+    return row._asdict()
 
 
 def load_folder(
@@ -149,25 +178,39 @@ def load_folder(
     """Node and edge files to graph. Files that do not say what was read retire nothing."""
     with endpoint(config, say) as target:
         check(target)
-        with own_errors(), keeping() as kept:
-            nodes, edges = (keep(rows) for rows in files.read(spark, folder))
-            aliases = files.read_facts(spark, folder, "aliases", ALIAS_DDL)
-            runs = files.read_facts(spark, folder, "runs", RUNS_DDL)
-            resolved = files.read_facts(spark, folder, "identities", IDENTITY_DDL)
-        told = _told(folder)
-        read = Report.from_json(told) if told else EMPTY
+        with own_errors():
+            is_small = files.unpacked_size(folder) <= config.spark.distribute_above_mb << 20
+            engine: Engine = _local_engine() if is_small else SparkEngine(spark)
+            with _released_on_error(engine):
+                nodes, edges = (rows.keep() for rows in files.read_rows(engine, spark, folder))
+                aliases = files.read_facts(engine, spark, folder, "aliases", ALIAS_DDL)
+                runs = files.read_facts(engine, spark, folder, "runs", RUNS_DDL)
+                resolved = files.read_facts(engine, spark, folder, "identities", IDENTITY_DDL)
+        found = _report_of(folder)
         built = Built(
             nodes,
             edges,
-            read,
-            aliases,
-            runs,
-            resolved,
-            Coverage.from_json(told.get("coverage", {})),
-            tuple(kept),
+            Report.from_json(found) if found else EMPTY,
+            spark,
+            None if aliases is None else {each["source"]: each["candidates"] for each in aliases.collect()},
+            None if runs is None else _fewest(runs.collect()),
+            None if resolved is None else resolved.map(_identity),
+            Coverage.from_json(found.get("coverage", {})),
         )
         with built:
             return load_graph(built, config, target, say, dry_run=dry_run)
+
+
+def _identity(row: Row) -> IdentityRow:
+    return IdentityRow(row["other"], row["means"], row["how"])
+
+
+def _fewest(rows: list[Row]) -> dict[JobKey, int]:
+    found: dict[JobKey, int] = {}
+    for row in rows:
+        key = JobKey(row["job_type"], row["job_name"])
+        found[key] = min(row["runs"], found.get(key, row["runs"]))
+    return found
 
 
 def load_graph(
@@ -175,7 +218,7 @@ def load_graph(
 ) -> Loaded:
     """Make the graph what was built; with `dry_run` only say what would be done.
 
-    Afterwards `config.sinks` are told. Raises `GraphError`: `RetireRefused` where too much would go, unless
+    Afterwards `config.sinks` are called. Raises `GraphError`: `RetireRefused` where too much would go, unless
     `config.load.allow_retire`; `SinkError` where the graph is loaded, but a sink did not take it.
     """
 
@@ -200,6 +243,7 @@ def load_graph(
             target,
             *whose,
             allow_retire=config.load.allow_retire,
+            verify=config.load.verify,
             dry_run=dry_run,
             on_progress=on_progress,
             in_bulk=bulk.configured(config.gremlin, target),
@@ -214,24 +258,28 @@ def load_graph(
 
 def _whose(built: Built, config: Config) -> tuple[str, str]:
     """Environment and DAG of the nodes: files say it themselves."""
-    found = built.nodes.select("environment", "dag_name").distinct().limit(2).collect()
+    found = built.nodes.map(_tag).distinct().collect()
     if len(found) > 1:
         raise IntermediateError("the files hold several environments or DAGs: load each by itself")
-    return (found[0].environment, found[0].dag_name) if found else (config.environment, config.dag_name)
+    return found[0] if found else (config.environment, config.dag_name)
 
 
-def _told(folder: str) -> dict[str, Any]:
+def _tag(row: Row) -> tuple[str, str]:
+    return row["environment"], row["dag_name"]
+
+
+def _report_of(folder: str) -> dict[str, Any]:
     """What `report.json` says; nothing where there is none."""
     file = f"{folder.rstrip('/')}/{REPORT}"
     try:
-        told = json.loads(read_text(file))
+        found = json.loads(read_text(file))
     except SourceMissing:
         return {}
     except ValueError:
         raise IntermediateError(f"{file}: not JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(found, dict):
         raise IntermediateError(f"{file}: not a report")
-    return told
+    return found
 
 
 @contextmanager
@@ -251,7 +299,21 @@ def endpoint(config: Config, say: Say = silent, graph_file: Path | None = None) 
         server.save()
 
 
-def _stop_at_rejected(records: DataFrame) -> None:
-    rejected = records.where("kind = 'problem' and rule = 'rejected'").orderBy("document", "field")
-    for row in rejected.limit(1).collect():
-        raise DocumentError(row.document, row.field, row.message)
+@contextmanager
+def _released_on_error(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        engine.release()
+        raise
+
+
+def _stop_at_rejected(records: Rows[Record]) -> None:
+    rejected = records.filter(_is_rejected).map(problem_of).collect()
+    if rejected:
+        first = min(rejected, key=lambda each: (each.document, each.field))
+        raise DocumentError(first.document, first.field, first.message)
+
+
+def _is_rejected(record: Record) -> bool:
+    return record.kind == "problem" and record.rule == "rejected"

@@ -1,4 +1,4 @@
-"""Elements as rows: the one shape in which every source hands its elements to the merge.
+"""Elements as records: the one shape in which every source hands its elements to the merge.
 
 Here references become ids: each worker names what it translated (`lineage_merge.merge.names`),
 so that the merge joins and groups by id alone.
@@ -7,7 +7,7 @@ so that the merge joins and groups by id alone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NewType
+from typing import Any, NamedTuple
 
 from lineage_merge.merge.names import Identity, Names, path_of
 from lineage_merge.model import (
@@ -33,39 +33,51 @@ from lineage_merge.model import (
 )
 from lineage_merge.redaction import Redacted, redact, redact_sql
 
-# One row an element; what a kind does not use is null. By kind:
-#   dataset   target, label, authority, properties, sets: what somebody says of a dataset
-#   column    target, target_column, authority, properties
-#   job       job, at, properties
-#   operation job, source is its key, properties
-#   feeds     source, target, job, properties, sets; "run_local" among the sets: merge/fold.py
-#   feeds_column, influences
-#             source, source_column, target, target_column, job, sets
-#   follows   job, source and target are keys of operations
-#   writes    target, job
-#   alias     source is another identity of target, known by rule; sets: how vertices show it;
-#             of several, those with the highest authority count; properties: of the target, where
-#             nothing else may tell of it
-#   joined    target was found by rule
-#   resolved  target is the id of a reference, source the id that it has without one part of the
-#             configuration, rule; at 1 where all references to source mean target. Both are the same where
-#             a location has its own name, which no rule knows
-#   problem   rule is its kind; document, field, message; source is the key of the source that found it,
-#             which `merge.report.of_source` fills in
-#   count     rule is what was counted, at how many
-#   runs      job, at how many good runs of it the source looked at: when none of them wrote what the
-#             graph says that the job writes, it is retired after `spline.retire_after` of them
-#   plan      a source's own book-keeping, dropped before the merge
-RECORD_DDL = (
-    "kind string, source string, target string, source_column string, target_column string,"
-    " job_type string, job_name string,"
-    " label string, authority int, at bigint, rule string,"
-    " properties map<string,string>, sets map<string,array<string>>,"
-    " document string, field string, message string"
-)
 
-# Only this module makes one.
-Record = NewType("Record", tuple[Any, ...])
+class Record(NamedTuple):
+    """What an element says, as one row; what a kind does not use is None or empty. By kind:
+
+    dataset   target, label, authority, properties, sets: what somebody says of a dataset
+    column    target, target_column, authority, properties
+    job       job, at, properties
+    operation job, source is its key, properties
+    feeds     source, target, job, properties, sets; "run_local" among the sets: merge/fold.py
+    feeds_column, influences
+              source, source_column, target, target_column, job, sets
+    follows   job, source and target are keys of operations
+    writes    target, job
+    alias     source is another identity of target, known by rule; sets: how vertices show it;
+              of several, those with the highest authority count; properties: of the target, where
+              nothing else may tell of it
+    joined    target was found by rule
+    resolved  target is the id of a reference, source the id that it has without one part of the
+              configuration, rule; at 1 where all references to source mean target. Both are the same where
+              a location has its own name, which no rule knows
+    problem   rule is its kind; document, field, message; source is the key of the source that found it,
+              which `merge.report.of_source` fills in
+    count     rule is what was counted, at how many
+    runs      job, at how many good runs of it the source looked at: when none of them wrote what the
+              graph says that the job writes, it is retired after `spline.retire_after` of them
+    plan      a source's own book-keeping, dropped before the merge
+    """
+
+    kind: str
+    source: str | None = None
+    target: str | None = None
+    source_column: str | None = None
+    target_column: str | None = None
+    job_type: str | None = None
+    job_name: str | None = None
+    label: str | None = None
+    authority: int | None = None
+    at: int | None = None
+    rule: str | None = None
+    properties: Mapping[str, str] = {}
+    sets: Mapping[str, list[str]] = {}
+    document: str | None = None
+    field: str | None = None
+    message: str | None = None
+
 
 # SQL, where `password = 'x'` compares; a column can be named by its expression.
 _SQL = frozenset({"expression"})
@@ -87,27 +99,35 @@ def row(
     sets: Mapping[str, Iterable[str]] | None = None,
     problem: tuple[str, str, str] | None = None,
 ) -> Record:
-    """A row of `RECORD_DDL` from its parts. `source` and `target` are ids, made of redacted names."""
-    return Record(
-        (
-            kind,
-            source,
-            target,
-            None if source_column is None else redact_sql(source_column),
-            None if target_column is None else redact_sql(target_column),
-            *((redact(job.job_type), redact(job.name)) if job else (None, None)),
-            label,
-            None if authority is None else int(authority),  # Spark takes plain numbers only
-            at,
-            rule,
-            _redacted(properties or {}, of_column=kind == "column"),
-            {
-                name: [redact_sql(value) if name in _SQL else redact(value) for value in values]
-                for name, values in (sets or {}).items()
-            },
-            *(map(redact, problem) if problem else (None, None, None)),
-        )
+    """A record from its parts. `source` and `target` are ids, made of redacted names."""
+    record = Record(
+        kind,
+        source,
+        target,
+        None if source_column is None else redact_sql(source_column),
+        None if target_column is None else redact_sql(target_column),
+        redact(job.job_type) if job else None,
+        redact(job.name) if job else None,
+        label,
+        None if authority is None else int(authority),  # pickles as a plain number
+        at,
+        rule,
+        _redacted(properties or {}, of_column=kind == "column"),
+        {
+            name: [redact_sql(value) if name in _SQL else redact(value) for value in values]
+            for name, values in (sets or {}).items()
+        },
+        redact(problem[0]) if problem else None,
+        redact(problem[1]) if problem else None,
+        redact(problem[2]) if problem else None,
     )
+    return record if _is_ascii(record) else _without_half_pairs(record)
+
+
+def problem_of(record: Record) -> Problem:
+    """The problem that a record of kind ``problem`` was made of."""
+    kind: Any = record.rule
+    return Problem(kind, record.document or "", record.field or "", record.message or "")
 
 
 def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, str]:
@@ -122,14 +142,30 @@ def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, st
     return texts
 
 
-def with_columns(record: Record, *values: str | int | None) -> Record:
-    """A record behind columns of a source's own."""
-    return Record((*values, *record))
+def _is_ascii(record: Record) -> bool:
+    texts = [each for each in record if type(each) is str]
+    return (
+        "".join(texts).isascii()
+        and "".join(record.properties.values()).isascii()
+        and all("".join(values).isascii() for values in record.sets.values())
+    )
+
+
+def _without_half_pairs(record: Record) -> Record:
+    """The record, U+FFFD in place of each half of a surrogate pair, which no file and no graph can hold."""
+    return Record._make(_whole(each) if isinstance(each, str) else each for each in record)._replace(
+        properties={name: _whole(value) for name, value in record.properties.items()},
+        sets={name: [_whole(value) for value in values] for name, values in record.sets.items()},
+    )
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def with_kind(record: Record, kind: str) -> Record:
     """The record as one of another kind."""
-    return Record((kind, *record[1:]))
+    return record._replace(kind=kind)
 
 
 def records(elements: Iterable[Element], names: Names) -> Iterator[Record]:

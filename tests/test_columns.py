@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
+from lineage_merge.graph.schema import EDGE_PROPERTIES
 from tests.expected import WAREHOUSE
 from tests.sources.spline.columns.plan_building import PLAN, PlanBuilder
 from tests.spline_documents import write_collections
@@ -35,7 +36,8 @@ def tickit(spark: SparkSession, data: Path) -> list[Row]:
 
 def edges(spark: SparkSession, settings: Row) -> list[Row]:
     built = pipeline.build(spark, config.parse({"dag_name": "t", "environment": "dev", **settings}))
-    return [row.asDict() for row in built.edges.collect()]
+    unknown = {each.name: None for each in EDGE_PROPERTIES}
+    return [unknown | row for row in built.edges.collect()]
 
 
 def of_label(found: list[Row], label: str, job: str = "") -> list[Row]:

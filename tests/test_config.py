@@ -106,6 +106,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "merge.fold": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
     "merge.fold_run_local": ("on", True),
     "load.allow_retire": ("yes", True),
+    "load.verify": ("true", True),
     "sinks": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
     "query.layers": ("{raw: a*, mart: [b, c]}", {"raw": ("a*",), "mart": ("b", "c")}),
     "merge.rules": (
@@ -115,6 +116,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "gremlin.endpoint": ("wss://graph:8182/gremlin", "wss://graph:8182/gremlin"),
     "gremlin.timeout_seconds": ("30", 30.0),
     "gremlin.retry_seconds": ("0", 0.0),
+    "gremlin.writers": ("16", 16),
     "gremlin.reader_endpoint": ("wss://reader:8182/gremlin", "wss://reader:8182/gremlin"),
     "gremlin.iam_auth": ("yes", True),
     "gremlin.region": ("us-gov-west-1", "us-gov-west-1"),
@@ -132,6 +134,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "metrics.namespace": ("Team/Lineage", "Team/Lineage"),
     "spark.master": ("local[4]", "local[4]"),
     "spark.partitions": ("8", 8),
+    "spark.distribute_above_mb": ("64", 64),
     "strict": ("true", True),
 }
 

@@ -13,12 +13,12 @@ from lineage_merge import storage
 from lineage_merge.capturing.origins import Origins, origins
 from lineage_merge.config import Config
 from lineage_merge.errors import CaptureError, LineageMergeError
-from lineage_merge.merge import in_memory
+from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Element, Problem, Reference
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.query.on_files import edge_of_row, vertex_of_row
-from lineage_merge.records import Record, records
+from lineage_merge.records import Record, problem_of, records
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.documents import Plan
 
@@ -43,8 +43,8 @@ class Captured:
         return subgraph(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
 
     @cached_property
-    def _merged(self) -> in_memory.Merged:
-        return in_memory.merge(self.records(), self._config.environment, self._config.dag_name)
+    def _merged(self) -> join.Graph:
+        return join.merge_here(self.records(), self._config.environment, self._config.dag_name)
 
     @property
     def nodes(self) -> tuple[Vertex, ...]:
@@ -59,8 +59,7 @@ class Captured:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What the plan did not tell, such as what an RDD was made of."""
-        named = (row for row in self.records() if row[0] == "problem")
-        return tuple(Problem(row[10], *row[13:16]) for row in named)
+        return tuple(problem_of(record) for record in self.records() if record.kind == "problem")
 
     def columns(self) -> Origins:
         """For each column that is written, the steps that make it, down to sources and constants."""
@@ -72,7 +71,7 @@ class Captured:
         return self._elements
 
     def records(self) -> list[Record]:
-        """The elements as rows of `lineage_merge.records.RECORD_DDL`, for `merge.join` with others."""
+        """The elements as records, for `merge.join` with others."""
         return list(records(self._elements, self._names))
 
     def write(self, folder: str) -> None:

@@ -118,7 +118,12 @@ def _has_kafka(settings: Mapping[str, Any]) -> bool:
 
 def _spark(settings: Mapping[str, Any], kafka: bool) -> SparkOptions:
     options = SparkOptions(**settings, kafka=kafka)
-    return replace(options, partitions=int(options.partitions))  # JSON Schema takes 2.0 for an integer
+    # JSON Schema takes 2.0 for an integer.
+    return replace(
+        options,
+        partitions=int(options.partitions),
+        distribute_above_mb=int(options.distribute_above_mb),
+    )
 
 
 def _rule(index: int, settings: Mapping[str, Any]) -> Rule:

@@ -60,10 +60,11 @@ class Bulk:
 class Gremlin:
     """The graph.
 
-    `iam_auth`: connections are signed (Neptune), for `region` ("": the endpoint's, or that of the
-    AWS chain) and as `role_arn` ("": as whoever runs this). `retry_seconds`: how long a request is
-    tried again while the graph is away or busy. `mode`: over Gremlin, in `bulk`, or whichever suits
-    what differs (`auto`).
+    `iam_auth`: connections are signed (Neptune), for `region` ("": the endpoint's, or that of the AWS chain)
+    and as `role_arn` ("": as whoever runs this). `retry_seconds`: how long a request is tried again while the
+    graph is away or busy. `writers`: most requests under way at once that write (0: two for each partition
+    that the engine computes at a time). `mode`: over Gremlin, in `bulk`, or whichever suits what differs
+    (`auto`).
     """
 
     endpoint: str = field(default=EMBEDDED, repr=False)  # an address may hold a password
@@ -75,13 +76,18 @@ class Gremlin:
     role_arn: str = ""
     mode: Literal["gremlin", "bulk", "auto"] = "gremlin"
     bulk: Bulk | None = None
+    writers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load may do: `allow_retire` goes on where much of a DAG would be retired."""
+    """What a load may do: `allow_retire` goes on where much of a DAG would be retired.
+
+    `verify`: all that the graph has of the DAG is compared, not only what changed since the last load.
+    """
 
     allow_retire: bool = False
+    verify: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +99,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """The Spark session that is started where none runs yet. `kafka`: with Spark's Kafka source."""
+    """The Spark session that is started where none runs yet. `kafka`: with Spark's Kafka source.
+
+    `distribute_above_mb`: input of up to so many MB is read by one task, and merged in the driver; 0: never.
+    """
 
     master: str = ""
     partitions: int = 0
+    distribute_above_mb: int = 32
     kafka: bool = False
 
 

@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from pathlib import PurePosixPath
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
 from py4j.protocol import Py4JJavaError
@@ -14,17 +16,32 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import partitions
-from lineage_merge.errors import IntermediateError, SourceMissing
+from lineage_merge.engine.on_spark import SparkEngine, SparkRows
+from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.errors import IntermediateError, SourceError, SourceMissing
 from lineage_merge.graph.schema import edge_ddl, edge_schema, node_ddl, node_schema
 from lineage_merge.json_schema import Checker
-from lineage_merge.storage import StoredFile, list_files
+from lineage_merge.storage import (
+    StoredFile,
+    delete_folder,
+    is_s3,
+    list_files,
+    make_folder,
+    write_file,
+    write_text,
+)
 
 Format = Literal["parquet", "jsonl"]
+# An element, with the keys and values that are known of it.
+Row = dict[str, Any]
 
 _BROKEN = "_broken"
 # What Spark makes texts of where a text belongs: arrays, objects, numbers, yes and no.
 _ODD_TEXT = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
 _JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
+_TRACEBACK = "Traceback (most recent call last)"
+# Its end, where a Python worker failed.
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): ")
 
 
 class Kind(NamedTuple):
@@ -48,15 +65,24 @@ class Flaw(NamedTuple):
     problem: str
 
 
-def write(folder: str, nodes: DataFrame, edges: DataFrame, file_format: Format = "parquet") -> None:
+def write(
+    spark: SparkSession, folder: str, nodes: Rows[Row], edges: Rows[Row], file_format: Format = "parquet"
+) -> None:
     """Write nodes and edges below `folder`, in place of what stands there."""
+    is_here = nodes.engine.is_local and _is_reachable(folder)
     with _telling(folder):
         # A write that is cut short must not leave new nodes beside old edges.
-        _delete(nodes.sparkSession, _path(folder, EDGES))
+        _delete(spark, _path(folder, EDGES), is_here)
         for kind, rows in ((NODES, nodes), (EDGES, edges)):
-            writer = rows.write.mode("overwrite")
+            path = _path(folder, kind)
+            if is_here and (file_format == "jsonl" or _has_pyarrow()):
+                _delete(spark, path, is_here)
+                write_here = _write_lines if file_format == "jsonl" else partial(_write_parquet, kind)
+                write_here(path, rows.collect())
+                continue
+            writer = _frame(spark, kind, rows).write.mode("overwrite")
             save = writer.parquet if file_format == "parquet" else writer.json
-            save(_path(folder, kind))
+            save(path)
 
 
 def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
@@ -67,13 +93,33 @@ def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
     return _read(spark, folder, NODES), _read(spark, folder, EDGES)
 
 
-def write_facts(folder: str, name: str, rows: DataFrame) -> None:
+def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Row], Rows[Row]]:
+    """The same as rows of an engine, without unknown values."""
+    nodes, edges = read(spark, folder)
+    if isinstance(engine, SparkEngine):
+        return engine.of_frame(nodes).map(_known), engine.of_frame(edges).map(_known)
+    return tuple(engine.rows(map(_known, each.collect())) for each in (nodes, edges))  # type: ignore[return-value]
+
+
+def unpacked_size(folder: str) -> int:
+    """About how many bytes of text the nodes and edges below `folder` are. Raises `IntermediateError`."""
+    return sum(map(partitions.text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))]))
+
+
+def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
     """Write what a load wants to know besides, below ``folder/name``, as JSON lines."""
+    path = f"{folder.rstrip('/')}/{name}"
     with _telling(folder):
-        rows.write.mode("overwrite").json(f"{folder.rstrip('/')}/{name}")
+        if rows.engine.is_local and _is_reachable(folder):
+            delete_folder(path)
+            _write_lines(path, rows.collect())
+            return
+        names = _names(ddl)
+        made = _as_frame(spark, rows.map(partial(_values, names)), ddl)
+        made.write.mode("overwrite").json(path)
 
 
-def read_facts(spark: SparkSession, folder: str, name: str, ddl: str) -> DataFrame | None:
+def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl: str) -> Rows[Row] | None:
     """What `write_facts` wrote; None where there is none."""
     path = f"{folder.rstrip('/')}/{name}"
     try:
@@ -81,7 +127,61 @@ def read_facts(spark: SparkSession, folder: str, name: str, ddl: str) -> DataFra
     except SourceMissing:
         return None
     with _telling(path):
-        return spark.read.schema(ddl).json(path)
+        found = spark.read.schema(ddl).json(path)
+        if isinstance(engine, SparkEngine):
+            return engine.of_frame(found).map(_known)
+        return engine.rows(map(_known, found.collect()))
+
+
+def _is_reachable(folder: str) -> bool:
+    """Whether this process can write there itself; other file systems are Spark's."""
+    return is_s3(folder) or "://" not in folder
+
+
+def _write_lines(path: str, rows: Iterable[Row]) -> None:
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    make_folder(path)
+    write_text(f"{path}/part-00000.json", "".join(f"{line}\n" for line in lines))
+
+
+def _has_pyarrow() -> bool:
+    """Whether this process can write Parquet: a cold JVM takes seconds for the smallest file."""
+    return find_spec("pyarrow") is not None
+
+
+def _write_parquet(kind: Kind, path: str, rows: Iterable[Row]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {"string": pa.string(), "bigint": pa.int64(), "array<string>": pa.list_(pa.string())}
+    columns = (each.split() for each in kind.ddl.split(", "))
+    schema = pa.schema([(name.strip("`"), types[declared]) for name, declared in columns])
+    make_folder(path)
+    with TemporaryDirectory(prefix="lineage-merge-") as work:
+        file = Path(work, "part-00000.snappy.parquet")
+        pq.write_table(pa.Table.from_pylist(list(rows), schema), file, compression="snappy")
+        write_file(f"{path}/{file.name}", file)
+
+
+def _names(ddl: str) -> tuple[str, ...]:
+    return tuple(each.split()[0].strip("`") for each in ddl.split(", "))
+
+
+def _frame(spark: SparkSession, kind: Kind, rows: Rows[Row]) -> DataFrame:
+    return _as_frame(spark, rows.map(partial(_values, _names(kind.ddl))), kind.ddl)
+
+
+def _as_frame(spark: SparkSession, rows: Rows[Any], ddl: str) -> DataFrame:
+    data = rows.rdd if isinstance(rows, SparkRows) else spark.sparkContext.parallelize(rows.collect(), 1)
+    return spark.createDataFrame(data, ddl, verifySchema=False)
+
+
+def _values(names: tuple[str, ...], row: Row) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in names)
+
+
+def _known(row: Any) -> Row:
+    return {name: value for name, value in row.asDict().items() if value is not None}
 
 
 def flaws(spark: SparkSession, folder: str, most: int = 100) -> tuple[int, list[Flaw]]:
@@ -118,7 +218,10 @@ def _path(folder: str, kind: Kind) -> str:
     return f"{folder.rstrip('/')}/{kind.name}"
 
 
-def _delete(spark: SparkSession, path: str) -> None:
+def _delete(spark: SparkSession, path: str, is_here: bool) -> None:
+    if is_here:
+        delete_folder(path)
+        return
     context: Any = spark.sparkContext
     target = context._jvm.org.apache.hadoop.fs.Path(path)
     target.getFileSystem(context._jsc.hadoopConfiguration()).delete(target, True)
@@ -218,9 +321,11 @@ def _check(kind: Kind, texts: Iterable[str]) -> Iterator[Flaw]:
 
 @contextmanager
 def _telling(place: str) -> Iterator[None]:
-    """Turn Spark's errors about files into one line."""
+    """Turn errors about files, Spark's too, into one line."""
     try:
         yield
+    except SourceError as error:
+        raise IntermediateError(error.message) from None
     except (PySparkException, Py4JJavaError) as error:
         raise IntermediateError(f"{place}: {_cause(str(error))}") from None
 
@@ -228,6 +333,9 @@ def _telling(place: str) -> Iterator[None]:
 def _cause(text: str) -> str:
     """The innermost cause in what Spark says, without the names of Java's classes."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    of_python = [line for line in lines if _PYTHON_ERROR.match(line) and _TRACEBACK not in line]
+    if of_python and _TRACEBACK in text:
+        return of_python[-1][:300]
     causes = [line.removeprefix("Caused by:") for line in lines if line.startswith("Caused by:")]
     outer = [line.removeprefix(":") for line in lines if line.startswith(":")]
     cause = _JAVA_CLASS.sub("", [*lines[:1], *outer[:1], *causes][-1].strip())

@@ -1,7 +1,7 @@
-"""Node and edge DataFrames as files for Neptune's bulk loader, written by Spark's executors.
+"""Node and edge rows as files for Neptune's bulk loader, written a partition at a time.
 
 ``folder/vertices/`` and ``folder/edges/``, in S3 or on this machine, gzipped. The loader cuts large files
-by itself and is slow with very many small ones: each Spark task writes one, and begins another
+by itself and is slow with very many small ones: each partition writes one, and begins another
 only when that is large.
 """
 
@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pyspark import RDD
-from pyspark.sql import DataFrame
-
+from lineage_merge.engine.rows import Rows
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS
 from lineage_merge.graph.neptune_parts import (
@@ -37,21 +35,25 @@ class _Outcome:
     error: LineageMergeError | None = None
 
 
-def write(folder: str, nodes: DataFrame, edges: DataFrame) -> tuple[Written, Written]:
-    """Write nodes and edges (`graph.schema.node_ddl`, `edge_ddl`) below `folder`.
+def write(folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]) -> tuple[Written, Written]:
+    """Write nodes and edges (`graph.schema`) below `folder`.
 
-    Files that stand there with other names stay. Raises `SourceError` where the folder cannot be
+    Other files that are there stay. Raises `SourceError` where the folder cannot be
     written, and IntermediateError (a row without a key).
     """
-    vertex_rows: Any = nodes.select(*VERTEX_FIELDS).rdd
-    edge_rows: Any = edges.select(*EDGE_FIELDS).rdd
+    vertex_rows = nodes.map(partial(_fields, VERTEX_FIELDS))
+    edge_rows = edges.map(partial(_fields, EDGE_FIELDS))
     return write_rows(folder, VERTICES, vertex_rows), write_rows(folder, EDGES, edge_rows)
+
+
+def _fields(names: tuple[str, ...], row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(map(row.get, names))
 
 
 def write_rows(
     folder: str,
     kind: Kind,
-    rows: "RDD[tuple[Any, ...]]",
+    rows: Rows[tuple[Any, ...]],
     elements: int | None = None,
     *,
     largest_file: int = LARGEST_FILE,
@@ -61,13 +63,13 @@ def write_rows(
     `elements` is how many there are, about: of few, few files are made. A file is as large as
     `largest_file` (bytes) at most, about. Errors as in `write`.
     """
-    tasks = rows.context.defaultParallelism
+    tasks = rows.engine.parallelism
     if elements is not None:
         tasks = max(1, min(tasks, elements // _FEWEST_ELEMENTS))
-    if rows.getNumPartitions() > tasks:
-        rows = rows.coalesce(tasks)
+    if rows.partition_count > tasks:
+        rows = rows.spread(tasks)
     task = partial(_write_partition, f"{folder.rstrip('/')}/{kind}", kind, largest_file)
-    outcomes = rows.mapPartitionsWithIndex(task).collect()
+    outcomes = rows.map_numbered_partitions(task).collect()
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error

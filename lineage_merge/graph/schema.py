@@ -70,9 +70,13 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("documents_read", "how many documents that merge read", type="long"),
     Property("elements_written", "how many vertices and edges it wrote", type="long"),
     Property("elements_retired", "how many vertices and edges it retired", type="long"),
+    Property("requests", "how many requests that load sent to the graph", type="long"),
+    Property("elements_read", "how many elements, ids and numbers it read from the graph", type="long"),
     Property("not_joined", "how many datasets it could not join", type="long"),
     Property("report", "what it joined and what it could not join, as JSON"),
     Property("loading", "which load is under way"),
+    Property("state", "digests of what the last load wrote"),
+    Property("touched", "loads that wrote to what the DAG has since its last load ended", many=True),
 )
 
 EDGE_PROPERTIES: tuple[Property, ...] = (
@@ -143,11 +147,16 @@ NODE_LABELS: tuple[Label, ...] = (
             "documents_read",
             "elements_written",
             "elements_retired",
+            "requests",
+            "elements_read",
             "not_joined",
             "report",
             "loading",
+            "state",
+            "touched",
         ),
     ),
+    Label("merge_state", "digests of elements that the last load of a DAG wrote", ("name", "state")),
 )
 
 EDGE_LABELS: tuple[Label, ...] = (
@@ -169,6 +178,8 @@ EDGE_LABELS: tuple[Label, ...] = (
     Label("follows", "an operation consumes another", _OF_JOB, _OF_JOB),
 )
 
+# A DAG's edges have no other labels. Without labels a server may search all edges that end at a vertex.
+EDGE_LABEL_NAMES = tuple(each.name for each in EDGE_LABELS)
 DATASET_LABELS = ("file", "table", "view", "topic", "seed", "snapshot", "exposure")
 
 NODE_KEYS = ("id", "label", "environment", "dag_name")

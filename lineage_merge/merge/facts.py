@@ -1,112 +1,243 @@
-"""What one record says of nodes and edges: one pass over the records, whatever their kind."""
+"""What one record says of nodes and edges, and how all that is said of one element becomes its row. Pure."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from lineage_merge.merge.grouping import column_id, job_id, operation_id
-from lineage_merge.model import Authority
+from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+from lineage_merge.merge.aliases import Followed
+from lineage_merge.model import Authority, JobKey, column_id, edge_id, encode, job_id, operation_id
+from lineage_merge.records import Record
+
+# Texts of which an edge may have several, of several writes or branches.
+SEVERAL = ("via", "operations", "expression")
+LONGEST_EXPRESSION = 1000
+# The order in which the ways of a column are listed: those that make its value first.
+TRANSFORMATIONS = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
+
+Row = dict[str, Any]
+_Sets = Mapping[str, Iterable[str]]
+
+_WITH_COLUMNS = frozenset({"feeds_column", "influences"})
+_EDGES = frozenset({"feeds", "writes", "feeds_column", "influences", "follows"})
+
+_SETS_OF_NODE = frozenset(each.name for each in NODE_PROPERTIES if each.many)
+_ONE_OF_NODE = {each.name: each for each in NODE_PROPERTIES if not each.many}
+_OF_JOB = frozenset({"job_type", "job_name"})
+_ONE_OF_EDGE = {
+    each.name: each for each in EDGE_PROPERTIES if each.name not in {"transformation", *SEVERAL, *_OF_JOB}
+}
+# Of several writes in one run, the first counts.
+_LEAST = "sequence"
 
 
-def resolved(records: DataFrame, followed: DataFrame) -> DataFrame:
-    """The records with each dataset under the id that counts.
+class EdgeKey(NamedTuple):
+    """What makes an edge itself, within a DAG and environment. One that belongs to no job has none."""
 
-    `followed` has `other` and what it `means`; `is_other` says that the target was such a one.
-    """
-    for end in ("source", "target"):
-        means = followed.select(F.col("other").alias(end), F.col("means").alias(f"{end}_means"))
-        records = records.join(means, end, "left").withColumn(end, F.coalesce(f"{end}_means", end))
-    is_other = F.col("target_means").isNotNull()
-    return records.withColumn("is_other", is_other).drop("source_means", "target_means")
+    label: str
+    start: str
+    end: str
+    job_type: str | None = None
+    job_name: str | None = None
 
 
-def node_facts(resolved: DataFrame, environment: str, dag_name: str) -> DataFrame:
-    """`id`, `rank`, `label`, `properties`, `sets`: a row for everything that is said of a node."""
-    kind = F.col("kind")
-    job = job_id(environment, dag_name)
-    # What the name of another identity tells is not true of the dataset itself.
-    says = (kind == "dataset") & ~(F.col("is_other") & (F.col("authority") == int(Authority.PLATFORM)))
-    authority = F.col("authority").cast("bigint")
-    facts = (
-        F.when(says, _fact(F.col("target"), authority, F.col("label"), F.col("properties"))),
-        F.when(kind == "column", _column("target", authority, F.col("properties"))),
-        *(
+Key = str | EdgeKey
+
+
+class Fact(NamedTuple):
+    """What is said of an element once; values of a higher `rank` count more."""
+
+    rank: int
+    label: str | None
+    properties: Mapping[str, str]
+    sets: _Sets
+
+
+@dataclass(slots=True)
+class Facts:
+    """All that is said of an element: of each property the value that counts, of each set all values."""
+
+    label: tuple[int, str] | None = None
+    best: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    sets: dict[str, set[str]] = field(default_factory=dict)
+
+
+def resolved(meanings: Mapping[str, str], record: Record) -> Iterator[Record]:
+    """The record with each dataset under the id that counts."""
+    means = meanings.get(record.target or "")
+    if means is not None and record.kind == "dataset" and record.authority == Authority.PLATFORM:
+        return  # what the name of another identity tells is not true of the dataset itself
+    starts = meanings.get(record.source or "")
+    if means is not None:
+        record = record._replace(target=means)
+    if starts is not None:
+        record = record._replace(source=starts)
+    yield record
+
+
+def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key, Fact]]:
+    """What a resolved record says of nodes and edges."""
+    kind = record.kind
+    if kind == "dataset":
+        yield str(record.target), Fact(record.authority or 0, record.label, record.properties, record.sets)
+        return
+    if kind == "column":
+        rank, properties = record.authority or 0, record.properties
+        yield _end(record.target, record.target_column), Fact(rank, "column", properties, {})
+        yield _has_column(record.target, record.target_column)
+        return
+    if kind in _EDGES:
+        yield _edge(environment, dag_name, record), Fact(0, None, record.properties, record.sets)
+        if kind in _WITH_COLUMNS:
             # A column that only lineage names is one too: its vertex must be there before its edges.
-            F.when(
-                kind.isin("feeds_column", "influences") & F.col(f"{end}_column").isNotNull(),
-                _column(end, F.lit(0).cast("bigint"), _map(name=F.col(f"{end}_column"))),
-            )
-            for end in ("source", "target")
-        ),
-        F.when(
-            kind == "job",
-            _fact(job, F.coalesce("at", F.lit(0).cast("bigint")), kind, _told(name=F.col("job_name"))),
-        ),
-        F.when(
-            kind == "operation",
-            _fact(
-                operation_id(job, F.col("source")),
-                F.lit(0).cast("bigint"),
-                kind,
-                _told(job_name=F.col("job_name")),
-            ),
-        ),
-    )
-    return resolved.select(_each(facts), F.when(says, F.col("sets")).alias("sets")).select("fact.*", "sets")
+            for dataset, column in (
+                (record.source, record.source_column),
+                (record.target, record.target_column),
+            ):
+                if column is not None:
+                    yield _end(dataset, column), Fact(0, "column", {"name": column}, {})
+                    yield _has_column(dataset, column)
+        return
+    if kind in ("job", "operation"):
+        key = JobKey(record.job_type or "", record.job_name or "")
+        job = job_id(environment, dag_name, key)
+        properties = {**record.properties, "job_type": key.job_type}
+        if kind == "job":
+            yield job, Fact(record.at or 0, kind, {**properties, "name": key.name}, {})
+        else:
+            operation = operation_id(job, record.source or "")
+            yield operation, Fact(0, kind, {**properties, "job_name": key.name}, {})
 
 
-def edge_facts(resolved: DataFrame, environment: str, dag_name: str) -> DataFrame:
-    """`label`, `from`, `to`, the job, `properties` and `sets`: a row for all that is said of an edge."""
-    kind = F.col("kind")
-    job = job_id(environment, dag_name)
-    start = F.when(kind == "writes", job).when(kind == "follows", operation_id(job, F.col("source")))
-    end = F.when(kind == "follows", operation_id(job, F.col("target")))
-    facts = (
-        F.when(
-            kind.isin("feeds", "writes", "feeds_column", "influences", "follows"),
-            _edge(kind, start.otherwise(_end("source")), end.otherwise(_end("target"))),
-        ),
-        *(
-            F.when(
-                kind.isin("column", "feeds_column", "influences") & F.col(f"{end}_column").isNotNull(),
-                _edge(F.lit("has_column"), F.col(end), _end(end)),
-            )
-            for end in ("source", "target")
-        ),
-    )
-    own = F.col("fact.label") != "has_column"  # belongs to no job
-    of_record = ("job_type", "job_name", "properties", "sets")
-    return resolved.select(_each(facts), *of_record).select(
-        "fact.*", *(F.when(own, F.col(name)).alias(name) for name in of_record)
-    )
+def of_followed(followed: Followed) -> tuple[Key, Fact]:
+    """What another identity tells of the dataset that it means."""
+    return followed.means, Fact(Authority.PLATFORM, None, followed.properties, {"aliases": followed.aliases})
 
 
-def _each(facts: tuple[Column, ...]) -> Column:
-    return F.explode(F.filter(F.array(*facts), lambda fact: fact.isNotNull())).alias("fact")
-
-
-def _fact(identifier: Column, rank: Column, label: Column, properties: Column) -> Column:
-    return F.struct(
-        identifier.alias("id"), rank.alias("rank"), label.alias("label"), properties.alias("properties")
-    )
-
-
-def _column(end: str, rank: Column, properties: Column) -> Column:
-    return _fact(_end(end), rank, F.lit("column"), properties)
-
-
-def _edge(label: Column, start: Column, end: Column) -> Column:
-    return F.struct(label.alias("label"), start.alias("from"), end.alias("to"))
-
-
-def _end(end: str) -> Column:
+def _end(dataset: str | None, column: str | None) -> str:
     """The id of a record's end: the dataset, or its column where the record names one."""
-    column = F.col(f"{end}_column")
-    return F.when(column.isNull(), F.col(end)).otherwise(column_id(F.col(end), column))
+    return str(dataset) if column is None else column_id(str(dataset), column)
 
 
-def _told(**more: Column) -> Column:
-    return F.map_concat(F.col("properties"), _map(job_type=F.col("job_type"), **more))
+def _has_column(dataset: str | None, column: str | None) -> tuple[Key, Fact]:
+    return EdgeKey("has_column", str(dataset), _end(dataset, column)), Fact(0, None, {}, {})
 
 
-def _map(**values: Column) -> Column:
-    return F.create_map(*(part for name, value in values.items() for part in (F.lit(name), value)))
+def _edge(environment: str, dag_name: str, record: Record) -> EdgeKey:
+    key = JobKey(record.job_type or "", record.job_name or "")
+    job = job_id(environment, dag_name, key)
+    start = _end(record.source, record.source_column)
+    end = _end(record.target, record.target_column)
+    if record.kind == "writes":
+        start = job
+    elif record.kind == "follows":
+        start, end = operation_id(job, record.source or ""), operation_id(job, record.target or "")
+    return EdgeKey(record.kind, start, end, *key)
+
+
+def create(fact: Fact) -> Facts:
+    """The facts of one fact."""
+    return add(Facts(), fact)
+
+
+def add(said: Facts, fact: Fact) -> Facts:
+    """Add a fact."""
+    rank, label, properties, sets = fact
+    if label is not None and (said.label is None or said.label < (rank, label)):
+        said.label = (rank, label)
+    best = said.best
+    for name, text in properties.items():
+        value = _value(name, text)
+        if value is None:
+            continue
+        known = best.get(name)
+        # Of equals the greatest, so that order never counts.
+        if known is None or known < (rank, value):
+            best[name] = (rank, value)
+    for name, values in sets.items():
+        if values:
+            said.sets.setdefault(name, set()).update(values)
+    return said
+
+
+def merge(one: Facts, other: Facts) -> Facts:
+    """All facts of both."""
+    if other.label is not None and (one.label is None or one.label < other.label):
+        one.label = other.label
+    for name, value in other.best.items():
+        known = one.best.get(name)
+        if known is None or known < value:
+            one.best[name] = value
+    for name, values in other.sets.items():
+        one.sets.setdefault(name, set()).update(values)
+    return one
+
+
+def _value(name: str, text: Any) -> str | int | None:
+    """A property's value, of which the greatest counts; None where it is no property or has no value."""
+    declared = _ONE_OF_NODE.get(name) or _ONE_OF_EDGE.get(name)
+    if declared is None or text is None:
+        return None
+    if declared.type != "long":
+        return str(text)
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return -number if name == _LEAST else number
+
+
+def node_row(identifier: str, said: Facts, environment: str, dag_name: str) -> Row:
+    """The node of all that is said of it, as a row of `graph.schema.node_ddl` without unknown values."""
+    label = said.label[1] if said.label else None
+    row: Row = {"id": identifier, "label": label, "environment": environment, "dag_name": dag_name}
+    for item in NODE_PROPERTIES:
+        if item.many:
+            values = said.sets.get(item.name)
+            if not values:
+                continue
+            if item.name == "resolved_names":  # each with the DAG whose configuration says so
+                row[item.name] = [f"{encode(dag_name)}|{each}" for each in sorted(values)]
+            else:
+                row[item.name] = sorted(values)
+        elif (found := said.best.get(item.name)) is not None and not (
+            item.name == "location" and label == "file"  # its path is its name already
+        ):
+            row[item.name] = found[1]
+    return row
+
+
+def edge_row(key: EdgeKey, said: Facts, environment: str, dag_name: str) -> Row:
+    """The edge of all that is said of it, as a row of `graph.schema.edge_ddl` without unknown values."""
+    job = None if key.job_type is None else JobKey(key.job_type, key.job_name or "")
+    row: Row = {
+        "id": edge_id(environment, dag_name, job, key.start, key.label, key.end),
+        "label": key.label,
+        "from": key.start,
+        "to": key.end,
+        "environment": environment,
+        "dag_name": dag_name,
+    }
+    if job is not None:
+        row |= {"job_type": job.job_type, "job_name": job.name}
+    for item in EDGE_PROPERTIES:
+        if item.name not in _OF_JOB and (value := _of_edge(item, said)) is not None:
+            row[item.name] = value
+    return row
+
+
+def _of_edge(item: Property, said: Facts) -> str | int | None:
+    if item.name == "transformation":
+        found = said.sets.get(item.name, ())
+        return ",".join(each for each in TRANSFORMATIONS if each in found) or None
+    if item.name in SEVERAL:
+        text = " | ".join(sorted(said.sets.get(item.name, ())))
+        return (text[:LONGEST_EXPRESSION] if item.name == "expression" else text) or None
+    value: str | int | None = said.best.get(item.name, (0, None))[1]
+    return -value if item.name == _LEAST and isinstance(value, int) else value
+
+
+def is_edge(row: Row) -> bool:
+    """Whether a row is an edge's."""
+    return "from" in row

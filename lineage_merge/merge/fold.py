@@ -1,112 +1,131 @@
-"""Temporary datasets folded away: what feeds them feeds what they feed, and `via` names them.
+"""Temporary datasets left out: what feeds them feeds what they feed, and `via` names them.
 
-A dataset is folded when a glob matches its path, or when one job writes it and no run but the one that
+A dataset is left out when a glob matches its path, or when one job writes it and no run but the one that
 wrote it reads it. One that nothing feeds, or that feeds nothing, is no hop between others: it stays.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-from pyspark.sql.types import BooleanType, StringType, StructField, StructType
+from functools import partial
+from typing import NamedTuple
 
 from lineage_merge.config import Merge
-from lineage_merge.kept import keep_planned
+from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.merge.hops import Moved, components, through
 from lineage_merge.merge.names import path_of
 from lineage_merge.merge.rules import is_generated
 from lineage_merge.model import DatasetName, decode
+from lineage_merge.records import Record
 
 # The mark, among the sets of a `feeds` record, of a source that the same run had written before.
 RUN_LOCAL = "run_local"
 
-_JUDGED = StructType([StructField("is_temporary", BooleanType()), StructField("path", StringType())])
+_MOVED = frozenset({"feeds", "writes", "feeds_column", "influences"})
+_LINKS = frozenset({"feeds", "feeds_column", "influences"})
 
-_MOVED = ("feeds", "writes", "feeds_column", "influences")
-# What a record and `Moved` call alike.
-_SAME = ("kind", "source", "source_column", "target", "target_column")
+
+class Hop(NamedTuple):
+    """A dataset to leave out: its path as `via` names it, and the part of the graph that it belongs to."""
+
+    path: str
+    part: str
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """The records without temporary datasets; `hops` has the `id` of each one that went."""
+    """The records without temporary datasets; `hops` are the ids of those."""
 
-    records: DataFrame
-    hops: DataFrame
+    records: Rows[Record]
+    hops: frozenset[str]
 
 
-def fold(resolved: DataFrame, settings: Merge) -> Folded | None:
-    """Fold what the settings ask for; None where there is nothing to fold.
+@dataclass(slots=True)
+class _Uses:
+    """How records use one dataset. `jobs`: two stand for several; `is_own`: by marked reads only."""
 
-    `resolved` as `lineage_merge.merge.facts` makes them: each dataset has the id that counts.
+    is_source: bool = False
+    is_target: bool = False
+    jobs: set[tuple[str | None, str | None]] = field(default_factory=set)
+    is_own: bool = True
+    is_read: bool = False
+    is_written: bool = False
+
+    @property
+    def is_between(self) -> bool:
+        return self.is_source and self.is_target
+
+    @property
+    def is_run_local(self) -> bool:
+        """Whether one job writes it, and reads it only after the same run has written it."""
+        return len(self.jobs) == 1 and self.is_own and self.is_read and self.is_written
+
+
+def fold(resolved: Rows[Record], settings: Merge) -> Folded | None:
+    """Leave out what the settings ask for; None where there is nothing to leave out.
+
+    In `resolved` each dataset has the id that counts.
     """
     if not settings.fold and not settings.fold_run_local:
         return None
-    resolved = keep_planned(resolved)
-    moved = resolved.where(F.col("kind").isin(*_MOVED))
-    hops = keep_planned(_hops(moved, settings))
-    if hops.isEmpty():
+    resolved = resolved.keep()
+    moved = resolved.filter(_is_moved)
+    used = moved.flat_map(_uses).combine(_create, _add, _merge)
+    found = dict(used.flat_map(partial(_temporary, settings.fold, settings.fold_run_local)).collect())
+    if not found:
         return None
-    parts = keep_planned(_parts(moved, hops))
-    target, source = (
-        parts.select(F.col("id").alias(end), F.struct("path", "part").alias(name))
-        for end, name in (("target", "_into"), ("source", "_out_of"))
-    )
-    ends = resolved.join(target, "target", "left").join(source, "source", "left")
-    lasting = ends.where("_into is null and _out_of is null").select(*resolved.columns)
-    return Folded(lasting.unionByName(_whole(ends, resolved.schema)), hops.select("id"))
+    engine = resolved.engine
+    pairs = moved.map_partitions(partial(_pairs, engine.share(frozenset(found)))).distinct().collect()
+    parts = components(pairs)
+    hops = engine.share({each: Hop(path, parts.get(each, each)) for each, path in found.items()})
+    lasting = resolved.map_partitions(partial(_lasting, hops))
+    links = moved.map_partitions(partial(_links, hops)).group(_part, _through)
+    return Folded(lasting.union(links), frozenset(found))
 
 
-def _hops(moved: DataFrame, settings: Merge) -> DataFrame:
-    """The datasets to fold: `id`, and `path` as `via` names it."""
-    feeds = moved.where("kind = 'feeds' and source <> target")
-    between = feeds.select(F.col("source").alias("id")).intersect(feeds.select(F.col("target").alias("id")))
-    globs = settings.fold
-
-    # Said, because Spark 4.3 otherwise guesses it from the annotations.
-    @F.udf(returnType=_JUDGED, useArrow=False)
-    def judged(identifier: str) -> tuple[bool, str]:
-        path = path_of_id(identifier)
-        # A folder is below itself: the last segment of s3://b/tmp/<generated> is no part of a name.
-        is_temporary = any(fnmatchcase(each, glob) for each in (path, f"{path}/") for glob in globs)
-        return is_temporary, "/".join(part for part in path.split("/") if not is_generated(part))
-
-    found = between.withColumn("_judged", judged("id"))
-    if not settings.fold_run_local:
-        return found.where("_judged.is_temporary").select("id", "_judged.path")
-    local = _run_local(moved).withColumn("_local", F.lit(True))
-    found = found.join(local, "id", "left")
-    return found.where("_judged.is_temporary or _local").select("id", "_judged.path")
+def _is_moved(record: Record) -> bool:
+    return record.kind in _MOVED
 
 
-def _run_local(moved: DataFrame) -> DataFrame:
-    """What one job writes, and reads only after the same run has written it: `id`."""
-    job = F.struct("job_type", "job_name")
-    is_own = F.coalesce(F.array_contains(F.col("sets")[RUN_LOCAL], "true"), F.lit(False))
-    uses = moved.where("kind = 'feeds'").select(
-        F.col("source").alias("id"), job.alias("job"), is_own.alias("is_own"), F.lit(True).alias("reads")
-    )
-    made = moved.where("kind in ('writes', 'feeds')").select(
-        F.col("target").alias("id"),
-        job.alias("job"),
-        F.lit(True).alias("is_own"),
-        F.lit(False).alias("reads"),
-    )
-    return (
-        uses.unionByName(made)
-        .groupBy("id")
-        .agg(
-            F.countDistinct("job").alias("jobs"),
-            F.min("is_own").alias("is_own"),
-            F.max("reads").alias("is_read"),
-            F.min("reads").alias("is_only_read"),
-        )
-        .where("jobs = 1 and is_own and is_read and not is_only_read")
-        .select("id")
-    )
+def _uses(record: Record) -> Iterator[tuple[str, _Uses]]:
+    job = (record.job_type, record.job_name)
+    is_between = record.source != record.target
+    if record.kind == "feeds":
+        is_own = "true" in record.sets.get(RUN_LOCAL, ())
+        yield str(record.source), _Uses(is_source=is_between, jobs={job}, is_own=is_own, is_read=True)
+        yield str(record.target), _Uses(is_target=is_between, jobs={job}, is_written=True)
+    elif record.kind == "writes":
+        yield str(record.target), _Uses(jobs={job}, is_written=True)
+
+
+def _create(uses: _Uses) -> _Uses:
+    return uses
+
+
+def _add(one: _Uses, other: _Uses) -> _Uses:
+    return _merge(one, other)
+
+
+def _merge(one: _Uses, other: _Uses) -> _Uses:
+    one.is_source = one.is_source or other.is_source
+    one.is_target = one.is_target or other.is_target
+    if len(one.jobs) < 2:
+        one.jobs |= other.jobs
+    one.is_own = one.is_own and other.is_own
+    one.is_read = one.is_read or other.is_read
+    one.is_written = one.is_written or other.is_written
+    return one
+
+
+def _temporary(globs: tuple[str, ...], run_local: bool, used: tuple[str, _Uses]) -> Iterator[tuple[str, str]]:
+    identifier, uses = used
+    if not uses.is_between:
+        return
+    path = path_of_id(identifier)
+    # A folder is below itself: the last segment of s3://b/tmp/<generated> is no part of a name.
+    is_temporary = any(fnmatchcase(each, glob) for each in (path, f"{path}/") for glob in globs)
+    if is_temporary or (run_local and uses.is_run_local):
+        yield identifier, "/".join(part for part in path.split("/") if not is_generated(part))
 
 
 def path_of_id(identifier: str) -> str:
@@ -115,51 +134,63 @@ def path_of_id(identifier: str) -> str:
     return path_of(DatasetName(namespace, name))
 
 
-def _parts(moved: DataFrame, hops: DataFrame) -> DataFrame:
-    """`hops` with the `part` that each belongs to: those that lead to each other are one part."""
-    ids = hops.select("id")
-    pairs = (
-        moved.where("kind <> 'writes'")
-        .join(ids.toDF("source"), "source", "leftsemi")
-        .join(ids.toDF("target"), "target", "leftsemi")
-        .select("source", "target")
-        .distinct()
-    )
-    # Pairs of temporary datasets alone fit one task.
-    parts = pairs.rdd.map(tuple).coalesce(1).mapPartitions(lambda found: components(found).items())
-    known = hops.sparkSession.createDataFrame(parts, "id string, part string")
-    return hops.join(known, "id", "left").select("id", "path", F.coalesce("part", "id").alias("part"))
+def _pairs(hops: Shared[frozenset[str]], records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Temporary datasets that lead to each other."""
+    known = hops.value
+    for record in records:
+        if record.kind != "writes" and record.source in known and record.target in known:
+            yield str(record.source), str(record.target)
 
 
-def _whole(ends: DataFrame, schema: StructType) -> DataFrame:
-    """What leads from lasting datasets to lasting ones through temporary ones, each part in one place."""
-    names = schema.names
-    touching = ends.where(F.col("kind").isin("feeds", "feeds_column", "influences")).where(
-        "_into is not null or _out_of is not null"
-    )
-
-    def made(rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        for each in through(map(_moved, rows)):
-            job_type, job_name = each.job
-            values = {name: getattr(each, name) for name in _SAME} | {
-                "job_type": job_type,
-                "job_name": job_name,
-                "properties": dict(each.properties),
-                "sets": {name: list(values) for name, values in each.sets.items()},
-            }
-            yield tuple(values.get(name) for name in names)
-
-    by_part = touching.rdd.keyBy(lambda row: (row["_into"] or row["_out_of"]).part).groupByKey()
-    rows = by_part.flatMap(lambda part: made(part[1]))
-    return ends.sparkSession.createDataFrame(rows, schema, verifySchema=False)
+def _lasting(hops: Shared[Mapping[str, Hop]], records: Iterable[Record]) -> Iterator[Record]:
+    known = hops.value
+    return (each for each in records if each.source not in known and each.target not in known)
 
 
-def _moved(row: Any) -> Moved:
+def _links(
+    hops: Shared[Mapping[str, Hop]], records: Iterable[Record]
+) -> Iterator[tuple[Hop | None, Hop | None, Record]]:
+    """Records that begin or end at temporary datasets, with those: source and target."""
+    known = hops.value
+    for record in records:
+        if record.kind in _LINKS:
+            out_of, into = known.get(record.source or ""), known.get(record.target or "")
+            if out_of or into:
+                yield out_of, into, record
+
+
+def _part(link: tuple[Hop | None, Hop | None, Record]) -> str:
+    hop = link[1] or link[0]
+    return hop.part if hop else ""
+
+
+def _through(_part: str, links: Iterable[tuple[Hop | None, Hop | None, Record]]) -> Iterator[Record]:
+    """What leads from lasting datasets to lasting ones through temporary ones of one part."""
+    for each in through(_moved(*link) for link in links):
+        job_type, job_name = each.job
+        yield Record(
+            each.kind,
+            each.source,
+            each.target,
+            each.source_column,
+            each.target_column,
+            job_type,
+            job_name,
+            properties=dict(each.properties),
+            sets={name: list(values) for name, values in each.sets.items()},
+        )
+
+
+def _moved(out_of: Hop | None, into: Hop | None, record: Record) -> Moved:
     return Moved(
-        **{name: row[name] for name in _SAME},
-        job=(row.job_type, row.job_name),
-        properties=row.properties or {},
-        sets=row.sets or {},
-        out_of=row["_out_of"] and row["_out_of"].path,
-        into=row["_into"] and row["_into"].path,
+        record.kind,
+        (record.job_type or "", record.job_name or ""),
+        str(record.source),
+        str(record.target),
+        record.source_column,
+        record.target_column,
+        record.properties,
+        record.sets,
+        out_of and out_of.path,
+        into and into.path,
     )

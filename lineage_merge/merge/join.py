@@ -1,102 +1,98 @@
-"""Records of all sources into nodes and edges, in Spark: joins and groupings only."""
+"""Records of all sources into nodes and edges: follow aliases, remove temporary datasets, group by id."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
+from functools import partial
 
 from lineage_merge.config import Merge
-from lineage_merge.kept import keep
-from lineage_merge.merge import meaning
-from lineage_merge.merge.edges import edges
-from lineage_merge.merge.facts import resolved
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.merge import facts
+from lineage_merge.merge.aliases import Aliases, find_aliases
+from lineage_merge.merge.facts import EdgeKey, Facts, Key, Row
 from lineage_merge.merge.fold import fold
-from lineage_merge.merge.grouping import all_of
-from lineage_merge.merge.nodes import nodes
+from lineage_merge.records import Record
 
 _NOTHING_FOLDED = Merge()
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The graph as node and edge rows (`lineage_merge.graph.schema`).
+    """The graph as rows of `lineage_merge.graph.schema`, and the other identities of its datasets.
 
-    `aliases` has the other identities that were met: `source` (an id), `candidates` (the
-    ids it could mean; only one that could mean a single dataset was followed) and `rule`.
+    `elements` are all rows, nodes and edges: whoever reads both reads them once.
     """
 
-    nodes: DataFrame
-    edges: DataFrame
-    aliases: DataFrame
+    elements: Rows[Row]
+    aliases: Aliases
+
+    @property
+    def nodes(self) -> Rows[Row]:
+        """The nodes."""
+        return self.elements.filter(_is_node)
+
+    @property
+    def edges(self) -> Rows[Row]:
+        """The edges."""
+        return self.elements.filter(facts.is_edge)
 
 
-def merge(records: DataFrame, environment: str, dag_name: str, settings: Merge = _NOTHING_FOLDED) -> Merged:
-    """Join the records of all sources. They are read several times: persist them.
+def merge(
+    records: Rows[Record], environment: str, dag_name: str, settings: Merge = _NOTHING_FOLDED
+) -> Merged:
+    """Join the records of all sources. They are read several times: keep them.
 
-    `settings` say which temporary datasets are folded away.
+    `settings` say which temporary datasets are left out.
     """
-    aliases = keep(_settled(_aliases(records)))
-    followed = aliases.where("size(candidates) = 1").select(
-        F.col("source").alias("other"), F.col("candidates")[0].alias("means"), "aliases", "properties"
-    )
-    facts = keep(resolved(records, followed))
-    folded = fold(facts, settings)
+    engine = records.engine
+    aliases = find_aliases(records)
+    resolved = records.map_partitions(partial(_resolved, engine.share(aliases.meanings())))
+    folded = fold(resolved, settings)
     if folded:
-        facts = keep(folded.records)
-        aliases = _without(aliases, folded.hops)
-        followed = followed.join(folded.hops.select(F.col("id").alias("means")), "means", "leftanti")
-    return Merged(
-        nodes=nodes(facts, followed, environment, dag_name),
-        edges=edges(facts, environment, dag_name),
-        aliases=aliases.drop("properties"),
+        resolved = folded.records
+        aliases = aliases.without(folded.hops)
+    said = resolved.flat_map(partial(facts.facts, environment, dag_name))
+    followed = engine.rows(map(facts.of_followed, aliases.followed.values()), engine.parallelism)
+    elements = (
+        said.union(followed)
+        .combine(facts.create, facts.add, facts.merge)
+        .map(partial(_row, environment, dag_name))
     )
+    return Merged(elements.keep(), aliases)
 
 
-def _aliases(records: DataFrame) -> DataFrame:
-    """What each other identity could mean: `source`, `candidates`, `rule`, `properties`, `aliases`."""
-    of_source = Window.partitionBy("source")
-    return (
-        records.where("kind = 'alias'")
-        # What is only assumed yields to what somebody knows.
-        .withColumn("_best", F.max("authority").over(of_source))
-        .where("_best is null or authority = _best")
-        .groupBy("source")
-        .agg(
-            F.sort_array(F.collect_set("target")).alias("candidates"),
-            F.max("rule").alias("rule"),
-            # All that lead to one target tell the same.
-            F.first("properties").alias("properties"),
-            all_of("aliases"),
-        )
-    )
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A merged graph in this process: rows in order of id, and what each other identity could mean."""
+
+    nodes: list[Row]
+    edges: list[Row]
+    aliases: Mapping[str, list[str]]
 
 
-def _settled(aliases: DataFrame) -> DataFrame:
-    """The same, each that means a single dataset with the one that it means in the end.
-
-    Other identities are few beside what is told of datasets: they fit one task.
-    """
-    rows = aliases.rdd.coalesce(1).mapPartitions(_meaning)
-    return aliases.sparkSession.createDataFrame(rows, aliases.schema, verifySchema=False)
+def merge_here(records: Iterable[Record], environment: str, dag_name: str) -> Graph:
+    """Join the records of a few thousand elements, in this process."""
+    merged = merge(LocalEngine().rows(records), environment, dag_name)
+    nodes, edges = (sorted(rows.collect(), key=_id) for rows in (merged.nodes, merged.edges))
+    return Graph(nodes, edges, merged.aliases.candidates)
 
 
-def _meaning(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    known = [row.asDict() for row in rows]
-    steps = {row["source"]: row["candidates"][0] for row in known if len(row["candidates"]) == 1}
-    found = meaning.ends(steps)
-    for row in known:
-        source = row["source"]
-        if source in found:
-            # What was told of a name on the way is not true of what it means.
-            properties = row["properties"] if found[source] == steps[source] else {}
-            row |= {"candidates": [found[source]], "properties": properties}
-        if source in found or source not in steps:
-            yield tuple(row.values())
+def _id(row: Row) -> str:
+    return str(row["id"])
 
 
-def _without(aliases: DataFrame, hops: DataFrame) -> DataFrame:
-    """The other identities without those of datasets that were folded away."""
-    means = F.when(F.size("candidates") == 1, F.col("candidates")[0])
-    return aliases.withColumn("id", means).join(hops, "id", "leftanti").drop("id")
+def _resolved(meanings: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[Record]:
+    known = meanings.value
+    for record in records:
+        yield from facts.resolved(known, record)
+
+
+def _row(environment: str, dag_name: str, said: tuple[Key, Facts]) -> Row:
+    key, found = said
+    if isinstance(key, EdgeKey):
+        return facts.edge_row(key, found, environment, dag_name)
+    return facts.node_row(key, found, environment, dag_name)
+
+
+def _is_node(row: Row) -> bool:
+    return not facts.is_edge(row)

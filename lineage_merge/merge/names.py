@@ -1,6 +1,7 @@
 """Which dataset a reference means: the one place where identities are decided. Pure.
 
-It runs on Spark's workers, so it holds nothing but settings and pickles well.
+It runs on Spark's workers, so it holds nothing but settings and pickles well: what it remembers of references
+is not pickled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from lineage_merge.sources import registry
 # By what a short name became complete, or a catalog of Spark's the one of the configuration.
 DEFAULT = "default-schema"
 SPARK_CATALOG = "spark-catalog"
+_MOST_REMEMBERED = 10_000
 
 
 class Replaced(NamedTuple):
@@ -52,6 +54,19 @@ class Identity(NamedTuple):
     own: bool = False
 
 
+class _Identities(dict[Reference, Identity]):
+    """The identities of some references, computed once in each process: many plans read the same datasets."""
+
+    def __reduce__(self) -> tuple[type["_Identities"], tuple[()]]:
+        return _Identities, ()
+
+    def add(self, ref: Reference, identity: Identity) -> None:
+        """Remember an identity, and forget all others where there are many."""
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        self[ref] = identity
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The rules and defaults of one configuration."""
@@ -60,13 +75,18 @@ class Names:
     rules: rules.Rules
     # The metastore behind a name that only Spark gives it: its catalog's.
     catalogs: Mapping[str, str] = field(default_factory=dict)
+    _remembered: _Identities = field(default_factory=_Identities, init=False, repr=False, compare=False)
 
     def identity(self, ref: Reference) -> Identity:
         """The identity behind a reference; never raises."""
-        try:
-            return self._identity(ref)
-        except NamingError as error:
-            return Identity(None, problem=error.message)
+        found = self._remembered.get(ref)
+        if found is None:
+            try:
+                found = self._identity(ref)
+            except NamingError as error:
+                found = Identity(None, problem=error.message)
+            self._remembered.add(ref, found)
+        return found
 
     def identify(self, ref: Reference) -> str:
         """The id of the dataset, or the reference's own text where it names none."""

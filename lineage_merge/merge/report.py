@@ -1,155 +1,194 @@
 """What a merge read, made and joined, and what it could not join: counts and a short list."""
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from heapq import nsmallest
+from typing import cast
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
-from lineage_merge.kept import keep
+from lineage_merge.engine.rows import Rows
+from lineage_merge.merge.aliases import Aliases
+from lineage_merge.merge.facts import Row, is_edge
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.outcome import MERGE, MOST_PROBLEMS, Joined, Report
-from lineage_merge.model import Problem
+from lineage_merge.model import Problem, ProblemKind
+from lineage_merge.records import Record, problem_of
 
 # Rules that join without a name of their own.
 SAME_NAME = "same-name"
 
-_PROBLEM = ("source", "rule", "document", "field", "message")
+
+# What a report is made of, each of them once: ``("problem", source, kind, document, field, message)``,
+# ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)`` with a number,
+# and ``("dataset", id)`` with what edges do with it.
+_Key = tuple[str, ...]
 
 
-def of_source(records: DataFrame, key: str) -> DataFrame:
-    """Note in the problems among the records of a source which source reported them (`source`)."""
-    reporter = F.when(F.col("kind") == "problem", F.lit(key)).otherwise(F.col("source"))
-    return records.withColumn("source", reporter)
+@dataclass(slots=True)
+class _Uses:
+    """What edges do with one dataset. `job_types`: of those whose data it is, or is made of."""
+
+    is_read: bool = False
+    dbt_reads: bool = False
+    is_written: bool = False
+    writer: str = ""
+    job_types: set[str] = field(default_factory=set)
 
 
-def report(records: DataFrame, merged: Merged) -> Report:
-    """Count and list. Runs a few Spark jobs over records, aliases, nodes and edges."""
-    problems = keep(
-        records.where("kind = 'problem'")
-        .withColumn("source", F.coalesce("source", F.lit(MERGE)))
-        .select(*_PROBLEM)
-        .unionByName(_ambiguous(merged))
-        .unionByName(_loose_ends(merged))
+@dataclass(slots=True)
+class _Part:
+    """A part of the report: what one partition holds of it."""
+
+    read: Counter[str] = field(default_factory=Counter)
+    nodes: Counter[str] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
+    joined: Counter[str] = field(default_factory=Counter)
+    problems: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
+
+    def find(self, source: str, problem: Problem) -> None:
+        """Count a problem, and keep the first of its source and kind."""
+        key = source, problem.kind
+        self.problems[key] += 1
+        examples = self.examples[key]
+        examples.append(problem)
+        if len(examples) > 2 * MOST_PROBLEMS:
+            self.examples[key] = nsmallest(MOST_PROBLEMS, examples, key=_order)
+
+
+def report(records: Rows[Record], merged: Merged) -> Report:
+    """Count and list; on Spark one job over records and elements, which computes them."""
+    engine = records.engine
+    of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
+    parts = (
+        records.flat_map(_of_record)
+        .union(merged.elements.flat_map(_of_element), of_aliases)
+        .combine(_create, _add, _add)
+        .map_partitions(_part)
+        .collect()
     )
-    by_source = _counts(problems)
-    totals: dict[str, int] = {}
-    for kinds in by_source.values():
-        for kind, number in kinds.items():
-            totals[kind] = totals.get(kind, 0) + number
+    return _whole(parts)
+
+
+def of_source(records: Rows[Record], key: str) -> Rows[Record]:
+    """Note in the problems among the records of a source which source reported them (`source`)."""
+    return records.map(partial(_reported_by, key))
+
+
+def _reported_by(key: str, record: Record) -> Record:
+    return record._replace(source=key) if record.kind == "problem" else record
+
+
+def _of_record(record: Record) -> "Iterator[tuple[_Key, int | _Uses]]":
+    match record.kind:
+        case "problem":
+            # Several workers may report the same one: it counts once.
+            yield _problem(record.source or MERGE, problem_of(record))
+        case "joined":
+            yield ("joined", record.rule or "", str(record.target)), 0
+        case "count":
+            yield ("read", record.rule or ""), record.at or 0
+
+
+def _of_element(row: Row) -> "Iterator[tuple[_Key, int | _Uses]]":
+    label = row["label"]
+    yield ("edge" if is_edge(row) else "node", label), 1
+    if label == "feeds":
+        kind = row["job_type"]
+        yield ("dataset", row["from"]), _Uses(is_read=True, dbt_reads=kind == "dbt", job_types={kind})
+        yield ("dataset", row["to"]), _Uses(job_types={kind})
+    elif label == "writes":
+        writer = "" if row["job_type"] == "dbt" else row["job_type"]
+        yield ("dataset", row["to"]), _Uses(is_written=True, writer=writer)
+
+
+def _of_aliases(aliases: Aliases) -> "Iterator[tuple[_Key, int | _Uses]]":
+    for source, candidates in aliases.candidates.items():
+        if len(candidates) == 1:
+            yield ("joined", aliases.rules[source], candidates[0]), 0
+        else:
+            what = f"could mean {len(candidates)} datasets: {', '.join(candidates[:5])}"
+            yield _problem(MERGE, Problem("not-joined", source, "", what))
+
+
+def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
+    return ("problem", source, *astuple(problem)), 0
+
+
+def _create(value: "int | _Uses") -> "int | _Uses":
+    return value
+
+
+def _add(one: "int | _Uses", other: "int | _Uses") -> "int | _Uses":
+    if isinstance(one, _Uses) and isinstance(other, _Uses):
+        one.is_read = one.is_read or other.is_read
+        one.dbt_reads = one.dbt_reads or other.dbt_reads
+        one.is_written = one.is_written or other.is_written
+        one.writer = max(one.writer, other.writer)
+        one.job_types |= other.job_types
+        return one
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    raise TypeError("a number and the uses of a dataset have one key")
+
+
+def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
+    part = _Part()
+    for (tag, *names), value in found:
+        if isinstance(value, _Uses):
+            part.joined[SAME_NAME] += len(value.job_types) > 1
+            problem = _loose_end(names[0], value)
+            if problem:
+                part.find(MERGE, problem)
+        elif tag == "problem":
+            source, kind, document, field_, message = names
+            part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
+        elif tag == "joined":
+            part.joined[names[0]] += 1
+        else:
+            counts = {"read": part.read, "node": part.nodes, "edge": part.edges}[tag]
+            counts[names[0]] += value
+    yield part
+
+
+def _loose_end(dataset: str, uses: _Uses) -> Problem | None:
+    """A table that dbt reads and nothing writes, or the output of a job that nothing reads."""
+    if uses.dbt_reads and not uses.is_written:
+        return Problem("unfed", dataset, "", "dbt reads it, nothing writes it")
+    if uses.writer and not uses.is_read:
+        return Problem("unread", dataset, "", f"{uses.writer.capitalize()} writes it, nothing reads it")
+    return None
+
+
+def _whole(parts: Iterable[_Part]) -> Report:
+    whole = _Part()
+    for part in parts:
+        for name in ("read", "nodes", "edges", "joined", "problems"):
+            getattr(whole, name).update(getattr(part, name))
+        for key, problems in part.examples.items():
+            whole.examples[key].extend(problems)
+    by_source: dict[str, dict[str, int]] = {}
+    totals: Counter[str] = Counter()
+    for (source, kind), number in sorted(whole.problems.items()):
+        by_source.setdefault(source, {})[kind] = number
+        totals[kind] += number
+    # The same problem of two sources is shown once.
+    examples = {
+        problem
+        for problems in whole.examples.values()
+        for problem in nsmallest(MOST_PROBLEMS, problems, key=_order)
+    }
     return Report(
-        read=_read(records),
-        nodes=_by_label(merged.nodes),
-        edges=_by_label(merged.edges),
-        joined=tuple(_joined(records, merged)),
-        problems=_examples(problems) if totals else (),
+        read=dict(sorted(whole.read.items())),
+        nodes=dict(sorted(whole.nodes.items())),
+        edges=dict(sorted(whole.edges.items())),
+        joined=tuple(Joined(*each) for each in sorted(whole.joined.items()) if each[1]),
+        problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,
     )
 
 
-def _by_label(elements: DataFrame) -> dict[str, int]:
-    rows = elements.groupBy("label").count().collect()
-    return {row["label"]: row["count"] for row in sorted(rows)}
-
-
-def _read(records: DataFrame) -> dict[str, int]:
-    counts = records.where("kind = 'count'").groupBy("rule").agg(F.sum("at").alias("number")).collect()
-    return {row["rule"]: row.number for row in sorted(counts)}
-
-
-def _counts(problems: DataFrame) -> dict[str, dict[str, int]]:
-    """How many different problems there are, by source and kind. Several workers may report the same one."""
-    number = F.count_distinct(F.struct("document", "field", "message")).alias("number")
-    found: dict[str, dict[str, int]] = {}
-    for row in sorted(problems.groupBy("source", "rule").agg(number).collect()):
-        found.setdefault(row.source, {})[row["rule"]] = row.number
-    return found
-
-
-def _examples(problems: DataFrame) -> tuple[Problem, ...]:
-    """The first problems of each source and kind."""
-    place = Window.partitionBy("source", "rule").orderBy("document", "field", "message")
-    first = (
-        problems.distinct()
-        .withColumn("_place", F.row_number().over(place))
-        .where(f"_place <= {MOST_PROBLEMS}")
-    )
-    # The same problem of two sources is shown once.
-    found = {Problem(row["rule"], row.document, row.field, row.message) for row in first.collect()}
-    return tuple(sorted(found, key=lambda each: (each.kind, each.document, each.field, each.message)))
-
-
-def _problem(kind: Column, document: str, message: Column) -> list[Column]:
-    return [
-        F.lit(MERGE).alias("source"),
-        kind.alias("rule"),
-        F.col(document).alias("document"),
-        F.lit("").alias("field"),
-        message.alias("message"),
-    ]
-
-
-def _ambiguous(merged: Merged) -> DataFrame:
-    """Names that could be several datasets, as problems."""
-    datasets = F.array_join(F.slice("candidates", 1, 5), ", ")
-    message = F.concat(F.lit("could mean "), F.size("candidates"), F.lit(" datasets: "), datasets)
-    several = merged.aliases.where("size(candidates) > 1")
-    return several.select(*_problem(F.lit("not-joined"), "source", message))
-
-
-def _loose_ends(merged: Merged) -> DataFrame:
-    """Tables that dbt reads and nothing writes, and outputs of jobs that nothing reads, as problems."""
-    feeds = F.col("label") == "feeds"
-    ends = (
-        merged.edges.select(
-            F.col("from").alias("id"),
-            feeds.alias("is_read"),
-            (feeds & (F.col("job_type") == "dbt")).alias("dbt_reads"),
-            F.lit(False).alias("is_written"),
-            F.lit("").alias("writer"),
-        )
-        .where("is_read")
-        .unionByName(
-            merged.edges.where("label = 'writes'").select(
-                F.col("to").alias("id"),
-                F.lit(False).alias("is_read"),
-                F.lit(False).alias("dbt_reads"),
-                F.lit(True).alias("is_written"),
-                F.when(F.col("job_type") == "dbt", "").otherwise(F.col("job_type")).alias("writer"),
-            )
-        )
-        .groupBy("id")
-        .agg(*(F.max(flag).alias(flag) for flag in ("is_read", "dbt_reads", "is_written", "writer")))
-        .where("(dbt_reads and not is_written) or (writer <> '' and not is_read)")
-    )
-    kind = F.when(F.col("dbt_reads"), "unfed").otherwise("unread")
-    writer = F.concat(F.upper(F.substring("writer", 1, 1)), F.lower(F.expr("substring(writer, 2)")))
-    unread = F.concat(writer, F.lit(" writes it, nothing reads it"))
-    message = F.when(F.col("dbt_reads"), "dbt reads it, nothing writes it").otherwise(unread)
-    return ends.select(*_problem(kind, "id", message))
-
-
-def _joined(records: DataFrame, merged: Merged) -> Iterator[Joined]:
-    by_rule = (
-        records.where("kind = 'joined'")
-        .select("rule", F.col("target").alias("id"))
-        .unionByName(
-            merged.aliases.where("size(candidates) = 1").select("rule", F.col("candidates")[0].alias("id"))
-        )
-        .groupBy("rule")
-        .agg(F.countDistinct("id").alias("datasets"))
-    )
-    feeds = merged.edges.where("label = 'feeds'")
-    ends = [feeds.select(F.col(end).alias("id"), "job_type") for end in ("from", "to")]
-    shared = (
-        ends[0]
-        .unionByName(ends[1])
-        .groupBy("id")
-        .agg(F.countDistinct("job_type").alias("sides"))
-        .where("sides > 1")
-        .agg(F.count("*").alias("datasets"))
-        .select(F.lit(SAME_NAME).alias("rule"), "datasets")
-    )
-    for row in sorted(by_rule.unionByName(shared).collect()):
-        if row.datasets:
-            yield Joined(row["rule"], row.datasets)
+def _order(problem: Problem) -> tuple[str, str, str]:
+    return problem.document, problem.field, problem.message

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.errors import SourceMissing
-from lineage_merge.merge import in_memory
+from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
 from lineage_merge.model import Element, Problem
 from lineage_merge.query.in_memory import InMemory
@@ -163,7 +163,7 @@ def version(
             else each
             for each in translate(shown, folder.project, folder.dialect, "")
         )
-    merged = in_memory.merge(records(elements, folders.names), folders.names.environment, folders.dag_name)
+    merged = join.merge_here(records(elements, folders.names), folders.names.environment, folders.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
     aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}

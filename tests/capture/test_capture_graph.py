@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 
 import lineage_merge
 from lineage_merge import capture
+from lineage_merge.engine.on_spark import SparkEngine
 from lineage_merge.errors import CaptureError, ConfigError
 from lineage_merge.graph.files import flaws
 from lineage_merge.merge import join
 from lineage_merge.model import Problem
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
 from lineage_merge.query.on_files import read_folder
-from lineage_merge.records import RECORD_DDL
 
 EXAMPLE = "select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"
 
@@ -72,12 +72,11 @@ def test_vertices_and_edges_are_those_of_a_merge(spark: SparkSession, sales: str
         environment="prod",
         dag_name="finance",
     )
-    rows = spark.createDataFrame(captured.records(), RECORD_DDL)
-    merged = join.merge(rows, "prod", "finance")
+    merged = join.merge(SparkEngine(spark).rows(captured.records(), 2), "prod", "finance")
     spark.sql("drop table kept")
 
-    nodes = {each.id: _vertex(each.asDict()) for each in merged.nodes.collect()}
-    edges = {each.id: _edge(each.asDict()) for each in merged.edges.collect()}
+    nodes = {each["id"]: _vertex(each) for each in merged.nodes.collect()}
+    edges = {each["id"]: _edge(each) for each in merged.edges.collect()}
     assert {each.id: each for each in captured.nodes} == nodes
     assert {each.id: each for each in captured.edges} == edges
     assert {(each.label, each.name) for each in captured.nodes if each.label != "column"} == {

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.on_spark import SparkEngine
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import IntermediateError
-from lineage_merge.graph.files import Flaw, Format, flaws, read, write
-from lineage_merge.graph.schema import edge_ddl, node_ddl
+from lineage_merge.graph.files import Flaw, Format, Row, flaws, read, read_rows, write
 
 Elements = Sequence[dict[str, Any]]
 
@@ -42,12 +44,8 @@ FEEDS: dict[str, Any] = {
 WRITES: dict[str, Any] = FEEDS | {"id": "3210fedcba9876543210", "label": "writes", "from": JOB["id"]}
 
 
-def frames(spark: SparkSession, nodes: Elements, edges: Elements) -> tuple[DataFrame, DataFrame]:
-    def frame(elements: Elements, ddl: str) -> DataFrame:
-        texts = spark.sparkContext.parallelize([json.dumps(element) for element in elements], 2)
-        return spark.read.schema(ddl).json(texts)
-
-    return frame(nodes, node_ddl()), frame(edges, edge_ddl())
+def rows(engine: Engine, nodes: Elements, edges: Elements) -> tuple[Rows[Row], Rows[Row]]:
+    return engine.rows(nodes, 2), engine.rows(edges, 2)
 
 
 def lines(folder: Path, kind: str) -> list[dict[str, Any]]:
@@ -65,13 +63,18 @@ def known(rows: DataFrame) -> Elements:
     return by_id([{key: value for key, value in row.items() if value is not None} for row in found])
 
 
-@pytest.fixture(scope="module")
-def built(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One small graph in both formats."""
+@pytest.fixture(scope="module", params=["local", "spark"])
+def built(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Path]]:
+    """One small graph in both formats, written by each engine."""
+    engine = LocalEngine() if request.param == "local" else SparkEngine(spark)
     folders = {name: tmp_path_factory.mktemp(name) for name in ("parquet", "jsonl")}
-    write(str(folders["parquet"]), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]), "parquet")
-    write(str(folders["jsonl"]), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]), "jsonl")
-    return folders
+    graph = rows(engine, [RAW, LAKE, JOB], [FEEDS, WRITES])
+    write(spark, str(folders["parquet"]), *graph, "parquet")
+    write(spark, str(folders["jsonl"]), *graph, "jsonl")
+    yield folders
+    engine.release()
 
 
 @pytest.fixture
@@ -88,10 +91,11 @@ def by_hand(tmp_path: Path) -> Path:
 def test_what_was_written_is_read_back(
     spark: SparkSession, built: dict[str, Path], file_format: Format
 ) -> None:
-    nodes, edges = read(spark, str(built[file_format]))
+    for engine in (LocalEngine(), SparkEngine(spark)):
+        nodes, edges = read_rows(engine, spark, str(built[file_format]))
 
-    assert known(nodes) == by_id([RAW, LAKE, JOB])
-    assert known(edges) == by_id([FEEDS, WRITES])
+        assert by_id(nodes.collect()) == by_id([RAW, LAKE, JOB])
+        assert by_id(edges.collect()) == by_id([FEEDS, WRITES])
 
 
 def test_json_lines_hold_only_what_is_known(built: dict[str, Path]) -> None:
@@ -112,8 +116,10 @@ def test_a_graph_written_by_hand_is_read_too(spark: SparkSession, by_hand: Path)
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
-def test_a_graph_without_edges_is_a_graph(spark: SparkSession, tmp_path: Path, file_format: Format) -> None:
-    write(str(tmp_path), *frames(spark, [RAW], []), file_format)
+def test_a_graph_without_edges_is_a_graph(
+    spark: SparkSession, each_engine: Engine, tmp_path: Path, file_format: Format
+) -> None:
+    write(spark, str(tmp_path), *rows(each_engine, [RAW], []), file_format)
 
     nodes, edges = read(spark, str(tmp_path))
 
@@ -121,10 +127,12 @@ def test_a_graph_without_edges_is_a_graph(spark: SparkSession, tmp_path: Path, f
     assert flaws(spark, str(tmp_path)) == (1, [])
 
 
-def test_a_second_write_leaves_nothing_of_the_first(spark: SparkSession, tmp_path: Path) -> None:
-    write(str(tmp_path), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]), "parquet")
+def test_a_second_write_leaves_nothing_of_the_first(
+    spark: SparkSession, each_engine: Engine, tmp_path: Path
+) -> None:
+    write(spark, str(tmp_path), *rows(SparkEngine(spark), [RAW, LAKE, JOB], [FEEDS, WRITES]), "parquet")
 
-    write(str(tmp_path), *frames(spark, [RAW, LAKE], [FEEDS]), "jsonl")
+    write(spark, str(tmp_path), *rows(each_engine, [RAW, LAKE], [FEEDS]), "jsonl")
 
     assert known(read(spark, str(tmp_path))[0]) == by_id([RAW, LAKE])
     assert not list(tmp_path.rglob("*.parquet"))
@@ -149,7 +157,7 @@ def test_elements_that_fit_no_schema_are_named(spark: SparkSession, by_hand: Pat
     elements, found = flaws(spark, str(by_hand))
 
     labels = "file or table or view or topic or seed or snapshot or exposure"
-    labels += " or column or job or operation or merge_run"
+    labels += " or column or job or operation or merge_run or merge_state"
     assert set(found) == {
         Flaw("nodes", "{broken", "", "not JSON"),
         Flaw("nodes", "[1, 2]", "", "expected object, found array"),
@@ -181,9 +189,11 @@ def test_elements_that_do_not_go_together_are_named(spark: SparkSession, by_hand
     }
 
 
-def test_flaws_of_parquet_files_are_found_too(spark: SparkSession, tmp_path: Path) -> None:
-    nodes, edges = frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES])
-    write(str(tmp_path), nodes.drop("name"), edges, "parquet")
+def test_flaws_of_parquet_files_are_found_too(
+    spark: SparkSession, each_engine: Engine, tmp_path: Path
+) -> None:
+    nodes = [{key: value for key, value in each.items() if key != "name"} for each in (RAW, LAKE, JOB)]
+    write(spark, str(tmp_path), *rows(each_engine, nodes, [FEEDS, WRITES]), "parquet")
 
     _, found = flaws(spark, str(tmp_path))
 
@@ -281,22 +291,28 @@ def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) 
 def test_a_write_that_is_cut_short_leaves_no_old_edges_beside_new_nodes(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    write(str(tmp_path), *frames(spark, [RAW, LAKE, JOB], [FEEDS, WRITES]))
-    nodes, _ = frames(spark, [RAW], [])
-    edges = spark.range(1).selectExpr("cast(raise_error('the machine stopped') as string) as id")
+    engine = SparkEngine(spark)
+    nodes, edges = rows(engine, [RAW, LAKE, JOB], [FEEDS, WRITES])
+    write(spark, str(tmp_path), nodes, edges)
+
+    # Workers do not import this module: a function of their own.
+    def failing(row: Row) -> Row:
+        raise ValueError(f"the machine stopped at {row['id']}")
 
     with pytest.raises(IntermediateError, match="the machine stopped"):
-        write(str(tmp_path), nodes, edges)
+        write(spark, str(tmp_path), nodes, edges.map(failing))
 
     with pytest.raises(IntermediateError, match="edges: no node or edge files there"):
         read(spark, str(tmp_path))
 
 
-def test_a_folder_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(
+    spark: SparkSession, each_engine: Engine, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(IntermediateError) as raised:
-        write(str(tmp_path / "file"), *frames(spark, [RAW], []))
+        write(spark, str(tmp_path / "file"), *rows(each_engine, [RAW], []))
 
     assert str(tmp_path / "file") in raised.value.message
     assert "\n" not in raised.value.message
@@ -304,4 +320,4 @@ def test_a_folder_that_cannot_be_written_is_named(spark: SparkSession, tmp_path:
 
 def test_a_place_that_this_spark_cannot_reach_is_named(spark: SparkSession) -> None:
     with pytest.raises(IntermediateError, match=r"^s3://bucket/lineage: this Spark has no connector"):
-        write("s3://bucket/lineage", *frames(spark, [RAW], []))
+        write(spark, "s3://bucket/lineage", *rows(SparkEngine(spark), [RAW], []))

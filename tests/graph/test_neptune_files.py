@@ -1,4 +1,4 @@
-"""Files for Neptune's bulk loader, written by Spark, and read by a reader of its own into a real graph."""
+"""Files for Neptune's bulk loader, and a reader of its own that reads them into a real graph."""
 
 import gzip
 from pathlib import Path
@@ -6,29 +6,36 @@ from typing import Any
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.on_spark import SparkEngine, SparkRows
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import IntermediateError, SourceDenied, SourceMissing
 from lineage_merge.graph.files import read
 from lineage_merge.graph.neptune_csv import EDGE_HEADER, VERTEX_FIELDS, VERTEX_HEADER
 from lineage_merge.graph.neptune_files import write, write_rows
 from lineage_merge.graph.neptune_parts import VERTICES, Written
-from lineage_merge.graph.schema import edge_ddl, node_ddl
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.loader import load
 from tests.graph_reading import whole
 from tests.hostile_rows import rows
-from tests.made_merges import EDGE_COLUMNS, NODE_COLUMNS
+from tests.made_merges import known_rows
 from tests.neptune_reading import put, records
 from tests.s3_fixtures import S3
 
+Row = dict[str, Any]
 
-def frames(spark: SparkSession, nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> Any:
-    kinds = ((nodes, NODE_COLUMNS, node_ddl()), (edges, EDGE_COLUMNS, edge_ddl()))
-    return tuple(
-        spark.createDataFrame([tuple(row.get(key) for key in columns) for row in some], ddl)
-        for some, columns, ddl in kinds
-    )
+
+@pytest.fixture(params=["local", "spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "local":
+        return LocalEngine(threads=2)
+    return SparkEngine(request.getfixturevalue("spark"))
+
+
+def frames(engine: Engine, nodes: list[Row], edges: list[Row]) -> tuple[Rows[Row], Rows[Row]]:
+    return known_rows(engine, nodes), known_rows(engine, edges)
 
 
 def put_folder(g: GraphTraversalSource, folder: Path) -> None:
@@ -39,7 +46,7 @@ def put_folder(g: GraphTraversalSource, folder: Path) -> None:
 
 
 def same_graph(
-    g: GraphTraversalSource, url: str, folder: Path, nodes: DataFrame, edges: DataFrame
+    g: GraphTraversalSource, url: str, folder: Path, nodes: Rows[Row], edges: Rows[Row]
 ) -> dict[str, Any]:
     write(str(folder), nodes, edges)
     put_folder(g, folder)
@@ -51,10 +58,10 @@ def same_graph(
 
 
 def test_hostile_texts_make_the_graph_that_requests_make(
-    spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
+    engine: Engine, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:
     nodes, edges = rows()
-    found = same_graph(gremlin, gremlin_url, tmp_path, *frames(spark, nodes, edges))
+    found = same_graph(gremlin, gremlin_url, tmp_path, *frames(engine, nodes, edges))
     assert {values["name"][0] for _, values in found.values()} == {node["name"] for node in nodes}
 
 
@@ -65,14 +72,20 @@ def test_the_sample_pipeline_makes_the_graph_that_requests_make(
     tickit_folder: Path,
     tmp_path: Path,
 ) -> None:
-    found = same_graph(gremlin, gremlin_url, tmp_path, *read(spark, str(tickit_folder)))
+    found = same_graph(gremlin, gremlin_url, tmp_path, *_rows(spark, tickit_folder))
     assert len(found) > 20
 
 
-def test_each_file_is_whole_and_the_same_rows_make_the_same_bytes(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    nodes, edges = frames(spark, *rows())
+def _rows(spark: SparkSession, folder: Path) -> list[Rows[Row]]:
+    engine = SparkEngine(spark)
+    return [
+        SparkRows(engine, frame.rdd.map(lambda row: {k: v for k, v in row.asDict().items() if v is not None}))
+        for frame in read(spark, str(folder))
+    ]
+
+
+def test_each_file_is_whole_and_the_same_rows_make_the_same_bytes(engine: Engine, tmp_path: Path) -> None:
+    nodes, edges = frames(engine, *rows())
     for folder in ("one", "two"):
         write(str(tmp_path / folder), nodes, edges)
     one, two = (
@@ -86,29 +99,29 @@ def test_each_file_is_whole_and_the_same_rows_make_the_same_bytes(
 
 
 def test_a_large_partition_becomes_several_files_and_an_empty_one_none(
-    spark: SparkSession, tmp_path: Path
+    engine: Engine, tmp_path: Path
 ) -> None:
     node = {"id": None, "label": "table", "environment": "dev", "dag_name": "d", "name": "n"}
     made = [tuple({**node, "id": f"dev|{n}"}.get(name) for name in VERTEX_FIELDS) for n in range(2_500)]
-    spread = spark.sparkContext.parallelize(made, 1).union(spark.sparkContext.parallelize([], 1))
+    spread = engine.rows(made, 1).union(engine.empty())
     written = write_rows(str(tmp_path), VERTICES, spread, largest_file=1)
     assert written == Written(elements=2_500, files=3)
     found = [record.id for file in tmp_path.rglob("*.gz") for record in records(file.read_bytes())]
     assert sorted(found) == sorted(row[0] for row in made)
-    nothing = write_rows(str(tmp_path / "none"), VERTICES, spark.sparkContext.parallelize([], 2))
+    nothing = write_rows(str(tmp_path / "none"), VERTICES, engine.rows([], 2))
     assert nothing == Written(0, 0)
     assert not (tmp_path / "none").exists()
 
 
-def test_few_elements_make_few_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_few_elements_make_few_files(engine: Engine, tmp_path: Path) -> None:
     made = [("i", "table", "dev", "d", *([None] * (len(VERTEX_FIELDS) - 4)))] * 10
-    spread = spark.sparkContext.parallelize(made, 8)
+    spread = engine.rows(made, 8).spread(8)
     assert write_rows(str(tmp_path), VERTICES, spread, 10) == Written(10, 1)
     assert write_rows(str(tmp_path), VERTICES, spread, 50_000).files == 2
 
 
-def test_files_go_to_s3_from_the_workers(spark: SparkSession, s3: S3) -> None:
-    nodes, edges = frames(spark, *rows())
+def test_files_go_to_s3_from_the_workers(engine: Engine, s3: S3) -> None:
+    nodes, edges = frames(engine, *rows())
     s3.client.create_bucket(Bucket="lineage")
     vertices, of_edges = write("s3://lineage/here", nodes, edges)
     listed = [each["Key"] for each in s3.client.list_objects_v2(Bucket="lineage")["Contents"]]
@@ -121,8 +134,8 @@ def test_files_go_to_s3_from_the_workers(spark: SparkSession, s3: S3) -> None:
     assert found == expected
 
 
-def test_a_bucket_that_is_not_there_or_refuses_is_named(spark: SparkSession, s3: S3) -> None:
-    nodes, edges = frames(spark, *rows())
+def test_a_bucket_that_is_not_there_or_refuses_is_named(engine: Engine, s3: S3) -> None:
+    nodes, edges = frames(engine, *rows())
     with pytest.raises(SourceMissing, match=r"s3://none/x/vertices/.*: no such bucket"):
         write("s3://none/x", nodes, edges)
     s3.client.create_bucket(Bucket="lineage")
@@ -131,8 +144,8 @@ def test_a_bucket_that_is_not_there_or_refuses_is_named(spark: SparkSession, s3:
         write("s3://lineage/x", nodes, edges)
 
 
-def test_a_row_without_a_label_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_row_without_a_label_is_named(engine: Engine, tmp_path: Path) -> None:
     nodes, edges = rows()
     nodes[3]["label"] = None
     with pytest.raises(IntermediateError, match="label is missing"):
-        write(str(tmp_path), *frames(spark, nodes, edges))
+        write(str(tmp_path), *frames(engine, nodes, edges))

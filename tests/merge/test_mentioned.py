@@ -1,9 +1,11 @@
 """A catalog's tables and what other sources speak of."""
 
-from pyspark.sql import DataFrame, SparkSession
+from collections import Counter
 
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.merge import names, rules
-from lineage_merge.merge.mentioned import DESCRIBED_DDL, described, of_mentioned
+from lineage_merge.merge.mentioned import Described, described, of_mentioned
 from lineage_merge.model import (
     Alias,
     Authority,
@@ -16,20 +18,20 @@ from lineage_merge.model import (
     Problem,
     Reference,
 )
-from lineage_merge.records import RECORD_DDL, records
+from lineage_merge.records import Record, records, with_kind
 
 KNOWN = names.Names("dev", rules.Rules())
 JOB = JobKey("spark", "one")
 OUT = Reference("", "s3://out/a")
 
 
-def told(spark: SparkSession, *elements: Element) -> DataFrame:
-    return spark.createDataFrame(list(records(elements, KNOWN)), RECORD_DDL)
+def told(engine: Engine, *elements: Element) -> Rows[Record]:
+    return engine.rows(records(elements, KNOWN), 2)
 
 
-def catalog(spark: SparkSession, about: dict[str | None, list[Element]]) -> DataFrame:
+def catalog(engine: Engine, about: dict[str | None, list[Element]]) -> Rows[Described]:
     rows = [row for name, elements in about.items() for row in described(name, records(elements, KNOWN))]
-    return spark.createDataFrame(rows, DESCRIBED_DDL)
+    return engine.rows(rows, 3)
 
 
 def table(name: str) -> list[Element]:
@@ -42,9 +44,9 @@ def table(name: str) -> list[Element]:
     ]
 
 
-def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(spark: SparkSession) -> None:
+def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(each_engine: Engine) -> None:
     listed = catalog(
-        spark,
+        each_engine,
         {
             "by path": table("a"),
             "by name": table("b"),
@@ -53,15 +55,14 @@ def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(spark:
         },
     )
     others = told(
-        spark,
+        each_engine,
         Feeds(JOB, Reference("", "s3://lake/db/a/day=1/part-00000.parquet"), OUT),
         Feeds(JOB, Reference("spark_catalog", "db.B"), OUT),
     )
 
-    found = of_mentioned(listed, others)
+    rows = of_mentioned(listed, others).collect()
 
-    assert found.columns == others.columns
-    rows = found.collect()
+    assert {type(row) for row in rows} == {Record}
     assert sorted(
         (row.kind, row.target or row.document) for row in rows if row.kind not in ("dataset", "count")
     ) == [
@@ -79,3 +80,32 @@ def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(spark:
         "dev|s3://lake|db/a",
         "dev|s3://lake|db/b",
     }
+
+
+def test_what_two_databases_say_of_one_path_both_count_and_what_is_there_twice_stays_so(
+    each_engine: Engine,
+) -> None:
+    path = Reference("", "s3://lake/db/a")
+    one, two = ([Dataset(path, Authority.CATALOG, "table", {"name": name})] for name in ("one", "two"))
+    listed = catalog(each_engine, {"one": one, "two": two})
+    used = told(each_engine, Feeds(JOB, path, OUT), Feeds(JOB, path, OUT))
+
+    found = Counter(
+        row.properties["name"]
+        for row in of_mentioned(listed.union(listed), used.union(used)).collect()
+        if row.authority == Authority.CATALOG
+    )
+
+    assert found == {"one": 2, "two": 2}
+
+
+def test_a_catalog_without_tables_and_records_without_datasets_say_only_what_is_of_the_whole() -> None:
+    engine = LocalEngine()
+    whole = list(described(None, records([Count("Glue tables", 0)], KNOWN)))
+    of_table = list(described("t", records(table("t"), KNOWN)))
+    # A name of no dataset is not of the whole catalog.
+    unnamed = Described("u", with_kind(of_table[0].record, "name")._replace(target=None))
+
+    assert of_mentioned(engine.empty(), told(engine, *table("t"))).collect() == []
+    found = of_mentioned(engine.rows([*whole, *of_table, unnamed]), told(engine, Count("Glue tables", 1)))
+    assert found.collect() == [each.record for each in whole]

@@ -3,16 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-
 from lineage_merge.config import Config, parse
+from lineage_merge.engine.rows import Engine
 from lineage_merge.merge import names, rules
 from lineage_merge.merge.coverage import covered, why_not_retired
 from lineage_merge.merge.join import merge
 from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
 from lineage_merge.merge.report import of_source, report
 from lineage_merge.model import Alias, Count, Element, Feeds, JobKey, Problem, Reference, Writes
-from lineage_merge.records import RECORD_DDL, records
+from lineage_merge.records import records
 
 KNOWN = names.Names("dev", rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
@@ -22,15 +21,10 @@ GLUE = [{"region": "eu-west-1"}]
 MANY = 2 * MOST_PROBLEMS
 
 
-def rows(spark: SparkSession, key: str, elements: Iterable[Element]) -> DataFrame:
-    return of_source(spark.createDataFrame(list(records(elements, KNOWN)), RECORD_DDL), key)
-
-
-def reported(spark: SparkSession, **by_source: Iterable[Element]) -> Report:
-    found = rows(spark, "none", ())
-    for key, elements in by_source.items():
-        found = found.unionByName(rows(spark, key, elements))
-    found = found.persist()
+def reported(engine: Engine, **by_source: Iterable[Element]) -> Report:
+    found = engine.union(
+        [of_source(engine.rows(records(each, KNOWN), 2), key) for key, each in by_source.items()]
+    ).keep()
     return report(found, merge(found, "dev", "dag"))
 
 
@@ -43,10 +37,10 @@ def findings(kind: Any, number: int) -> list[Problem]:
 
 
 def test_a_rejected_document_among_many_other_findings_is_counted_listed_and_stops_retiring(
-    spark: SparkSession,
+    each_engine: Engine,
 ) -> None:
     broken = Problem("rejected", "target/manifest.json: model.shop.orders", "columns", "is no object")
-    found = reported(spark, dbt=[*findings("no-columns", MANY), *findings("notice", MANY), broken])
+    found = reported(each_engine, dbt=[*findings("no-columns", MANY), *findings("notice", MANY), broken])
 
     assert found.totals == {"no-columns": MANY, "notice": MANY, "rejected": 1}
     assert found.by_source == {"dbt": {"no-columns": MANY, "notice": MANY, "rejected": 1}}
@@ -55,17 +49,17 @@ def test_a_rejected_document_among_many_other_findings_is_counted_listed_and_sto
     assert covered(config(dbt=[DBT]), found).projects["dbt"] is False
 
 
-def test_many_harmless_findings_do_not_stop_retiring(spark: SparkSession) -> None:
-    found = reported(spark, dbt=findings("no-columns", MANY), hive=findings("skipped", MANY))
+def test_many_harmless_findings_do_not_stop_retiring(each_engine: Engine) -> None:
+    found = reported(each_engine, dbt=findings("no-columns", MANY), hive=findings("skipped", MANY))
 
     assert covered(config(dbt=[DBT], hive=HIVE), found).projects["dbt"] is True
     assert covered(config(dbt=[DBT], hive=HIVE), found).runs is True
     assert why_not_retired(config(dbt=[DBT], hive=HIVE), found) == ()
 
 
-def test_many_counts_leave_room_for_problems(spark: SparkSession) -> None:
+def test_many_counts_leave_room_for_problems(each_engine: Engine) -> None:
     counts = [Count(f"documents of {each:06}", 2) for each in range(MANY)]
-    found = reported(spark, hive=[*counts, *findings("rejected", 3)])
+    found = reported(each_engine, hive=[*counts, *findings("rejected", 3)])
 
     assert found.read == {f"documents of {each:06}": 2 for each in range(MANY)}
     assert found.totals == {"rejected": 3}
@@ -73,17 +67,17 @@ def test_many_counts_leave_room_for_problems(spark: SparkSession) -> None:
 
 
 def test_one_finding_of_several_workers_counts_once_and_one_of_two_sources_twice(
-    spark: SparkSession,
+    each_engine: Engine,
 ) -> None:
     same = Problem("rejected", "a document", "", "broken")
-    found = reported(spark, hive=[same, same], openlineage=[same])
+    found = reported(each_engine, hive=[same, same], openlineage=[same])
 
     assert found.by_source == {"hive": {"rejected": 1}, "openlineage": {"rejected": 1}}
     assert found.totals == {"rejected": 2}
 
 
 def test_names_that_could_be_several_datasets_and_loose_ends_are_counted_without_a_limit(
-    spark: SparkSession,
+    each_engine: Engine,
 ) -> None:
     job = JobKey("spark", "job")
     elements: list[Element] = []
@@ -91,7 +85,7 @@ def test_names_that_could_be_several_datasets_and_loose_ends_are_counted_without
         table = Reference("spark_catalog", f"db.t{each:06}")
         elements += [Alias(table, Reference("", f"s3://{bucket}/t{each}"), "symlink") for bucket in "ab"]
         elements += [Feeds(job, table, target := Reference("", f"s3://out/{each}")), Writes(job, target)]
-    found = reported(spark, hive=elements)
+    found = reported(each_engine, hive=elements)
 
     assert found.totals == {"not-joined": MOST_PROBLEMS + 1, "unread": MOST_PROBLEMS + 1}
     assert found.by_source == {"merge": found.totals}
@@ -104,8 +98,8 @@ def test_names_that_could_be_several_datasets_and_loose_ends_are_counted_without
     )
 
 
-def test_broken_entries_of_a_catalog_stop_no_other_source_from_retiring(spark: SparkSession) -> None:
-    found = reported(spark, glue=findings("rejected", 3), hive=findings("notice", 1))
+def test_broken_entries_of_a_catalog_stop_no_other_source_from_retiring(each_engine: Engine) -> None:
+    found = reported(each_engine, glue=findings("rejected", 3), hive=findings("notice", 1))
     asked = config(hive=HIVE, dbt=[DBT], glue=GLUE)
 
     assert covered(asked, found).runs is True
@@ -113,8 +107,8 @@ def test_broken_entries_of_a_catalog_stop_no_other_source_from_retiring(spark: S
     assert found.totals == {"notice": 1, "rejected": 3}
 
 
-def test_a_report_says_of_which_sources_nothing_is_retired_and_why(spark: SparkSession) -> None:
-    found = reported(spark, dbt=findings("rejected", 1), hive=findings("rejected", MANY))
+def test_a_report_says_of_which_sources_nothing_is_retired_and_why(each_engine: Engine) -> None:
+    found = reported(each_engine, dbt=findings("rejected", 1), hive=findings("rejected", MANY))
     asked = config(dbt=[DBT], hive=HIVE, openlineage={"events": "events.json", "retire_after": 0})
 
     assert why_not_retired(asked, found) == (

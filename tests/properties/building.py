@@ -1,4 +1,4 @@
-"""What Spark makes of a batch of pipelines, and the rows of each of them."""
+"""What a batch of pipelines is merged to, and the rows of each of them."""
 
 import re
 from collections import defaultdict
@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.merge import in_memory, join, names
-from lineage_merge.sources import registry
-from lineage_merge.sources.source import function
+from lineage_merge.engine.rows import Engine
+from lineage_merge.engine.rows import Rows as EngineRows
+from lineage_merge.merge import join, names
+from lineage_merge.records import Record
+from lineage_merge.sources.read_all import configured_sources, read_all
 from tests.properties import batch
 from tests.properties.batch import Pipelines, twin
 
@@ -53,11 +53,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Built:
-    """One reading of the sources: merged by Spark as it is and folded, and without Spark as it is."""
+    """One reading of the sources: merged as it is and with temporary datasets left out."""
 
     whole: Rows
     folded: Rows
-    in_memory: Rows
 
 
 def whose(row: Row) -> str:
@@ -67,31 +66,20 @@ def whose(row: Row) -> str:
     return str(named.pop())
 
 
-def build(spark: SparkSession, found: Pipelines, folder: Path) -> Built:
+def build(engine: Engine, found: Pipelines, folder: Path) -> Built:
     """Write the pipelines down, and read and merge them all at once."""
     settings = batch.write(found, folder)
-    known = names.from_config(settings)
-    read = [function(source.read)(spark, settings, known) for source, _ in registry.configured(settings)]
-    records = read[0]
-    for each in read[1:]:
-        records = records.unionByName(each)
-    records = records.persist()
-    held = in_memory.merge(map(tuple, records.collect()), settings.environment, settings.dag_name)
+    records = read_all(engine, settings, names.from_config(settings), configured_sources(settings))
     built = Built(
-        whole=_merged(records, settings, config.Merge()),
-        folded=_merged(records, settings, settings.merge),
-        in_memory=Rows(plain(held.nodes), plain(held.edges)),
+        whole=_merged(records, settings, config.Merge()), folded=_merged(records, settings, settings.merge)
     )
-    records.unpersist()
+    engine.release()
     return built
 
 
-def _merged(records: DataFrame, settings: Config, merge: config.Merge) -> Rows:
+def _merged(records: EngineRows[Record], settings: Config, merge: config.Merge) -> Rows:
     graph = join.merge(records, settings.environment, settings.dag_name, merge)
-    nodes, edges = (
-        plain(row.asDict(recursive=True) for row in rows.collect()) for rows in (graph.nodes, graph.edges)
-    )
-    return Rows(nodes, edges)
+    return Rows(plain(graph.nodes.collect()), plain(graph.edges.collect()))
 
 
 def plain(rows: Iterable[Row]) -> dict[str, Row]:

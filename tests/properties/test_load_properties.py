@@ -6,13 +6,14 @@ from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from hypothesis import given
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint, open_client
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.load.update import Merge, update
-from lineage_merge.merge import in_memory
+from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
 from lineage_merge.merge.rules import Rules
 from lineage_merge.model import Alias, Element, Job
@@ -43,20 +44,20 @@ def drawn(count: int) -> list[Element]:
     return reduce(lambda one, other: one + other, by_number)
 
 
-def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> in_memory.Merged:
-    return in_memory.merge(records(elements, Names(environment, Rules())), environment, dag_name)
+def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> join.Graph:
+    return join.merge_here(records(elements, Names(environment, Rules())), environment, dag_name)
 
 
-def load(spark: SparkSession, url: str, rows: in_memory.Merged) -> Loaded:
+def load(engine: Engine, url: str, rows: join.Graph) -> Loaded:
     jobs = [(row["job_type"], row["name"]) for row in rows.nodes if row["label"] == "job"]
     made: Merge = merge_of_rows(
-        spark, rows.nodes, rows.edges, runs=[(*each, LATER_RUNS) for each in jobs], coverage=ALL
+        engine, rows.nodes, rows.edges, runs=[(*each, LATER_RUNS) for each in jobs], coverage=ALL
     )
     whose = rows.nodes[0]["environment"], rows.nodes[0]["dag_name"]
     return update(made, Endpoint(url), *whose, allow_retire=True)
 
 
-def half_loaded(url: str, rows: in_memory.Merged) -> None:
+def half_loaded(url: str, rows: join.Graph) -> None:
     """What a load leaves that was killed while it wrote edges."""
     vertices = [each for row in rows.nodes for each in vertex_upserts(row)]
     edges = [edge_upsert(row) for row in rows.edges[: len(rows.edges) // 2]]
@@ -79,29 +80,30 @@ def flows(graph: Graph, dag_name: str) -> set[str]:
 
 
 def test_killed_repeated_and_retiring_loads_touch_only_what_is_theirs(
-    spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str
+    gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
+    engine = LocalEngine()
     elements = drawn(12)
     daily, nightly, prod = (
         rows_of(elements, *whose) for whose in (("dev", "daily"), ("dev", "nightly"), ("prod", "daily"))
     )
     half_loaded(gremlin_url, daily)
-    load(spark, gremlin_url, daily)
-    load(spark, gremlin_url, nightly)
-    load(spark, gremlin_url, prod)
+    load(engine, gremlin_url, daily)
+    load(engine, gremlin_url, nightly)
+    load(engine, gremlin_url, prod)
 
     full = whole(gremlin)
     assert flows(full, "nightly") == flows((full[0], _of(full[1], "dev|")), "daily")
     assert set(edges_of_dag(full, "nightly")) == {row["id"] for row in nightly.edges}
     assert {row["id"] for rows in (daily, nightly, prod) for row in rows.nodes} == set(full[0])
 
-    again = load(spark, gremlin_url, daily)
+    again = load(engine, gremlin_url, daily)
     assert (again.nodes, again.edges, again.retired_edges) == (0, 0, 0)
     assert whole(gremlin) == full
 
     # Every second thing that the DAG did is done no more; its jobs run on.
     kept = [each for number, each in enumerate(elements) if number % 2 or isinstance(each, Job)]
-    retired = load(spark, gremlin_url, rows_of(kept, "dev", "daily"))
+    retired = load(engine, gremlin_url, rows_of(kept, "dev", "daily"))
     assert retired.retired_edges > 0
     left = whole(gremlin)
     assert edges_of_dag(left, "nightly") == edges_of_dag(full, "nightly")

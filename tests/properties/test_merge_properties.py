@@ -8,11 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from lineage_merge.merge import in_memory, join
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.on_spark import SparkEngine
+from lineage_merge.engine.rows import Engine
+from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
 from lineage_merge.merge.rules import Rules
 from lineage_merge.model import Element
-from lineage_merge.records import RECORD_DDL, Record, records
+from lineage_merge.records import Record, records
 from tests.properties.building import Rows, plain
 from tests.properties.drawn import examples, scaled
 from tests.properties.elements import placed, told
@@ -22,8 +25,12 @@ KNOWN = Names("dev", Rules())
 
 
 def merged(found: Iterable[Record], environment: str = "dev", dag_name: str = "daily") -> Rows:
-    graph = in_memory.merge(found, environment, dag_name)
-    return Rows(plain(graph.nodes), plain(graph.edges))
+    return joined(LocalEngine(), found, environment, dag_name)
+
+
+def joined(engine: Engine, found: Iterable[Record], environment: str, dag_name: str) -> Rows:
+    graph = join.merge(engine.rows(found, 4), environment, dag_name)
+    return Rows(plain(graph.nodes.collect()), plain(graph.edges.collect()))
 
 
 @examples(150)
@@ -62,7 +69,7 @@ def test_nothing_of_one_environment_or_dag_is_in_anothers_graph(elements: list[E
     assert len(other.nodes) == len(here.nodes) == len(other_dag.nodes)
 
 
-def test_spark_and_plain_python_merge_alike(spark: SparkSession) -> None:
+def test_spark_and_one_process_merge_alike(spark: SparkSession) -> None:
     drawn: list[list[Element]] = []
 
     @examples(150)
@@ -76,16 +83,10 @@ def test_spark_and_plain_python_merge_alike(spark: SparkSession) -> None:
         for number, elements in enumerate(drawn)
         for row in records((placed(each, f"q{number:04}q") for each in elements), KNOWN)
     ]
-    frame = spark.createDataFrame(found, RECORD_DDL, verifySchema=False).persist()
-    graph = join.merge(frame, "dev", "daily")
-    rows = [
-        plain(row.asDict(recursive=True) for row in each.collect()) for each in (graph.nodes, graph.edges)
-    ]
+    by_spark = joined(SparkEngine(spark), found, "dev", "daily")
+    here = merged(found)
 
-    plainly = merged(found)
-
-    assert len(plainly.edges) > 2 * scaled(150)
-    for by_spark, by_python in zip(rows, (plainly.nodes, plainly.edges), strict=True):
-        keys = sorted({*by_spark, *by_python})
-        different = [key for key in keys if by_spark.get(key) != by_python.get(key)]
-        assert [(by_spark.get(key), by_python.get(key)) for key in different[:5]] == []
+    assert len(here.edges) > 2 * scaled(150)
+    for one, other in ((by_spark.nodes, here.nodes), (by_spark.edges, here.edges)):
+        different = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
+        assert [(one.get(key), other.get(key)) for key in different[:5]] == []

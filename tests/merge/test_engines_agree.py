@@ -1,14 +1,20 @@
-"""The merge without Spark against the one with Spark: the same records must give the same graph."""
+"""Rows in this process and on Spark: the same records must give the same graph and report."""
 
-from functools import reduce
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from lineage_merge import config
-from lineage_merge.merge import in_memory, join, names
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.on_spark import SparkEngine
+from lineage_merge.engine.rows import Engine
+from lineage_merge.merge import join, names
+from lineage_merge.merge.identities import identities
+from lineage_merge.merge.outcome import Report
+from lineage_merge.merge.report import report
 from lineage_merge.model import (
     Alias,
     Authority,
@@ -23,48 +29,37 @@ from lineage_merge.model import (
     Reference,
     Writes,
 )
-from lineage_merge.records import RECORD_DDL, records
+from lineage_merge.records import Record, records
 from lineage_merge.sample import config_file
-from lineage_merge.sources import registry
-from lineage_merge.sources.source import function
+from lineage_merge.sources.read_all import configured_sources, read_all
 
-Rows = list[dict[str, Any]]
-
-
-def _by_spark(found: DataFrame, settings: config.Config) -> tuple[Rows, Rows]:
-    merged = join.merge(found.persist(), settings.environment, settings.dag_name)
-    return _plain(merged.nodes), _plain(merged.edges)
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, str, str]]]
 
 
-def _plain(rows: DataFrame) -> Rows:
-    held = (
-        {key: value for key, value in each.asDict(recursive=True).items() if value is not None}
-        for each in rows.collect()
+def merged(engine: Engine, settings: config.Config, found: Iterable[Record] | None = None) -> Found:
+    """Nodes, edges, report and names of what the sources hold, or of records."""
+    rows = (
+        read_all(engine, settings, names.from_config(settings), configured_sources(settings))
+        if found is None
+        else engine.rows(found)
     )
-    return sorted(held, key=lambda each: each["id"])
+    graph = join.merge(rows, settings.environment, settings.dag_name, settings.merge)
+    nodes, edges = (sorted(each.collect(), key=by_id) for each in (graph.nodes, graph.edges))
+    known = sorted(map(tuple, identities(rows, graph.aliases).collect()))
+    return nodes, edges, report(rows, graph), known
 
 
-def _in_memory(found: DataFrame, settings: config.Config) -> tuple[Rows, Rows]:
-    merged = in_memory.merge(map(tuple, found.collect()), settings.environment, settings.dag_name)
-    return merged.nodes, merged.edges
-
-
-def _read(spark: SparkSession, settings: config.Config) -> DataFrame:
-    known = names.from_config(settings)
-    return reduce(
-        DataFrame.unionByName,
-        (function(source.read)(spark, settings, known) for source, _ in registry.configured(settings)),
-    ).persist()
+def by_id(row: dict[str, Any]) -> str:
+    return str(row["id"])
 
 
 def test_the_sample_of_spark_and_dbt_is_the_same_graph(spark: SparkSession) -> None:
     settings = config.load(config_file(), environ={})
-    found = _read(spark, settings)
 
-    nodes, edges = _in_memory(found, settings)
+    local = merged(LocalEngine(), settings)
 
-    assert len(nodes) > 50
-    assert (nodes, edges) == _by_spark(found, settings)
+    assert len(local[0]) > 50
+    assert local == merged(SparkEngine(spark), settings)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +75,8 @@ def test_other_sources_are_the_same_graph(spark: SparkSession, data: Path, sourc
     at = "export" if section == "spline" else "log"
     given = {section: {**values, at: str(data / values[at])}, "dag_name": "d", "environment": "dev"}
     settings = config.parse(given)
-    found = _read(spark, settings)
 
-    assert _in_memory(found, settings) == _by_spark(found, settings)
+    assert merged(LocalEngine(), settings) == merged(SparkEngine(spark), settings)
 
 
 def test_who_contradicts_whom_is_decided_the_same_way(spark: SparkSession) -> None:
@@ -114,14 +108,12 @@ def test_who_contradicts_whom_is_decided_the_same_way(spark: SparkSession) -> No
         FeedsColumn(job, twin, "x", path, "a%", ("AGGREGATION",), "a" * 999),
         Influences(job, twin, "y", table, ("SORT", "FILTER")),
     ]
-    found = spark.createDataFrame(
-        list(records(elements, names.from_config(settings))), RECORD_DDL, verifySchema=False
-    )
+    told = list(records(elements, names.from_config(settings)))
 
-    nodes, edges = _in_memory(found, settings)
+    local = merged(LocalEngine(), settings, told)
 
-    assert (nodes, edges) == _by_spark(found, settings)
-    assert {each["id"]: each["label"] for each in nodes if each["label"] in ("table", "view")} == {
+    assert local == merged(SparkEngine(spark), settings, told)
+    assert {each["id"]: each["label"] for each in local[0] if each["label"] in ("table", "view")} == {
         "dev|s3://b|t": "view",
         "dev|spark_catalog|db.u": "table",
     }
