@@ -37,8 +37,8 @@ def columns_of(g: GraphTraversalSource) -> set[tuple[str, str, str]]:
 
 
 def labels_of(g: GraphTraversalSource) -> dict[str, str]:
-    """The label of every vertex but `merge_run`, by id."""
-    vertices = g.V().has_label(P.neq("merge_run"))
+    """The label of every vertex of lineage, by id."""
+    vertices = g.V().has_label(P.without(["merge_run", "merge_state"]))
     found: dict[str, str] = vertices.group().by(T.id).by(__.label()).next()
     return found
 
@@ -46,9 +46,11 @@ def labels_of(g: GraphTraversalSource) -> dict[str, str]:
 def whole(g: GraphTraversalSource, *, merge_runs: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """All there is: every vertex and edge with label and properties, sets sorted.
 
-    `merge_run` vertices only if they are asked for: they differ after each merge.
+    `merge_run` vertices only if they are asked for: they differ after each merge. What a load leaves for the
+    next one (`merge_state`) is no lineage.
     """
-    every = g.V() if merge_runs else g.V().has_label(P.neq("merge_run"))
+    hidden = ["merge_state"] if merge_runs else ["merge_run", "merge_state"]
+    every = g.V().has_label(P.without(hidden))
     vertices = {
         vertex["id"]: (vertex["label"], {key: sorted(values) for key, values in vertex["properties"].items()})
         for vertex in every.project("id", "label", "properties")

@@ -1,22 +1,14 @@
 """Merges made up for tests of loading: who writes what from what, as node and edge rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-
-from lineage_merge.graph.schema import (
-    EDGE_KEYS,
-    EDGE_PROPERTIES,
-    NODE_KEYS,
-    NODE_PROPERTIES,
-    edge_ddl,
-    node_ddl,
-)
-from lineage_merge.load.update import ALIAS_DDL, RUNS_DDL, Merge
+from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.load.update import Merge
 from lineage_merge.merge.coverage import Coverage
-from lineage_merge.merge.identities import EVERYWHERE, IDENTITY_DDL, OWN
+from lineage_merge.merge.identities import EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
@@ -126,14 +118,14 @@ class Made:
         self.runs.append(("spark", job, times))
         return self
 
-    def merge(self, spark: SparkSession, coverage: Coverage = ALL) -> Merge:
-        """The merge as DataFrames."""
+    def merge(self, engine: Engine, coverage: Coverage = ALL) -> Merge:
+        """The merge as rows of an engine."""
         return Merge(
-            nodes=_frame(spark, self.nodes.values(), NODE_COLUMNS, node_ddl()),
-            edges=_frame(spark, self.edges.values(), EDGE_COLUMNS, edge_ddl()),
-            aliases=spark.createDataFrame(self.aliases, ALIAS_DDL),
-            runs=spark.createDataFrame(self.runs, RUNS_DDL),
-            identities=spark.createDataFrame(self.identities, IDENTITY_DDL),
+            nodes=known_rows(engine, self.nodes.values()),
+            edges=known_rows(engine, self.edges.values()),
+            aliases=dict(self.aliases),
+            runs=_fewest(self.runs),
+            identities=engine.rows(IdentityRow(*each) for each in self.identities),
             coverage=coverage,
         )
 
@@ -143,7 +135,7 @@ class Made:
 
 
 def merge_of_rows(
-    spark: SparkSession,
+    engine: Engine,
     nodes: Sequence[Row],
     edges: Sequence[Row],
     runs: Sequence[tuple[str, str, int]] = (),
@@ -151,12 +143,21 @@ def merge_of_rows(
 ) -> Merge:
     """A merge of rows that are there already, such as those of `merge.in_memory`."""
     return Merge(
-        nodes=_frame(spark, nodes, NODE_COLUMNS, node_ddl()),
-        edges=_frame(spark, edges, EDGE_COLUMNS, edge_ddl()),
-        runs=spark.createDataFrame(list(runs), RUNS_DDL),
+        nodes=known_rows(engine, nodes),
+        edges=known_rows(engine, edges),
+        runs=_fewest(runs),
         coverage=coverage,
     )
 
 
-def _frame(spark: SparkSession, rows: Any, columns: tuple[str, ...], ddl: str) -> DataFrame:
-    return spark.createDataFrame([tuple(row.get(key) for key in columns) for row in rows], ddl)
+def known_rows(engine: Engine, rows: Iterable[Row]) -> Rows[Row]:
+    """Node or edge rows without what is not known."""
+    return engine.rows({name: value for name, value in row.items() if value is not None} for row in rows)
+
+
+def _fewest(runs: Iterable[tuple[str, str, int]]) -> dict[JobKey, int]:
+    found: dict[JobKey, int] = {}
+    for job_type, name, number in runs:
+        job = JobKey(job_type, name)
+        found[job] = min(number, found.get(job, number))
+    return found

@@ -21,6 +21,9 @@ EXIT_REJECTED = 7
 _allow_retire = click.option(
     "--allow-retire", is_flag=True, help="retire also more than 30% of the DAG's edges, or all of a job"
 )
+_verify = click.option(
+    "--verify", is_flag=True, help="compare all that the graph has of the DAG, not only what changed"
+)
 
 
 @click.command(
@@ -43,18 +46,25 @@ def demo(as_json: bool, quiet: bool) -> None:
     with reported(), progress(quiet) as say:
         from lineage_merge import config, pipeline, sample
         from lineage_merge.cli.interrupt import session
+        from lineage_merge.embedded.ahead import started_ahead
         from lineage_merge.query.graph import open_graph
         from lineage_merge.query.way import way
 
         settings = config.load(sample.config_file(), environ={})
-        with pipeline.endpoint(settings, say) as target, session(settings.spark, say) as spark:
+        with (
+            started_ahead(settings.gremlin.endpoint, say) as server,
+            session(settings.spark, say) as spark,
+        ):
+            server.check()
             built = pipeline.build(spark, settings, say)
-            loaded = pipeline.load_graph(built, settings, target, say)
-            say("asking for the way")
-            with open_graph(target) as graph:
-                ends = sample.way_ends(settings.environment)
-                at = {each.id: each for each in graph.vertices(ends)}
-                found = way(graph, at[ends[0]], at[ends[1]])
+            server.wait()
+            with pipeline.endpoint(settings, say) as target:
+                loaded = pipeline.load_graph(built, settings, target, say)
+                say("asking for the way")
+                with open_graph(target) as graph:
+                    ends = sample.way_ends(settings.environment)
+                    at = {each.id: each for each in graph.vertices(ends)}
+                    found = way(graph, at[ends[0]], at[ends[1]])
     if as_json:
         hops = [
             {
@@ -86,9 +96,12 @@ def demo(as_json: bool, quiet: bool) -> None:
 @configured
 @dry_run_only
 @_allow_retire
+@_verify
 @as_json_or_text
 @without_progress
-def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, quiet: bool) -> None:
+def run(
+    settings: Settings, dry_run: bool, allow_retire: bool, verify: bool, as_json: bool, quiet: bool
+) -> None:
     """Read the sources, merge them, and write what differs into the graph.
 
     What is gone is retired: a model that a dbt manifest dropped, a Spark target that later good
@@ -96,13 +109,15 @@ def run(settings: Settings, dry_run: bool, allow_retire: bool, as_json: bool, qu
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
-    with reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
+    with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
+        from lineage_merge.embedded.ahead import started_ahead
 
         preflight.check_sources(config)
         preflight.check_graph(config)
-        with session(config.spark, say) as spark:
+        with started_ahead(config.gremlin.endpoint, say) as server, session(config.spark, say) as spark:
+            server.wait()
             outcome = pipeline.run(spark, config, say, dry_run=dry_run)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
@@ -161,15 +176,22 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 @configured
 @dry_run_only
 @_allow_retire
+@_verify
 @as_json_or_text
 @without_progress
 def load(
-    settings: Settings, folder: str, dry_run: bool, allow_retire: bool, as_json: bool, quiet: bool
+    settings: Settings,
+    folder: str,
+    dry_run: bool,
+    allow_retire: bool,
+    verify: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Write what differs of the node and edge files of DIR into the graph."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
-    with reported(), _observed(_with_retire(settings, allow_retire), quiet, as_json) as (config, say):
+    with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
 
@@ -183,9 +205,10 @@ def load(
         print_difference(make_console(), loaded)
 
 
-def _with_retire(settings: Settings, allow_retire: bool) -> Settings:
-    flags = {**settings.flags, "load.allow_retire": "true"} if allow_retire else settings.flags
-    return Settings(settings.file, flags)
+def _with_flags(settings: Settings, allow_retire: bool, verify: bool) -> Settings:
+    given = {"load.allow_retire": allow_retire, "load.verify": verify}
+    flags = {name: "true" for name, is_given in given.items() if is_given}
+    return Settings(settings.file, {**settings.flags, **flags})
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped_all
 from lineage_merge.doctor.gremlin import quick_endpoint
 from lineage_merge.errors import ConfigError, GraphError, SourceError, SourceMissing
+from lineage_merge.load import bulk, neptune_loader
 from lineage_merge.naming import redact
 
 FILES = "bulk files"
@@ -17,13 +18,6 @@ LOADER = "bulk loader"
 def examine(config: Config) -> Iterator[Finding]:
     """Nothing where loads go over Gremlin alone."""
     if config.gremlin.bulk is None:
-        return
-    try:
-        from lineage_merge.load import bulk, neptune_loader
-    except ModuleNotFoundError as error:
-        if error.name not in ("pyspark", "py4j"):
-            raise
-        yield from skipped_all((FILES, LOADER), "PySpark is not installed here")
         return
     try:
         found = bulk.configured(config.gremlin, quick_endpoint(config))

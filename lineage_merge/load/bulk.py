@@ -23,16 +23,15 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import T
-from pyspark import RDD
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import config
+from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
 from lineage_merge.graph.neptune_files import write_rows
@@ -41,11 +40,12 @@ from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
 from lineage_merge.load import neptune_loader
 from lineage_merge.load.configured import region_of
 from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.difference import Compared
 from lineage_merge.load.neptune_api import Loader
 from lineage_merge.load.neptune_loader import Source
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.signing import region_of_chain
-from lineage_merge.load.texts import Values, told
+from lineage_merge.load.texts import Values, values_to_write
 from lineage_merge.progress import Say
 from lineage_merge.storage import delete_folder, list_files
 
@@ -125,46 +125,58 @@ def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> 
 class Parts:
     """What differs, by the way it takes: `first` and `last` over Gremlin, the others as rows of CSV."""
 
-    first: "RDD[Values]"
-    vertices: "RDD[tuple[Any, ...]]"
-    edges: "RDD[tuple[Any, ...]]"
-    last: "RDD[Values]"
+    first: Rows[Values]
+    vertices: Rows[tuple[Any, ...]]
+    edges: Rows[tuple[Any, ...]]
+    last: Rows[Values]
 
 
-def parts(nodes: DataFrame, edges: DataFrame, moves: DataFrame) -> Parts:
-    """Part compared nodes and edges that are to be written; `moves` as in `load.moves`."""
-    winners = moves.select(F.col("means").alias("id"), F.lit(True).alias("_winner")).distinct()
-    # Of one that is to have another label, another merge may have thought otherwise meanwhile.
-    by_request = "_winner is not null or change = 'label' or label = 'job'"
-    # The loader adds the label of a row to those that a vertex has.
-    kept = F.when(F.col("change") == "changed", F.col("old_label")).otherwise(F.col("label"))
-    compared = nodes.join(winners, "id", "left").withColumn("_first", F.expr(by_request))
-    columns = [kept.alias("label") if name == "label" else name for name in NODE_KEYS]
-    rows = told(compared.select("_first", *columns, "told", "text"))
-    of_edges = told(edges.select(*EDGE_KEYS, "told", "text"))
+def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str]) -> Parts:
+    """Divide what is to be written; `canonical` are the vertices that others are moved to."""
+    rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical)))
+    of_edges = edges.map(_edge_values)
     return Parts(
-        first=rows.filter(_goes_first),
+        first=rows.filter(_goes_first).map(itemgetter(1)),
         vertices=rows.filter(_goes_later).map(_vertex),
         edges=of_edges.map(_edge).filter(is_certain),
         last=of_edges.filter(_goes_last),
     )
 
 
-def _goes_first(row: Values) -> bool:
-    return row["_first"] or not is_certain(_vertex(row))
+class _Vertex(NamedTuple):
+    by_request: bool
+    values: Values
 
 
-def _goes_later(row: Values) -> bool:
-    return not _goes_first(row)
+def _vertex_values(canonical: Shared[frozenset[str]], node: Compared) -> _Vertex:
+    row = node.row
+    if node.change == "changed" and node.old_label:
+        # The loader adds the label of a row to those that a vertex has.
+        row = {**row, "label": node.old_label}
+    # Of one that is to have another label, another merge may have decided otherwise meanwhile.
+    by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") == "job"
+    return _Vertex(by_request, values_to_write(row, NODE_KEYS, node.to_write))
+
+
+def _edge_values(edge: Compared) -> Values:
+    return values_to_write(edge.row, EDGE_KEYS, edge.to_write)
+
+
+def _goes_first(vertex: _Vertex) -> bool:
+    return vertex.by_request or not is_certain(_vertex(vertex))
+
+
+def _goes_later(vertex: _Vertex) -> bool:
+    return not _goes_first(vertex)
 
 
 def _goes_last(row: Values) -> bool:
     return not is_certain(_edge(row))
 
 
-def _vertex(row: Values) -> tuple[Any, ...]:
+def _vertex(vertex: _Vertex) -> tuple[Any, ...]:
     """As `neptune_csv` takes it."""
-    return tuple(map(row.get, VERTEX_FIELDS))
+    return tuple(map(vertex.values.get, VERTEX_FIELDS))
 
 
 def _edge(row: Values) -> tuple[Any, ...]:
@@ -176,7 +188,7 @@ def load(
     endpoint: Endpoint,
     environment: str,
     dag_name: str,
-    nodes: DataFrame,
+    nodes: Rows[Compared],
     chosen: Parts,
     counts: tuple[int, int],
     say: Say,
@@ -216,24 +228,33 @@ def load(
         say(f"the files of the bulk load stay: {error.message}")
 
 
-def _refuse_if_overtaken(nodes: DataFrame, endpoint: Endpoint) -> None:
+def _refuse_if_overtaken(nodes: Rows[Compared], endpoint: Endpoint) -> None:
     """Stop where another merge brought a later run of a job since this one compared.
 
     A request could leave that job's facts alone; the loader would put older ones in their place.
     """
-    described = F.col("described_at").isNotNull()
-    name, at = (
-        F.when(described, "described_at").otherwise("last_run_at"),
-        F.coalesce("described_at", "last_run_at"),
-    )
-    jobs = nodes.where("label = 'job' and change <> 'newer'").where(at.isNotNull())
-    ran = jobs.select("id", name.alias("name"), at.alias("at")).coalesce(1).rdd
-    later: list[str] = ran.mapPartitions(partial(_overtaken, endpoint)).take(1)
+    ran = nodes.flat_map(_run_of_job).spread(1)
+    later = ran.map_partitions(partial(_overtaken, endpoint)).collect()
     if later:
         raise GraphRejected(f"{later[0]}: another merge brought a later run while this one was writing")
 
 
-def _overtaken(endpoint: Endpoint, rows: Iterable[Any]) -> Iterator[str]:
+class _Ran(NamedTuple):
+    id: str
+    name: str
+    at: int
+
+
+def _run_of_job(node: Compared) -> Iterable[_Ran]:
+    row = node.row
+    if row.get("label") != "job" or node.change in ("newer", "unmatched"):
+        return ()
+    name = "described_at" if row.get("described_at") is not None else "last_run_at"
+    return () if row.get(name) is None else (_Ran(row["id"], name, row[name]),)
+
+
+def _overtaken(endpoint: Endpoint, rows: Iterable[_Ran]) -> Iterator[str]:
+    """Yield the first job of which the graph has a later run."""
     with asking(endpoint) as ask:
         for some in by_request(rows):
             for name in ("described_at", "last_run_at"):
@@ -241,6 +262,7 @@ def _overtaken(endpoint: Endpoint, rows: Iterable[Any]) -> Iterator[str]:
                 for found in ask(partial(last_runs, ids=list(known), name=name)) if known else ():
                     if found["at"] > known[found["id"]]:
                         yield found["id"]
+                        return
 
 
 def last_runs(g: GraphTraversalSource, ids: list[str], name: str = "last_run_at") -> GraphTraversal:

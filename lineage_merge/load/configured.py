@@ -19,7 +19,7 @@ def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
     Raises ConfigError where the keys cannot be right together.
     """
     if url:
-        return Endpoint(url, gremlin.timeout_seconds, gremlin.retry_seconds)
+        return Endpoint(url, gremlin.timeout_seconds, gremlin.retry_seconds, writers=gremlin.writers)
     _refuse_reader(gremlin.endpoint)
     return Endpoint(
         gremlin.endpoint,
@@ -27,6 +27,7 @@ def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
         gremlin.retry_seconds,
         _iam(gremlin) if gremlin.iam_auth else None,
         gremlin.reader_endpoint,
+        gremlin.writers,
     )
 
 

@@ -9,7 +9,7 @@ import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -24,6 +24,7 @@ from lineage_merge.load.faults import Fault, UnexpectedAnswer, fault_of, reason_
 from lineage_merge.load.patience import Patience
 from lineage_merge.load.serializer import serializer
 from lineage_merge.load.signing import Iam, signed_headers
+from lineage_merge.load.traffic import Traffic
 from lineage_merge.load.traversals import source
 
 _CONNECT_SECONDS = 10.0
@@ -41,9 +42,10 @@ _DEFAULT_PORTS = {"ws": 80, "wss": 443}
 class Endpoint:
     """Where the graph is: `url` as ``ws://host:8182/gremlin`` or ``wss://...``.
 
-    `timeout_seconds` is how long one answer may take, `retry_seconds` how long a request is tried
-    again while the graph is away or busy (0: not at all). With `iam` each connection is signed.
-    `reader_url`: a replica for those who only read; it may lag behind.
+    `timeout_seconds` is how long one answer may take, `retry_seconds` how long a request is tried again while
+    the graph is away or busy (0: not at all). With `iam` each connection is signed. `reader_url`: a replica
+    for those who only read; it may lag behind. `writers`: most requests under way at once that write (0: as
+    many as the engine has partitions for). `traffic` counts all requests.
 
     It holds no secret but what somebody wrote into a URL, so it may go to Spark's workers.
     """
@@ -53,6 +55,8 @@ class Endpoint:
     retry_seconds: float = 300
     iam: Iam | None = None
     reader_url: str = ""
+    writers: int = 0
+    traffic: Traffic | None = field(default=None, compare=False)
 
     @property
     def reader(self) -> "Endpoint":
@@ -100,9 +104,16 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
         # A request: length of the MIME type, MIME type, version, id.
         start = 1 + message[0] + 1
         self._request_id = message[start : start + 16]
+        self._refuse_if_closed()
         super().write(message)
 
+    def _refuse_if_closed(self) -> None:
+        """Raise what the loop would, which leaves a coroutine that Python warns of."""
+        if self._loop.is_closed():
+            raise RuntimeError("Event loop is closed")
+
     def read(self) -> Any:
+        self._refuse_if_closed()
         message = super().read()
         # An answer: version, whether the id is null, id. None: the connection was closed.
         if message is not None and message[:18] != _ANSWER + self._request_id:

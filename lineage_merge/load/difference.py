@@ -1,7 +1,7 @@
-"""What a merge tells otherwise than the graph holds. No connection.
+"""Compares a merge with what the graph holds. No connection.
 
-Each node and edge of the merge gets a `change` and the names of the properties to write (`told`):
-those that differ.
+Each node and edge of the merge gets a `change` and the names of the properties to write, which are those that
+differ.
 
 An edge belongs to one job of one DAG, so each property that `graph.schema` declares is its merge's: one that
 the merge asserts no longer is removed (`cleared`). Of a job's vertex that holds for what describes its
@@ -13,28 +13,27 @@ A dataset may be known to several DAGs that tell its properties differently. Who
 (a job that writes it, a catalog that knows where it lies) has the word. Where nobody who tells
 builds it, the greatest value stays, so that two DAGs never rewrite each other's values.
 
-What is new, and what the graph holds just so, Spark finds by comparing texts (`load.texts`), which
-is most elements of most merges. The others are compared in Python: as Spark expressions, thirty
-properties make plans that take longer to plan than to run.
+Most elements of most merges are new, or equal in the graph (`load.texts`); only the others are compared value
+by value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
-from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
+from lineage_merge.engine.rows import Rows
 from lineage_merge.graph.labels import labels_of
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES
 from lineage_merge.load import texts
-from lineage_merge.load.existing import Existing, dataset_of
+from lineage_merge.load.existing import Existing, StoredEdge, StoredVertex, dataset_of
+from lineage_merge.load.texts import Values
 
 # `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
-# `absent`: an edge of which the merge says nothing.
-Change = Literal["new", "changed", "label", "newer", "same", "absent"]
+# `absent`: an edge of which the merge says nothing; `unmatched`: a vertex with the DAG's tag, likewise.
+Change = Literal["new", "changed", "label", "newer", "same", "absent", "unmatched"]
 # Changes that nothing is written for.
-UNWRITTEN = ("same", "newer", "absent")
+UNWRITTEN = ("same", "newer", "absent", "unmatched")
 
 Word = Literal["mine", "theirs", "nobody's"]
 
@@ -46,11 +45,34 @@ _NO_REASON = frozenset({"sequence"})
 _OF_RUN = ("last_run_id", "duration_ms", "rows_written", "status")
 _NO_DATASETS = frozenset({"column", "job", "operation"})
 
-# What later steps ask of compared rows, beside the keys; the rest of what they tell is in `text`.
-_OF_NODES = ("name", "job_type", "job_name", "project", "described_at", "last_run_at")
-_OF_EDGES = ("job_type", "job_name")
-_NODE_DIFFERENCE = "change string, told array<string>, cleared array<string>, label string"
-_EDGE_DIFFERENCE = "change string, told array<string>, cleared array<string>"
+# What later steps read of elements for which nothing is written.
+_OF_NODES = (*NODE_KEYS, "name", "job_type", "job_name", "project", "described_at", "last_run_at")
+_OF_EDGES = (*EDGE_KEYS, "job_type", "job_name")
+# Vertices that no merge has.
+_OWN_LABELS = ("merge_run", "merge_state")
+
+
+class Compared(NamedTuple):
+    """A node or edge of the merge, or of the graph alone, and how the two differ.
+
+    `row`: what is known of it, of one that is not written only its keys and what later steps read; its label
+    is the one that it shall have, `old_label` the one that the graph has of a vertex. `to_write`: the names
+    of the properties to write (None: all), `cleared`: of those to remove. The row of an `unmatched` vertex
+    has `id`, `label` and, of a job, `project` with the job's type, since dbt and SQL files may call theirs
+    alike.
+    """
+
+    change: Change
+    row: Values
+    to_write: tuple[str, ...] | None = None
+    cleared: tuple[str, ...] = ()
+    old_label: str | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is something to write."""
+        return self.change not in UNWRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,75 +89,124 @@ class Held:
     built_elsewhere: bool = False
 
 
-def compared_nodes(nodes: DataFrame, edges: DataFrame, existing: Existing) -> DataFrame:
-    """The merge's nodes: their keys, name, job_type, job_name, project, described_at, last_run_at, and
+def compare_nodes(nodes: Rows[Values], edges: Rows[Values], existing: Existing) -> Rows[Compared]:
+    """Compare the nodes of a merge with the vertices of the graph; others of the DAG are `unmatched`.
 
-    * `change`, and `old_label`, which is the label that the graph has; `label` is the one that it shall have;
-    * `told`: the names of what to write of `text`, which is all that is told (null: all), and `cleared`: the
-      names of properties to remove.
+    Of the merge's `edges` those count that say which datasets it builds.
     """
-    built = edges.where("label = 'writes'").select(F.col("to").alias("_of"), F.lit(True).alias("_built"))
-    told = nodes.select(
-        *NODE_KEYS, *_OF_NODES, dataset_of("id").alias("_of"), texts.node_text().alias("text")
-    )
-    facts = ("held", "tagged", "shared", "built_elsewhere")
-    there = existing.vertices.select("id", F.col("label").alias("old_label"), *facts)
-    joined = told.join(built.distinct(), "_of", "left").join(there, "id", "left")
-    is_there = F.col("old_label").isNotNull()
-    same = (F.col("held") == F.col("text")) & (F.col("old_label") == F.col("label")) & F.col("tagged")
-    both = F.struct("label", "text", "_built", "old_label", *facts)
-    found = F.udf(_node_difference, _NODE_DIFFERENCE, useArrow=False)(F.when(is_there & ~same, both))
-    change = F.when(~is_there, "new").when(same, "same").otherwise(F.col("_found.change"))
-    label = F.coalesce("_found.label", "label").alias("label")
-    keys = [label if name == "label" else F.col(name) for name in NODE_KEYS]
-    return joined.withColumn("_found", found).select(
-        *keys,
-        *_OF_NODES,
-        change.alias("change"),
-        "old_label",
-        "_found.told",
-        "_found.cleared",
-        _unless(same),
-    )
+    items: Rows[tuple[str, Values | StoredVertex | None]] = nodes.map(_node_of_dataset)
+    grouped = items.union(existing.vertices.map(_vertex_of_dataset), edges.flat_map(_built_dataset))
+    return grouped.group(itemgetter(0), _compare_dataset)
 
 
-def compared_edges(edges: DataFrame, existing: Existing) -> DataFrame:
-    """The merge's edges, and the graph's that are `absent` in it: keys, job_type and job_name, and
-
-    `change`, `told`, `cleared` and `text` as of nodes.
-    """
-    told = edges.select(*EDGE_KEYS, *_OF_EDGES, texts.edge_text().alias("text"))
-    ends = ("label", "from", "to")
-    there = existing.edges.select("id", *(F.col(name).alias(f"_{name}") for name in ends), "held", "interim")
-    joined = told.join(there, "id", "full")
-    is_told, is_there = F.col("text").isNotNull(), F.col("held").isNotNull()
-    # One that has not got its own id yet is written whole: under that there may be nothing to change.
-    interim = F.col("interim")
-    same = ~interim & (F.col("held") == F.col("text"))
-    found = F.udf(_edge_difference, _EDGE_DIFFERENCE, useArrow=False)(
-        F.when(is_told & is_there & ~interim & ~same, F.struct("text", "held"))
-    )
-    change = (
-        F.when(~is_told, "absent")
-        .when(~is_there, "new")
-        .when(interim, "changed")
-        .when(same, "same")
-        .otherwise(F.col("_found.change"))
-    )
-    known: dict[str, Column] = {name: F.coalesce(name, f"_{name}") for name in ends}
-    known |= {name: F.when(is_told, F.col(name)).otherwise(texts.one(name)) for name in _OF_EDGES}
-    return joined.withColumn("_found", found).select(
-        *(known.get(name, F.col(name)).alias(name) for name in (*EDGE_KEYS, *_OF_EDGES)),
-        change.alias("change"),
-        "_found.told",
-        "_found.cleared",
-        _unless(same),
-    )
+def _node_of_dataset(node: Values) -> tuple[str, Values | StoredVertex | None]:
+    return dataset_of(node.get("id") or "", node.get("label") == "column"), node
 
 
-def _unless(same: Column) -> Column:
-    """The text, where it may be written."""
-    return F.when(F.coalesce(~same, F.lit(True)), F.col("text")).alias("text")
+def _vertex_of_dataset(vertex: StoredVertex) -> tuple[str, Values | StoredVertex | None]:
+    return dataset_of(vertex.id, vertex.label == "column"), vertex
+
+
+def _built_dataset(edge: Values) -> Iterable[tuple[str, Values | StoredVertex | None]]:
+    return ((edge["to"], None),) if edge.get("label") == "writes" and edge.get("to") else ()
+
+
+def _compare_dataset(
+    _dataset: str, items: list[tuple[str, Values | StoredVertex | None]]
+) -> Iterator[Compared]:
+    builds = any(item is None for _, item in items)
+    stored = {item.id: item for _, item in items if isinstance(item, StoredVertex)}
+    known: set[str] = set()
+    for _, node in items:
+        if isinstance(node, dict):
+            identifier = node.get("id") or ""
+            known.add(identifier)
+            yield compared_node(node, stored.get(identifier), builds)
+    for vertex in stored.values():
+        if vertex.tagged and vertex.label not in _OWN_LABELS and vertex.id not in known:
+            yield Compared("unmatched", _unmatched(vertex), others=vertex.others)
+
+
+def _unmatched(vertex: StoredVertex) -> Values:
+    row: Values = {"id": vertex.id, "label": vertex.label}
+    if "project" in vertex.held:
+        types = [str(vertex.held["job_type"])] if "job_type" in vertex.held else []
+        row["project"] = " ".join([*types, str(vertex.held["project"])])
+    return row
+
+
+def compared_node(node: Values, stored: StoredVertex | None, builds: bool) -> Compared:
+    """Compare a node with the vertex of its id; `builds`: the merge has a job that writes it."""
+    if stored is None:
+        return Compared("new", node)
+    values = texts.node_values(node)
+    if stored.tagged and stored.label == node["label"] and stored.held == values:
+        return Compared("same", _part(node, _OF_NODES), old_label=stored.label, others=stored.others)
+    held = Held(stored.label, stored.tagged, stored.shared, _texts(stored.held), stored.built_elsewhere)
+    change, to_write, cleared, label = node_change({**values, "label": node["label"]}, held, builds)
+    row = {**(_part(node, _OF_NODES) if change in UNWRITTEN else node), "label": label}
+    return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others)
+
+
+def unchanged_node(node: Values) -> Compared:
+    """Return a node that the graph has as the merge has it."""
+    return Compared("same", _part(node, _OF_NODES))
+
+
+def unchanged_edge(edge: Values) -> Compared:
+    """Return an edge that the graph has as the merge has it."""
+    return Compared("same", _part(edge, _OF_EDGES))
+
+
+def compare_edges(edges: Rows[Values], existing: Existing) -> Rows[Compared]:
+    """Compare the edges of a merge with those of the graph; those that only the graph has are `absent`."""
+    items: Rows[tuple[str, Values | StoredEdge]] = edges.map(_edge_by_id)
+    return items.union(existing.edges.map(_stored_by_id)).group(itemgetter(0), _compare_edge)
+
+
+def _edge_by_id(edge: Values) -> tuple[str, Values | StoredEdge]:
+    return edge.get("id") or "", edge
+
+
+def _stored_by_id(edge: StoredEdge) -> tuple[str, Values | StoredEdge]:
+    return edge.id, edge
+
+
+def _compare_edge(_id: str, items: list[tuple[str, Values | StoredEdge]]) -> Iterator[Compared]:
+    stored = [item for _, item in items if isinstance(item, StoredEdge)]
+    # One whose id was not corrected is written whole: the graph may have nothing under its own id.
+    there = next((edge for edge in stored if edge.interim), stored[0] if stored else None)
+    is_known = False
+    for _, edge in items:
+        if isinstance(edge, dict):
+            is_known = True
+            yield compared_edge(edge, there)
+    if there and not is_known:
+        yield absent_edge(there)
+
+
+def compared_edge(edge: Values, stored: StoredEdge | None) -> Compared:
+    """Compare an edge with that of the graph of its id."""
+    if stored is None:
+        return Compared("new", edge)
+    if stored.interim:
+        return Compared("changed", edge)
+    values = texts.edge_values(edge)
+    if stored.held == values:
+        return Compared("same", _part(edge, _OF_EDGES))
+    change, to_write, cleared = edge_change(values, _texts(stored.held))
+    row = _part(edge, _OF_EDGES) if change in UNWRITTEN else edge
+    return Compared(change, row, tuple(to_write), tuple(cleared))
+
+
+def absent_edge(stored: StoredEdge) -> Compared:
+    """Return an edge that the merge does not have."""
+    row = {"id": stored.id, "label": stored.label, "from": stored.from_id, "to": stored.to_id}
+    return Compared("absent", row | _part(stored.held, ("job_type", "job_name")))
+
+
+def _part(row: Mapping[str, Any], names: Iterable[str]) -> Values:
+    return {name: row[name] for name in names if row.get(name) is not None}
 
 
 def node_change(
@@ -222,21 +293,9 @@ def _number(held: Held, name: str) -> int:
     return int(there[0]) if there else 0
 
 
-def _node_difference(row: Row | None) -> tuple[Change, list[str], list[str], str] | None:
-    if row is None:
-        return None
-    node = {**texts.read(row.text), "label": row.label}
-    held = Held(row.old_label, row.tagged, row.shared, _texts(row.held), row.built_elsewhere)
-    return node_change(node, held, bool(row["_built"]))
-
-
-def _edge_difference(row: Row | None) -> tuple[Change, list[str], list[str]] | None:
-    return None if row is None else edge_change(texts.read(row.text), _texts(row.held))
-
-
-def _texts(held: str) -> dict[str, list[str]]:
+def _texts(held: Values) -> dict[str, list[str]]:
     """Values as text, whatever their type and cardinality: what is compared is whether they differ."""
     return {
         name: list(map(str, value)) if isinstance(value, list) else [str(value)]
-        for name, value in texts.read(held).items()
+        for name, value in held.items()
     }

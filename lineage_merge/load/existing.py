@@ -1,4 +1,4 @@
-"""What the graph holds of one environment and DAG, read by Spark's executors.
+"""Reads what the graph holds of one environment and DAG, a partition of ids at a time.
 
 Which vertices: those of a merge, by id (one that another DAG wrote has no tag of ours yet), and
 those that carry the DAG's tag. Which edges: those of the DAG. An edge of a DAG always starts at
@@ -8,78 +8,112 @@ a vertex that carries its tag, so the edges are found at their starts, in parall
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph.labels import one_label
-from lineage_merge.kept import keep
+from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.graph.labels import labels_of, one_label
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.sending import Asker, asking, by_request
-from lineage_merge.load.texts import edge_held, vertex_held
+from lineage_merge.load.texts import Values, edge_held, vertex_held
 
-_DDL = (
-    "kind string, id string, label string, `from` string, `to` string, held string, tagged boolean,"
-    " shared boolean, built_elsewhere boolean, interim boolean"
-)
-_ALIAS_DDL = "id string, label string, alias string"
+# Ids in one answer.
+_PAGE = 10_000
+
+
+class StoredVertex(NamedTuple):
+    """A vertex of the graph.
+
+    `label`: of one with several ``A::B``, see `graph.labels`. `held`: its values (`load.texts`). `tagged` by
+    the DAG, and by `others`; `built_elsewhere`: a job of another DAG writes it, or the dataset whose
+    column it is.
+    """
+
+    id: str
+    label: str
+    held: Values
+    tagged: bool
+    others: tuple[str, ...]
+    built_elsewhere: bool
+
+    @property
+    def shared(self) -> bool:
+        """Whether another DAG has a tag on it."""
+        return bool(self.others)
+
+
+class StoredEdge(NamedTuple):
+    """An edge of the DAG; `interim`: its id has still to be corrected."""
+
+    id: str
+    label: str
+    from_id: str
+    to_id: str
+    held: Values
+    interim: bool
+
+
+class AliasOf(NamedTuple):
+    """An alias of a vertex: ``namespace|name (rule)``."""
+
+    id: str
+    label: str
+    alias: str
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """What the graph holds.
+    """What the graph holds."""
 
-    `vertices`: id, label (of one with several ``A::B``, see `graph.labels`), `held` (their values, as
-    `load.texts` writes them), whether they are `tagged` by the DAG and `shared` with another, and
-    `built_elsewhere`: whether a job of another DAG writes it, or the dataset whose column it is.
-    `edges`: id, label, from, to, held; `interim` where the id has still to be set right.
+    vertices: Rows[StoredVertex]
+    edges: Rows[StoredEdge]
+
+
+def read(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Existing:
+    """Return the vertices of `ids` and of the DAG, and the DAG's edges.
+
+    Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
-
-    vertices: DataFrame
-    edges: DataFrame
-
-
-def read(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> Existing:
-    """The vertices of `ids` (a column `id`) and of the DAG, and the DAG's edges.
-
-    Raises GraphUnreachable and GraphRejected, from Spark's workers.
-    """
-    spark = ids.sparkSession
     vertices = wanted(ids, endpoint, environment, dag_name)
-    rows = vertices.rdd.mapPartitions(lambda part: _fetch(endpoint, dag_name, part))
-    found = keep(spark.createDataFrame(rows, _DDL, verifySchema=False))
-    vertices = found.where("kind = 'vertex'").select(
-        "id", "label", "held", "tagged", "shared", "built_elsewhere"
+    found = vertices.map_partitions(partial(_fetch, endpoint, dag_name)).keep()
+    return Existing(found.flat_map(_if_vertex), found.flat_map(_if_edge))
+
+
+def read_some(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> Existing:
+    """Return these vertices and these edges by their ids. Errors as in `read`."""
+    parts = vertices.engine.parallelism
+    found = vertices.distinct().spread(parts).map_partitions(partial(_fetch_vertices, endpoint, dag_name))
+    by_id = edges.distinct().spread(parts).map_partitions(partial(_fetch_edges, endpoint))
+    return Existing(found.keep(), by_id.keep())
+
+
+def wanted(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Rows[str]:
+    """Return each of the ids, and of the ids of all vertices of the DAG, once, in a partition per worker."""
+    tagged = ids.engine.rows([endpoint]).flat_map(
+        partial(_tagged, environment=environment, dag_name=dag_name)
     )
-    edges = found.where("kind = 'edge'").select("id", "label", "from", "to", "held", "interim")
-    return Existing(vertices, edges)
+    return ids.union(tagged).distinct().spread(ids.engine.parallelism)
 
 
-def wanted(ids: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> DataFrame:
-    """The ids of a DataFrame (its column `id`) and of all vertices of the DAG, parted for Spark's workers."""
-    spark = ids.sparkSession
-    tagged = _one_task(spark, lambda: _tagged(endpoint, environment, dag_name))
-    both = ids.select("id").unionByName(spark.createDataFrame(tagged, "id string")).distinct()
-    return both.repartition(spark.sparkContext.defaultParallelism)
+def other_names(engine: Engine, endpoint: Endpoint, environment: str) -> Rows[AliasOf]:
+    """Return every alias of an environment's vertices."""
+    return engine.rows([endpoint]).flat_map(partial(_aliases, environment=environment))
 
 
-def other_names(spark: SparkSession, endpoint: Endpoint, environment: str) -> DataFrame:
-    """`id`, `label` and `alias` of every alias of an environment's vertices: ``namespace|name (rule)``."""
-    rows = _one_task(spark, lambda: _aliases(endpoint, environment))
-    return spark.createDataFrame(rows, _ALIAS_DDL, verifySchema=False)
+def vertex_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
+    """How many vertices of each label carry a DAG's tag."""
+    return g.V().has("dag_name", dag_name).has("environment", environment).group_count().by(T.label)
 
 
-def _one_task(spark: SparkSession, ask: Any) -> Any:
-    return spark.sparkContext.parallelize([0], 1).flatMap(lambda _: ask())
-
-
-def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
-    """The ids of all vertices that carry a DAG's tag."""
-    return g.V().has("dag_name", dag_name).has("environment", environment).id_()
+def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str, label: str) -> GraphTraversal:
+    """The ids of all vertices of a label that carry a DAG's tag."""
+    vertices = g.V()
+    for each in labels_of(label):
+        vertices = vertices.has_label(each)
+    return vertices.has("dag_name", dag_name).has("environment", environment).id_()
 
 
 def built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
@@ -94,6 +128,11 @@ def edges_from(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphT
     return project_edges(g.V(*ids).out_e().has("dag_name", dag_name))
 
 
+def edges_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """These edges, also under the ids that they have while a vertex is replaced."""
+    return project_edges(g.E(*ids, *(each + INTERIM for each in ids)))
+
+
 def aliases_of(g: GraphTraversalSource, environment: str) -> GraphTraversal:
     """The aliases of an environment's vertices."""
     of_environment = g.V().has("environment", environment).has("aliases")
@@ -101,72 +140,102 @@ def aliases_of(g: GraphTraversalSource, environment: str) -> GraphTraversal:
     return projected.by(__.values("aliases").fold())
 
 
-def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[tuple[str]]:
+def _if_vertex(found: StoredVertex | StoredEdge) -> Iterable[StoredVertex]:
+    return (found,) if isinstance(found, StoredVertex) else ()
+
+
+def _if_edge(found: StoredVertex | StoredEdge) -> Iterable[StoredEdge]:
+    return (found,) if isinstance(found, StoredEdge) else ()
+
+
+def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[str]:
     with asking(endpoint) as ask:
-        for found in ask(partial(tagged_ids, environment=environment, dag_name=dag_name)):
-            yield (found,)
+        counts = ask(partial(vertex_counts, environment=environment, dag_name=dag_name))[0]
+        for label, count in sorted(counts.items()):
+            ids: set[str] = set()
+            for start in range(0, count, _PAGE):
+                page = partial(_page, environment, dag_name, label, start)
+                ids.update(ask(page))
+            if len(ids) < count:
+                # A graph gives pages in no order that it promises.
+                ids.update(ask(partial(tagged_ids, environment=environment, dag_name=dag_name, label=label)))
+            yield from ids
 
 
-def _aliases(endpoint: Endpoint, environment: str) -> Iterator[tuple[str, str, str]]:
+def _page(environment: str, dag_name: str, label: str, start: int, g: GraphTraversalSource) -> GraphTraversal:
+    return tagged_ids(g, environment, dag_name, label).range_(start, start + _PAGE)
+
+
+def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
     with asking(endpoint) as ask:
         for found in ask(partial(aliases_of, environment=environment)):
             for alias in found["aliases"]:
-                yield found["id"], one_label(found["label"]), alias
+                yield AliasOf(found["id"], one_label(found["label"]), alias)
 
 
-def _fetch(endpoint: Endpoint, dag_name: str, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+def _fetch(
+    endpoint: Endpoint, dag_name: str, wanted_ids: Iterable[str]
+) -> Iterator[StoredVertex | StoredEdge]:
     with asking(endpoint) as ask:
-        for ids in by_request(row.id for row in rows):
+        for ids in by_request(wanted_ids):
             yield from _vertices(ask, ids, dag_name)
             yield from _edges(ask(partial(edges_from, ids=ids, dag_name=dag_name)))
 
 
-def _vertices(ask: Asker, ids: list[str], dag_name: str) -> Iterator[tuple[Any, ...]]:
+def _fetch_vertices(endpoint: Endpoint, dag_name: str, wanted_ids: Iterable[str]) -> Iterator[StoredVertex]:
+    with asking(endpoint) as ask:
+        for ids in by_request(wanted_ids):
+            yield from _vertices(ask, ids, dag_name)
+
+
+def _fetch_edges(endpoint: Endpoint, wanted_ids: Iterable[str]) -> Iterator[StoredEdge]:
+    with asking(endpoint) as ask:
+        for ids in by_request(wanted_ids):
+            yield from _edges(ask(partial(edges_by_id, ids=ids)))
+
+
+def _vertices(ask: Asker, ids: list[str], dag_name: str) -> Iterator[StoredVertex]:
     found = ask(lambda g: vertices_by_id(g, ids))
     dags = {each["id"]: set(each["properties"].get("dag_name", ())) for each in found}
     shared = [identifier for identifier, names in dags.items() if names - {dag_name}]
     built = set(ask(lambda g: built_by_others(g, shared, dag_name))) if shared else set()
-    others = set(shared)
     for each in found:
         identifier = each["id"]
         held = vertex_held(each["properties"])
-        facts = (dag_name in dags[identifier], identifier in others, identifier in built)
-        yield ("vertex", identifier, each["label"], None, None, held, *facts, None)
+        others = tuple(sorted(dags[identifier] - {dag_name}))
+        is_built = identifier in built
+        yield StoredVertex(identifier, each["label"], held, dag_name in dags[identifier], others, is_built)
 
 
-def _edges(found: list[dict[str, Any]]) -> Iterable[tuple[Any, ...]]:
-    """One row an edge: of one that stands there under both of its ids, that which has still to go."""
-    rows: dict[str, tuple[Any, ...]] = {}
-    for edge in found:
-        row = _edge_row(edge)
-        if row[-1] or row[1] not in rows:
-            rows[row[1]] = row
-    return rows.values()
+def _edges(found: list[dict[str, Any]]) -> Iterable[StoredEdge]:
+    """Return each edge once: of one that the graph has under both of its ids, the interim one."""
+    edges: dict[str, StoredEdge] = {}
+    for each in found:
+        edge = _stored_edge(each)
+        if edge.interim or edge.id not in edges:
+            edges[edge.id] = edge
+    return edges.values()
 
 
-def _edge_row(edge: dict[str, Any]) -> tuple[Any, ...]:
-    is_interim = edge["id"].endswith(INTERIM)
+def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
     identifier = edge["id"].removesuffix(INTERIM)
     held = edge_held(edge["properties"])
-    return ("edge", identifier, edge["label"], edge["from"], edge["to"], held, None, None, None, is_interim)
+    return StoredEdge(identifier, edge["label"], edge["from"], edge["to"], held, edge["id"] != identifier)
 
 
-def dataset_of(identifier: str, is_column: Column | None = None) -> Column:
-    """The dataset that an id belongs to: itself, or of a column the dataset that has it.
-
-    `identifier` is the name of a DataFrame's column, `is_column` whether it holds a column's id
-    (of a vertex its label tells).
-    """
-    if is_column is None:
-        is_column = F.col("label") == "column"
-    return F.when(is_column, F.regexp_replace(F.col(identifier), r"\|[^|]*$", "")).otherwise(
-        F.col(identifier)
-    )
+def dataset_of(identifier: str, is_column: bool) -> str:
+    """Return the dataset that an id belongs to: itself, or of a column the dataset that has it."""
+    dataset, separator, _ = identifier.rpartition("|")
+    return dataset if is_column and separator else identifier
 
 
-def end_is_column(end: str) -> Column:
-    """Whether an edge's `end` (``from`` or ``to``) is a column, by its label."""
-    label = F.col("label")
+def end_is_column(label: str, end: str) -> bool:
+    """Whether an edge of this label has a column at its `end` (``from`` or ``to``)."""
     if end == "from":
-        return label.isin("feeds_column", "influences")
-    return label.isin("feeds_column", "has_column")
+        return label in ("feeds_column", "influences")
+    return label in ("feeds_column", "has_column")
+
+
+def dataset_of_end(edge: Values, end: str) -> str:
+    """Return the dataset at an end of an edge row, or whose column is there."""
+    return dataset_of(edge.get(end) or "", end_is_column(edge.get("label") or "", end))

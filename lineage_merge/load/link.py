@@ -60,6 +60,8 @@ class Link:
     def send(self, request: Bytecode) -> Sent:
         """Begin. Whatever goes wrong, already with the connection, shows when the answer is awaited."""
         answer: Future[Any]
+        if self.endpoint.traffic:
+            self.endpoint.traffic.requests.add(1)
         try:
             answer = self._opened_client().submit_async(request, request_options=time_limit(self.endpoint))
         except Exception as error:  # noqa: BLE001 # it is raised by `results`
@@ -80,6 +82,8 @@ class Link:
         finally:
             if sent.answer in self._under_way:
                 self._under_way.remove(sent.answer)
+        if self.endpoint.traffic:
+            self.endpoint.traffic.read.add(len(found))
         return found
 
     def renew(self, sent: Sent) -> None:

@@ -1,4 +1,4 @@
-"""Node and edge DataFrames into the graph, from Spark's executors."""
+"""Writes node and edge rows into the graph, a partition at a time."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -6,19 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import Upsert
-from lineage_merge.load.sending import send
+from lineage_merge.load.sending import UNDER_WAY, send
 from lineage_merge.load.texts import Values
-
-if TYPE_CHECKING:
-    from pyspark import RDD, Accumulator
-    from pyspark.sql import DataFrame
+from lineage_merge.load.traffic import Counter, counter
 
 Progress = Callable[[str, int, int], None]
 
@@ -39,8 +36,8 @@ class _Outcome:
 
 
 def load(
-    nodes: "DataFrame",
-    edges: "DataFrame",
+    nodes: Rows[Values],
+    edges: Rows[Values],
     endpoint: Endpoint,
     *,
     partitions: int | None = None,
@@ -48,12 +45,12 @@ def load(
 ) -> Loaded:
     """Upsert all nodes, then all edges.
 
-    The DataFrames have the schemas `graph.schema.node_ddl` and `edge_ddl`; each id stands
-    once. Unknown (null) properties are left as they are in the graph. Loading the same
-    again changes nothing, and a load that was killed can be run again.
+    The rows have the properties of `graph.schema`, each id once. Unknown (absent or None) properties are left
+    as they are in the graph. Loading the same again changes nothing, and a load that was killed can be run
+    again.
 
-    `partitions` is how many connections write at once (default: Spark's parallelism).
-    `on_progress(what, done, all)` is told the partitions that are done, `what` being
+    `partitions` is how many connections write at once (default: the engine's parallelism).
+    `on_progress(what, done, all)` gets the partitions that are done, `what` being
     ``"nodes"`` or ``"edges"``; it is called from another thread.
 
     Raises GraphUnreachable, GraphRejected (the message names the element that the graph
@@ -61,18 +58,14 @@ def load(
     """
     check(endpoint)
     started = time.monotonic()
-    node_count, node_requests = write("nodes", _values(nodes), endpoint, partitions, on_progress)
-    edge_count, edge_requests = write("edges", _values(edges), endpoint, partitions, on_progress)
+    node_count, node_requests = write("nodes", nodes, endpoint, partitions, on_progress)
+    edge_count, edge_requests = write("edges", edges, endpoint, partitions, on_progress)
     return Loaded(node_count, edge_count, node_requests + edge_requests, time.monotonic() - started)
-
-
-def _values(rows: "DataFrame") -> "RDD[Values]":
-    return rows.rdd.map(lambda row: row.asDict())
 
 
 def write(
     what: str,
-    rows: "RDD[Values]",
+    rows: Rows[Values],
     endpoint: Endpoint,
     partitions: int | None = None,
     on_progress: Progress | None = None,
@@ -82,34 +75,30 @@ def write(
     A row is what is to be written of an element, with its keys.
     Edges need their ends in the graph. The rest as in `load`.
     """
-    context = rows.context
-    rows = _spread(rows, partitions or context.defaultParallelism)
-    count = rows.getNumPartitions()
-    done = context.accumulator(0)
-    with _reporting(on_progress, what, done, count):
-        outcomes = rows.mapPartitions(partial(_write_partition, what, endpoint, done)).collect()
+    number = partitions or writers(rows.engine, endpoint)
+    # Edges of one vertex go together: writers in several places would be in each other's way there.
+    rows = rows.spread_by(_start_of, number) if what == "edges" and number > 1 else rows.spread(number)
+    done = counter(rows.engine)
+    with _reporting(on_progress, what, done, rows.partition_count):
+        outcomes = rows.map_partitions(partial(_write_partition, what, endpoint, done)).collect()
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
     return sum(outcome.records for outcome in outcomes), sum(outcome.requests for outcome in outcomes)
 
 
-def _spread(rows: "RDD[Values]", partitions: int) -> "RDD[Values]":
-    """The rows in that many partitions; each id stands once, so any split has disjoint ids.
+def _start_of(edge: Values) -> str:
+    return edge.get("from") or ""
 
-    Fewer partitions are made by reading several in turn. Only if there are too few are the
-    rows moved about, which costs as much as loading a small graph.
-    """
-    present = rows.getNumPartitions()
-    if present == partitions:
-        return rows
-    return rows.coalesce(partitions) if present > partitions else rows.repartition(partitions)
+
+def writers(engine: Engine, endpoint: Endpoint) -> int:
+    """Return how many partitions write at once: each has a few requests under way."""
+    most = max(1, endpoint.writers // UNDER_WAY) if endpoint.writers else engine.parallelism
+    return min(most, engine.parallelism)
 
 
 @contextmanager
-def _reporting(
-    on_progress: Progress | None, what: str, done: "Accumulator[int]", total: int
-) -> Iterator[None]:
+def _reporting(on_progress: Progress | None, what: str, done: Counter, total: int) -> Iterator[None]:
     if on_progress is None:
         yield
         return
@@ -135,12 +124,12 @@ def _reporting(
 
 
 def _write_partition(
-    what: str, endpoint: Endpoint, done: "Accumulator[int]", rows: Iterable[Values]
+    what: str, endpoint: Endpoint, done: Counter, rows: Iterable[Values]
 ) -> Iterator[_Outcome]:
     counted = _Counted(rows)
-    upserts = _node_upserts(counted) if what == "nodes" else _edge_upserts(counted)
+    batches = _node_batches(counted) if what == "nodes" else requests.batches(map(_edge_upsert, counted))
     try:
-        sent = send(endpoint, requests.batches(upserts))
+        sent = send(endpoint, batches)
         outcome = _Outcome(counted.count, sent)
     except LineageMergeError as error:
         outcome = _Outcome(0, 0, error)
@@ -161,11 +150,24 @@ class _Counted:
             yield row
 
 
-def _node_upserts(rows: Iterable[Values]) -> Iterator[Upsert]:
-    for row in rows:
-        yield from requests.vertex_upserts(row)
+def _node_batches(rows: Iterable[Values]) -> Iterator[list[Upsert]]:
+    """Yield the batches of vertices; jobs come last in requests of their own.
+
+    Theirs have a step that Neptune does not run natively, nor anything after it.
+    """
+    jobs: list[Values] = []
+
+    def others() -> Iterator[Values]:
+        for row in rows:
+            if row.get("label") == "job":
+                jobs.append(row)
+            else:
+                yield row
+
+    for some in (others(), jobs):
+        upserts: Iterator[Upsert] = (upsert for row in some for upsert in requests.vertex_upserts(row))
+        yield from requests.batches(upserts)
 
 
-def _edge_upserts(rows: Iterable[Values]) -> Iterator[Upsert]:
-    for row in rows:
-        yield requests.edge_upsert(row)
+def _edge_upsert(row: Values) -> Upsert:
+    return requests.edge_upsert(row)

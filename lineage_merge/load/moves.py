@@ -4,27 +4,35 @@ Everything is there twice before anything is taken away, so that a move may be c
 point and made again.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.labels import one_label
 from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.load import requests, texts
+from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import Existing, dataset_of, end_is_column
+from lineage_merge.load.existing import (
+    AliasOf,
+    Existing,
+    StoredEdge,
+    StoredVertex,
+    dataset_of,
+    end_is_column,
+)
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import Asker, asking, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take
-from lineage_merge.merge.grouping import edge_id as edge_id_in_spark
-from lineage_merge.merge.grouping import encoded
-from lineage_merge.model import JobKey, edge_id
+from lineage_merge.load.texts import Values
+from lineage_merge.model import JobKey, edge_id, encode
 
 _ATTEMPTS = 5
 # What a vertex is called belongs to its identity, and that is the winner's.
@@ -96,117 +104,175 @@ def _of(edge: Edge, new_ids: dict[str, str]) -> Edge:
     return Edge(identifier, edge.label, start, end, held)
 
 
-# The same on what was read, in Spark: what a merge is compared with is the graph after the moves.
+# The same on what was read: what a merge is compared with is the graph after the moves.
 
 
-def moved_edges(edges: DataFrame, pairs: DataFrame, environment: str, dag_name: str) -> DataFrame:
-    """Existing edges as they will be; `pairs` are `other` and `means`."""
-    moved = renamed_ends(edges, pairs)
-    job = [texts.one(name).alias(name) for name in ("job_type", "job_name")]
-    own = [F.lit(environment).alias("environment"), F.lit(dag_name).alias("dag_name")]
-    keys = moved.select("*", *job, *own).withColumn(
-        "id", F.when(F.col("_moved"), edge_id_in_spark()).otherwise(F.col("id"))
+class Renamed(NamedTuple):
+    """The id of the vertex that a name belongs to, and its label where that matters."""
+
+    id: str
+    label: str = ""
+
+
+Names = Shared[Mapping[str, Renamed]]
+
+
+def moved_edges(edges: Rows[StoredEdge], names: Names, environment: str, dag_name: str) -> Rows[StoredEdge]:
+    """Return existing edges as they will be."""
+    moved = edges.flat_map(partial(_moved_edge, names, environment, dag_name))
+    return moved.group(_edge_key, _first_edge)
+
+
+def _moved_edge(names: Names, environment: str, dag_name: str, edge: StoredEdge) -> Iterator[StoredEdge]:
+    start, end = (
+        _renamed_end(names.value, edge.label, name, identifier)
+        for name, identifier in (("from", edge.from_id), ("to", edge.to_id))
     )
-    return (
-        keys.where(~F.col("_moved") | (F.col("from") != F.col("to")))
-        .select(*edges.columns)
-        .dropDuplicates(["id", "interim"])
-    )
+    if (start, end) == (edge.from_id, edge.to_id):
+        yield edge
+    elif start != end:
+        job = JobKey(edge.held["job_type"], edge.held["job_name"]) if "job_name" in edge.held else None
+        identifier = edge_id(environment, dag_name, job, start, edge.label, end)
+        yield edge._replace(id=identifier, from_id=start, to_id=end)
 
 
-def moved_vertices(vertices: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Existing vertices without the losers and their columns."""
-    losers = pairs.select(F.col("other").alias("_dataset"))
-    return (
-        vertices.withColumn("_dataset", dataset_of("id"))
-        .join(losers, "_dataset", "leftanti")
-        .drop("_dataset")
-    )
+def _edge_key(edge: StoredEdge) -> tuple[str, bool]:
+    return edge.id, edge.interim
 
 
-def renamed_nodes(nodes: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Nodes of a merge that knows datasets (`other`) by a name behind which the graph knows another.
+def _first_edge(_key: tuple[str, bool], edges: list[StoredEdge]) -> Iterable[StoredEdge]:
+    return (min(edges, key=_held_text),)
 
-    What such a node tells of its own name is left out; where the merge knows the other one too,
-    that one has the word.
+
+def _held_text(edge: StoredEdge) -> str:
+    return repr(sorted(edge.held.items()))
+
+
+def moved_vertices(vertices: Rows[StoredVertex], names: Names) -> Rows[StoredVertex]:
+    """Return existing vertices without those that are moved and their columns."""
+    return vertices.filter(partial(_stays, names))
+
+
+def _stays(names: Names, vertex: StoredVertex) -> bool:
+    return dataset_of(vertex.id, vertex.label == "column") not in names.value
+
+
+def renamed_nodes(nodes: Rows[Values], names: Names) -> Rows[Values]:
+    """Return the nodes of a merge that has datasets by a name that the graph knows another vertex by.
+
+    Such a node's own name is left out; where the merge has the other one too, that one takes precedence.
     """
-    found = nodes.withColumn("_dataset", dataset_of("id")).join(_pairs(pairs, "_dataset"), "_dataset", "left")
-    renamed = F.col("_means").isNotNull()
-    of_dataset = renamed & (F.col("label") != "column")
-    rest = F.expr("substring(id, length(_dataset) + 1)")
-    found = (
-        found.withColumn("_rank", F.when(renamed, 0).otherwise(1))
-        .withColumn("id", F.when(renamed, F.concat("_means", rest)).otherwise(F.col("id")))
-        .withColumn("label", F.when(of_dataset, F.col("_label")).otherwise(F.col("label")))
-    )
-    for name in _IDENTITY:
-        found = found.withColumn(name, F.when(of_dataset, None).otherwise(F.col(name)))
-    values = []
-    for name in nodes.columns:
-        if name == "id":
-            continue
-        known = F.when(F.col(name).isNotNull(), F.struct("_rank", F.col(name).alias("value")))
-        values.append(F.max(known)["value"].alias(name))
-    return found.groupBy("id").agg(*values).select(*nodes.columns)
+    return nodes.map(partial(_renamed_node, names)).group(_node_key, _combined_node)
 
 
-def renamed_edges(edges: DataFrame, pairs: DataFrame) -> DataFrame:
-    """The merge's edges likewise."""
-    moved = renamed_ends(edges, pairs)
-    identifier = F.when(F.col("_moved"), edge_id_in_spark()).otherwise(F.col("id"))
-    return (
-        moved.where(~F.col("_moved") | (F.col("from") != F.col("to")))
-        .withColumn("id", identifier)
-        .select(*edges.columns)
-        .dropDuplicates(["id"])
-    )
+def _renamed_node(names: Names, node: Values) -> tuple[bool, Values]:
+    """Return whether a node keeps its id, and the node."""
+    is_column = node["label"] == "column"
+    dataset = dataset_of(node["id"], is_column)
+    renamed = names.value.get(dataset)
+    if renamed is None:
+        return True, node
+    identifier = renamed.id + node["id"][len(dataset) :]
+    if is_column:
+        return False, {**node, "id": identifier}
+    values = {name: value for name, value in node.items() if name not in _IDENTITY}
+    return False, {**values, "id": identifier, "label": renamed.label}
 
 
-def renamed_ends(edges: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Edges with the ends that they will have, and `_moved`: whether one of them is another."""
-    moved: Column = F.lit(False)
-    for end in ("from", "to"):
-        dataset = dataset_of(end, end_is_column(end))
-        edges = edges.withColumn("_dataset", dataset).join(_pairs(pairs, "_dataset"), "_dataset", "left")
-        rest = F.expr(f"substring(`{end}`, length(_dataset) + 1)")
-        is_moved = F.col("_means").isNotNull()
-        edges = (
-            edges.withColumn(f"_{end}_moved", is_moved)
-            .withColumn(end, F.when(is_moved, F.concat("_means", rest)).otherwise(F.col(end)))
-            .drop("_dataset", "_means", "_label")
-        )
-        moved = moved | F.col(f"_{end}_moved")
-    return edges.withColumn("_moved", moved)
+def _node_key(node: tuple[bool, Values]) -> str:
+    identifier: str = node[1]["id"]
+    return identifier
 
 
-def _pairs(pairs: DataFrame, key: str) -> DataFrame:
-    label = F.col("label") if "label" in pairs.columns else F.lit(None).cast("string")
-    return pairs.select(F.col("other").alias(key), F.col("means").alias("_means"), label.alias("_label"))
+def _combined_node(_id: str, nodes: list[tuple[bool, Values]]) -> Iterable[Values]:
+    if len(nodes) == 1:
+        return (nodes[0][1],)
+    values: Values = {}
+    for name in {name for _, node in nodes for name in node}:
+        known = [(is_own, node[name]) for is_own, node in nodes if node.get(name) is not None]
+        if known:
+            values[name] = max(known)[1]
+    return (values,)
 
 
-def named_by_the_graph(nodes: DataFrame, existing: Existing, aliases: DataFrame) -> DataFrame:
-    """Datasets of a merge that the graph knows under another id: `other`, `means`, its `label`.
+def renamed_edges(edges: Rows[Values], names: Names) -> Rows[Values]:
+    """Return the merge's edges likewise."""
+    return edges.flat_map(partial(_renamed_edge, names)).group(itemgetter("id"), _first_row)
 
-    `aliases` are `existing.other_names`. A name that several vertices claim is followed to none.
+
+def _renamed_edge(names: Names, edge: Values) -> Iterator[Values]:
+    start, end = (_renamed_end(names.value, edge["label"], name, edge[name]) for name in ("from", "to"))
+    if (start, end) == (edge["from"], edge["to"]):
+        yield edge
+    elif start != end:
+        job = JobKey(edge["job_type"], edge["job_name"]) if edge.get("job_name") is not None else None
+        identifier = edge_id(edge["environment"], edge["dag_name"], job, start, edge["label"], end)
+        yield {**edge, "id": identifier, "from": start, "to": end}
+
+
+def _first_row(_id: str, rows: list[Values]) -> Iterable[Values]:
+    return (min(rows, key=_row_text),) if len(rows) > 1 else rows
+
+
+def _row_text(row: Values) -> str:
+    return repr(sorted(row.items()))
+
+
+def _renamed_end(names: Mapping[str, Renamed], label: str, end: str, identifier: str) -> str:
+    dataset = dataset_of(identifier, end_is_column(label, end))
+    renamed = names.get(dataset)
+    return renamed.id + identifier[len(dataset) :] if renamed else identifier
+
+
+_ALIAS = re.compile(r"(.*) \([^()]*\)")
+
+
+def named_by_the_graph(
+    nodes: Rows[Values],
+    existing: Existing,
+    aliases: Rows[AliasOf],
+    ignored: frozenset[tuple[str, str]],
+    environment: str,
+) -> dict[str, Renamed]:
+    """Return the datasets of a merge that the graph has under another id, which `aliases` name.
+
+    `ignored` are aliases (a vertex's id and the text) that are not followed. Nor is a name that several
+    vertices claim.
     """
-    missing = nodes.where(F.col("label").isin(*DATASET_LABELS)).select("id", "environment")
-    missing = missing.join(existing.vertices.select("id"), "id", "leftanti")
-    named = F.regexp_extract("alias", r"^(.*) \([^()]*\)$", 1)
-    parts = (F.substring_index(named, "|", 1), F.expr("substring(_named, instr(_named, '|') + 1)"))
-    told = (
-        aliases.withColumn("_named", named)
-        .where(F.col("_named").contains("|"))
-        .select(F.concat_ws("|", *map(encoded, parts)).alias("_name"), F.col("id").alias("means"), "label")
-        .distinct()
-    )
-    only = told.groupBy("_name").agg(
-        F.count("*").alias("_count"), F.max("means").alias("means"), F.max("label").alias("label")
-    )
-    prefix = F.concat(F.col("environment"), F.lit("|"))
-    return (
-        missing.withColumn("_name", F.expr("substring(id, length(environment) + 2)"))
-        .where(F.col("id").startswith(prefix))
-        .join(only.where("_count = 1"), "_name")
-        .where("id <> means")
-        .select(F.col("id").alias("other"), "means", "label")
-    )
+    facts: Rows[tuple[str, _NameFact]] = nodes.flat_map(_own_name)
+    stored = existing.vertices.map(_stored_name)
+    others = aliases.flat_map(partial(_alias_name, environment, ignored))
+    return dict(facts.union(stored, others).group(itemgetter(0), _follow).collect())
+
+
+# A vertex that has the name as an alias; a dataset of the merge of that name (its id); the graph has a vertex
+# (True).
+_NameFact = Renamed | str | bool
+
+
+def _own_name(node: Values) -> Iterable[tuple[str, _NameFact]]:
+    prefix = f"{node['environment']}|"
+    if node["label"] in DATASET_LABELS and node["id"].startswith(prefix):
+        yield node["id"], node["id"]
+
+
+def _stored_name(vertex: StoredVertex) -> tuple[str, _NameFact]:
+    return vertex.id, True
+
+
+def _alias_name(
+    environment: str, ignored: frozenset[tuple[str, str]], alias: AliasOf
+) -> Iterator[tuple[str, _NameFact]]:
+    named = _ALIAS.fullmatch(alias.alias)
+    if named and "|" in named[1] and (alias.id, alias.alias) not in ignored:
+        namespace, _, name = named[1].partition("|")
+        yield "|".join((environment, encode(namespace), encode(name))), Renamed(alias.id, alias.label)
+
+
+def _follow(name: str, facts: list[tuple[str, _NameFact]]) -> Iterator[tuple[str, Renamed]]:
+    named = {fact for _, fact in facts if isinstance(fact, Renamed)}
+    is_missing = any(fact == name for _, fact in facts) and not any(fact is True for _, fact in facts)
+    if is_missing and len(named) == 1:
+        (renamed,) = named
+        if renamed.id != name:
+            yield name, renamed

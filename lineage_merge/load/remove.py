@@ -11,9 +11,13 @@ from functools import partial
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
+from lineage_merge.graph.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.replace import dropping_edges
 from lineage_merge.load.sending import IDS_A_REQUEST, Asker, asking, by_request
+from lineage_merge.load.state import RunState
+from lineage_merge.load.stored_state import dropping, shard_id
+from lineage_merge.load.summary import run_id
 
 _IDLE_ROUNDS = 50
 
@@ -67,8 +71,9 @@ def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTravers
 
 def needless(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """Of these vertices those that no edge of the DAG touches, but for columns that hang on them."""
-    touching = __.both_e().has("dag_name", dag_name).not_(__.has_label("has_column"))
-    columns = __.out("has_column").both_e().has("dag_name", dag_name).not_(__.has_label("has_column"))
+    labels = [each for each in EDGE_LABEL_NAMES if each != "has_column"]
+    touching = __.both_e(*labels).has("dag_name", dag_name)
+    columns = __.out("has_column").both_e(*labels).has("dag_name", dag_name)
     return g.V(*ids).not_(touching).not_(columns).id_()
 
 
@@ -86,13 +91,14 @@ def dropping_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) ->
 
 def removing_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """Take the DAG's tag from vertices that none of its edges touches, but others need; how many."""
-    touched = __.both_e().has("dag_name", dag_name)
+    touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
     needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
     tag = __.properties("dag_name").has_value(dag_name).drop()
     return g.V(*ids).has("dag_name", dag_name).not_(touched).where(needed).side_effect(tag).count()
 
 
 def _remove_dag(ask: Asker, pipeline: Pipeline) -> Removed:
+    _drop_state(ask, pipeline)
     edges = 0
     while ids := ask(lambda g: edges_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
         ask(partial(dropping_edges, ids=ids))
@@ -110,6 +116,17 @@ def _remove_dag(ask: Asker, pipeline: Pipeline) -> Removed:
             break
         last = ids
     return Removed(edges, dropped, untagged)
+
+
+def _drop_state(ask: Asker, pipeline: Pipeline) -> None:
+    """Drop what the last load left for the next one, which has no tag."""
+    run = run_id(pipeline.environment, pipeline.dag_name)
+    for text in ask(lambda g: g.V(run).values("state")):
+        last = RunState.read(text)
+        numbers = range(len(last.shards) + last.left)
+        ids = (shard_id(pipeline.environment, pipeline.dag_name, number) for number in numbers)
+        for some in by_request(ids):
+            ask(partial(dropping, ids=some))
 
 
 def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:

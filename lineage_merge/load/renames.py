@@ -12,25 +12,22 @@ corrects that in one load:
 A name that the merge does not read stays resolved as it was.
 """
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from itertools import product
+from operator import itemgetter
+from typing import Literal, NamedTuple
 
-from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
+from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.kept import keep_planned
-from lineage_merge.load.existing import Existing, dataset_of, end_is_column
-from lineage_merge.load.texts import one
-from lineage_merge.merge.grouping import edge_id
-from lineage_merge.merge.identities import ALIAS, EVERYWHERE, OWN
-from lineage_merge.model import decode, encode
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import Existing, StoredVertex, dataset_of_end
+from lineage_merge.load.texts import Values
+from lineage_merge.merge.identities import ALIAS, EVERYWHERE, OWN, IdentityRow
+from lineage_merge.model import JobKey, decode, edge_id, encode
 
-_DDL = "kind string, id string, means string, property string, value string"
+Kind = Literal["move", "edges", "remove", "ignore"]
 
 
 class Change(NamedTuple):
@@ -40,7 +37,7 @@ class Change(NamedTuple):
     `value` of a `property`. `ignore`: an alias (`value`) of it says nothing of a name that this merge knows.
     """
 
-    kind: Literal["move", "edges", "remove", "ignore"]
+    kind: Kind
     id: str
     means: str | None = None
     property: str | None = None
@@ -49,14 +46,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """The changes (`Change`) as rows, and which kinds there are: usually none, which saves Spark work."""
+    """The changes: usually none."""
 
-    changes: DataFrame
-    kinds: frozenset[str] = frozenset()
+    changes: tuple[Change, ...] = ()
 
-    def of_kind(self, kind: Literal["move", "edges", "remove", "ignore"]) -> DataFrame:
-        """The changes of one kind."""
-        return self.changes.where(F.col("kind") == kind)
+    def of_kind(self, kind: Kind) -> list[Change]:
+        """The changes of one kind, in an order that is always the same."""
+        return [change for change in self.changes if change.kind == kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,104 +141,114 @@ def _alias(resolved: str) -> str:
 
 
 def find_renames(
-    identities: DataFrame, nodes: DataFrame, existing: Existing, environment: str, dag_name: str
+    identities: Rows[IdentityRow],
+    nodes: Rows[Values],
+    existing: Existing,
+    environment: str,
+    dag_name: str,
 ) -> Renames:
     """Return the changes that follow from the names of a merge."""
-    nothing = F.lit(None).cast("string")
-    no = F.lit(False)
-    datasets = existing.vertices.where(F.col("label").isin(*DATASET_LABELS))
-    held = datasets.where("tagged").select(
-        "id", "shared", one("resolved_names").alias("resolved"), one("aliases").alias("aliases")
+    resolved: Rows[tuple[str, _Fact]] = identities.map(_means)
+    facts = resolved.union(
+        nodes.flat_map(_in_merge), existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
     )
-    names = held.where("resolved is not null or aliases is not null").rdd.mapPartitions(
-        partial(_names_of, environment, dag_name)
-    )
-    rows = [
-        identities.select(
-            F.lit("means").alias("kind"),
-            F.col("other").alias("name"),
-            F.col("means").alias("id"),
-            F.col("how").alias("text"),
-            nothing.alias("resolved"),
-            no.alias("flag"),
-        ),
-        identities.sparkSession.createDataFrame(
-            names,
-            "kind string, name string, id string, text string, resolved string, flag boolean",
-            verifySchema=False,
-        ),
-        nodes.where(F.col("label").isin(*DATASET_LABELS)).select(
-            F.lit("node"), "id", nothing, nothing, nothing, no
-        ),
-        datasets.select(F.lit("vertex"), "id", nothing, nothing, nothing, "tagged"),
-    ]
-    by_name = reduce(DataFrame.union, rows).repartition("name").sortWithinPartitions("name")
-    changes = identities.sparkSession.createDataFrame(
-        by_name.rdd.mapPartitions(_decide), _DDL, verifySchema=False
-    )
-    changes = keep_planned(changes.distinct())
-    kinds = frozenset(row.kind for row in changes.select("kind").distinct().collect())
-    if "move" in kinds:
+    changes = set(facts.group(itemgetter(0), _decide).collect())
+    targets = {change.means or "" for change in changes if change.kind == "move"}
+    if targets:
         # A dataset that was left out as temporary takes nothing over.
-        means = nodes.select(F.col("id").alias("means"))
-        moves = changes.where("kind = 'move'").join(means, "means", "leftsemi").select(changes.columns)
-        changes = keep_planned(changes.where("kind <> 'move'").unionByName(moves))
-    return Renames(changes, kinds)
+        wanted = nodes.engine.share(targets)
+        known = set(nodes.flat_map(partial(_id_if_wanted, wanted)).collect())
+        changes = {change for change in changes if change.kind != "move" or change.means in known}
+    return Renames(tuple(sorted(changes, key=_order)))
 
 
-def _names_of(environment: str, dag_name: str, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    for row in rows:
-        resolved, aliases = (json.loads(text or "[]") for text in (row.resolved, row.aliases))
-        for name, stored in stored_names(row.id, resolved, aliases, row.shared, environment, dag_name):
-            yield "stored", name, stored.id, stored.alias, stored.resolved, stored.elsewhere
+# What is known of a name: what it resolves to, what the graph has of it, whether the merge has a node of it
+# (True), whether the graph has (a vertex's tag).
+_Fact = IdentityRow | Stored | StoredVertex | bool
 
 
-def _decide(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    for identifier, group in groupby(rows, key=lambda row: row.name):
-        name = Name(identifier)
-        for row in group:
-            match row.kind:
-                case "means":
-                    name.means.setdefault(row.id, set()).add(row.text)
-                case "stored":
-                    name.stored.append(Stored(row.id, row.text, row.resolved, row.flag))
-                case "node":
-                    name.in_merge = True
-                case _:
-                    name.is_stored = True
-                    name.is_tagged = name.is_tagged or bool(row.flag)
-        yield from (tuple(change) for change in name.changes())
+def _means(identity: IdentityRow) -> tuple[str, _Fact]:
+    return identity.other, identity
 
 
-def replaced_edges(edges: DataFrame, renames: Renames, environment: str, dag_name: str) -> DataFrame:
-    """Return the `id` of each absent edge that the merge has at the dataset that one of its ends means now.
+def _in_merge(node: Values) -> Iterable[tuple[str, _Fact]]:
+    return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
+
+
+def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterator[tuple[str, _Fact]]:
+    if vertex.label not in DATASET_LABELS:
+        return
+    yield vertex.id, vertex._replace(held={})
+    if vertex.tagged:
+        resolved, aliases = (vertex.held.get(name, []) for name in ("resolved_names", "aliases"))
+        yield from stored_names(vertex.id, resolved, aliases, vertex.shared, environment, dag_name)
+
+
+def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]:
+    name = Name(identifier)
+    for _, fact in facts:
+        match fact:
+            case IdentityRow():
+                name.means.setdefault(fact.means, set()).add(fact.how)
+            case Stored():
+                name.stored.append(fact)
+            case StoredVertex():
+                name.is_stored = True
+                name.is_tagged = name.is_tagged or fact.tagged
+            case _:
+                name.in_merge = True
+    return name.changes()
+
+
+def _id_if_wanted(wanted: Shared[set[str]], node: Values) -> Iterable[str]:
+    return (node["id"],) if node.get("id") in wanted.value else ()
+
+
+def _order(change: Change) -> tuple[str, ...]:
+    return tuple(value or "" for value in change)
+
+
+def replaced_edges(
+    edges: Rows[Compared], renames: Renames, environment: str, dag_name: str
+) -> frozenset[str]:
+    """Return the id of each absent edge that the merge has at the dataset that one of its ends means now.
 
     `edges` as `load.difference` compared them.
     """
-    if "edges" not in renames.kinds:
-        return edges.sparkSession.createDataFrame([], "id string")
-    images = (
-        renames.of_kind("edges")
-        .groupBy(F.col("id").alias("_dataset"))
-        .agg(F.collect_set("means").alias("_means"))
-    )
-    absent = edges.where("change = 'absent'").withColumn("_old", F.col("id"))
-    for end in ("from", "to"):
-        absent = absent.withColumn("_dataset", dataset_of(end, end_is_column(end)))
-        absent = absent.join(images, "_dataset", "left")
-        ends = F.concat(F.array(end), F.coalesce(_ends_at(end), F.array().cast("array<string>")))
-        absent = absent.withColumn(end, F.explode(ends)).drop("_dataset", "_means")
-    moved = (
-        absent.withColumn("environment", F.lit(environment))
-        .withColumn("dag_name", F.lit(dag_name))
-        .withColumn("id", edge_id())
-        .where("id <> _old")
-    )
-    present = edges.where("change <> 'absent'").select("id")
-    return moved.join(present, "id", "leftsemi").select(F.col("_old").alias("id")).distinct()
+    images: dict[str, set[str]] = {}
+    for change in renames.of_kind("edges"):
+        images.setdefault(change.id, set()).add(change.means or "")
+    if not images:
+        return frozenset()
+    shared = edges.engine.share({dataset: sorted(means) for dataset, means in images.items()})
+    found = edges.flat_map(partial(_at_images, shared, environment, dag_name))
+    return frozenset(found.group(itemgetter(0), _replaced).collect())
 
 
-def _ends_at(end: str) -> Column:
-    """The ends (datasets, or columns of them) that an edge has in place of `end`, at each of `_means`."""
-    of_dataset = F.expr(f"substring(`{end}`, length(_dataset) + 1)")
-    return F.transform("_means", lambda means: F.concat(means, of_dataset))
+def _at_images(
+    images: Shared[Mapping[str, list[str]]], environment: str, dag_name: str, edge: Compared
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the id of an edge that the merge has; of an absent one each that it would have, with its own."""
+    row = edge.row
+    if edge.change != "absent":
+        if row.get("id"):
+            yield row["id"], None
+        return
+    starts, ends = (_ends_at(images.value, row, end) for end in ("from", "to"))
+    job = JobKey(row["job_type"], row["job_name"]) if "job_name" in row else None
+    for start, end in product(starts, ends):
+        identifier = edge_id(environment, dag_name, job, start, row["label"], end)
+        if identifier != row["id"]:
+            yield identifier, row["id"]
+
+
+def _ends_at(images: Mapping[str, list[str]], edge: Values, end: str) -> list[str]:
+    """Return an end of an edge (a dataset, or a column of it), and those in its place at each image."""
+    dataset = dataset_of_end(edge, end)
+    rest = edge[end][len(dataset) :]
+    return [edge[end], *(image + rest for image in images.get(dataset, ()))]
+
+
+def _replaced(_id: str, found: list[tuple[str, str | None]]) -> Iterable[str]:
+    replaced = {old for _, old in found if old}
+    return replaced if any(old is None for _, old in found) else ()

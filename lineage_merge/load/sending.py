@@ -26,7 +26,7 @@ IDS_A_REQUEST = 200
 Item = TypeVar("Item")
 
 # One request is worked on by the server while the next is being written.
-_UNDER_WAY = 2
+UNDER_WAY = 2
 
 # Traversals are written down here and sent over whichever connection there is.
 _g = source()
@@ -89,11 +89,12 @@ def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
     first = next(batches, None)
     if first is None:
         return sent  # no rows, no connection
-    with Link(endpoint, _UNDER_WAY) as link:
+    most = min(UNDER_WAY, endpoint.writers or UNDER_WAY)
+    with Link(endpoint, most) as link:
         under_way: deque[tuple[list[Upsert], Sent]] = deque()
         for batch in chain([first], batches):
             # What is too large for one request goes on in the next: two at one vertex would conflict.
-            while under_way and (len(under_way) == _UNDER_WAY or under_way[-1][0][-1].id == batch[0].id):
+            while under_way and (len(under_way) == most or under_way[-1][0][-1].id == batch[0].id):
                 _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
             under_way.append((batch, link.send(requests.bytecode(batch))))
             sent += 1

@@ -1,23 +1,29 @@
 """The `merge_run` vertex: one for each environment and DAG, about its last merge.
 
-While a load is under way its token stands there (`loading`). A later load of the same DAG puts
-its own in place, and the earlier one then takes nothing out any more: the later one has begun to
-compare with the graph since, and could miss what goes away behind its back.
+While a load is under way it has its token (`loading`). A later load of the same DAG replaces it with
+its own, and the earlier one then deletes nothing any more: the later one has begun to
+compare with the graph since, and could miss what is deleted meanwhile.
+
+It also has what the next load must know to compare only what differs (`state`, see `load.state`), and who
+wrote to what the DAG has (`touched`): another DAG that changed shared vertices, or another load of the DAG
+itself. What a load finds there when it begins, it removes when it ends well.
 """
 
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from gremlin_python.process.traversal import Cardinality, Merge, T
+from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.sending import asking
+from lineage_merge.load.sending import asking, by_request
+from lineage_merge.load.state import RunState
 from lineage_merge.merge.outcome import Report
 from lineage_merge.model import encode
 from lineage_merge.naming import redact
@@ -34,6 +40,8 @@ class Facts:
     written: int
     retired: int
     report: Report | None = None
+    requests: int = 0
+    elements_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +72,101 @@ def run_id(environment: str, dag_name: str) -> str:
     return f"{encode(environment)}|{encode(dag_name)}|{LABEL}"
 
 
-def is_unfinished(endpoint: Endpoint, environment: str, dag_name: str) -> bool:
-    """Whether a load has begun and not ended: it was killed, or is under way."""
-    with asking(endpoint) as ask:
-        return bool(ask(lambda g: loading(g, run_id(environment, dag_name))))
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A load that is under way, and what it found on the vertex.
+
+    `state`: what the last load left; `own_state` what this one put in its place. `touched`: the marks that
+    were there. `overlaps`: another load of the DAG has not ended.
+    """
+
+    token: str
+    state: RunState
+    own_state: str = ""
+    earlier_state: str = ""
+    touched: tuple[str, ...] = ()
+    overlaps: bool = False
+
+    @property
+    def may_trust(self) -> bool:
+        """Whether the graph has what the last load left, as far as is known."""
+        return self.state.is_known and not self.touched and not self.overlaps
 
 
-def begin(endpoint: Endpoint, environment: str, dag_name: str) -> str:
-    """Say that a load is under way; returns its token."""
-    token = uuid.uuid4().hex
-    with asking(endpoint) as ask:
-        ask(lambda g: beginning(g, environment, dag_name, token))
-    return token
-
-
-def give_up(endpoint: Endpoint, environment: str, dag_name: str, token: str) -> None:
-    """The load ends without having written: as if it had not begun."""
+def read_run(endpoint: Endpoint, environment: str, dag_name: str) -> dict[str, list[Any]]:
+    """Return the values of the vertex; none where there is none."""
     run = run_id(environment, dag_name)
+    with asking(endpoint) as ask:
+        found = ask(lambda g: g.V(run).value_map("loading", "state", "touched"))
+    return dict(found[0]) if found else {}
+
+
+def seen(held: Mapping[str, list[Any]]) -> Begun:
+    """Return what a load that writes nothing finds on the vertex."""
+    state = RunState.read(held.get("state", [""])[0])
+    return Begun("", state, touched=tuple(held.get("touched", ())), overlaps="loading" in held)
+
+
+def begin(endpoint: Endpoint, environment: str, dag_name: str, held: Mapping[str, list[Any]]) -> Begun:
+    """Say that a load is under way; `held` is what `read_run` returned."""
+    token = uuid.uuid4().hex
+    before = seen(held)
+    with asking(endpoint) as ask:
+        # A second load that begins at the same moment finds the mark of the first.
+        ask(lambda g: beginning(g, environment, dag_name, token))
+        marks = ask(lambda g: g.V(run_id(environment, dag_name)).values("touched"))
+        touched = tuple(sorted(set(marks) - {_own_mark(token)}))
+        overlaps = before.overlaps or any(mark.startswith(_LOAD) for mark in touched)
+        full = _FULL_AFTER_OVERLAP if overlaps else before.state.full
+        own_state = RunState(full=full, load=token).text()
+        ask(lambda g: setting_state(g, run_id(environment, dag_name), token, own_state))
+    earlier = held.get("state", [""])[0]
+    return Begun(token, before.state, own_state, earlier, touched, overlaps)
+
+
+def give_up(endpoint: Endpoint, environment: str, dag_name: str, begun: Begun) -> None:
+    """The load ends without having written: as if it had not begun."""
+    run, token = run_id(environment, dag_name), begun.token
     with asking(endpoint) as ask:
         ask(lambda g: dropping_unmerged(g, run, token))
+        if begun.earlier_state and not begun.overlaps:
+            ask(lambda g: setting_state(g, run, token, begun.earlier_state))
+        elif not begun.overlaps:
+            ask(lambda g: dropping_state(g, run, token))
+        ask(lambda g: dropping_marks(g, run, [_own_mark(token)]))
         ask(lambda g: dropping_token(g, run, token))
 
 
-def end(endpoint: Endpoint, environment: str, dag_name: str, token: str, facts: Facts) -> None:
-    """Keep what the load did, and take its token away."""
+def end(
+    endpoint: Endpoint, environment: str, dag_name: str, begun: Begun, facts: Facts, state: RunState | None
+) -> None:
+    """Record what the load did and the state that it leaves, and remove its token and the marks it found.
+
+    Without a `state`, and where another load of the DAG has begun meanwhile, the next load compares in full.
+    """
     run = run_id(environment, dag_name)
     values = _values(facts)
+    full = json.loads(begun.own_state)["full"]
+    left = state if state and full <= 1 else RunState(full=max(0, full - 1))
+    marks = [*begun.touched, _own_mark(begun.token)]
     with asking(endpoint) as ask:
         ask(lambda g: ending(g, run, values))
-        ask(lambda g: dropping_token(g, run, token))
+        alone = ask(lambda g: settling(g, run, begun, left.text()))[0]
+        if not alone:
+            # This load wrote after the other one compared: neither that one nor the next may trust its state.
+            distrust = RunState(full=_FULL_AFTER_OVERLAP).text()
+            ask(lambda g: ending(g, run, {"state": distrust}))
+        for some in by_request(marks):
+            ask(partial(dropping_marks, run=run, marks=some))
+        ask(lambda g: dropping_token(g, run, begun.token))
+
+
+def mark(endpoint: Endpoint, environment: str, dag_names: Iterable[str], begun: Begun) -> None:
+    """Leave a mark on the vertices of other DAGs of which this load changed shared vertices."""
+    runs = [run_id(environment, dag_name) for dag_name in sorted(set(dag_names))]
+    with asking(endpoint) as ask:
+        for some in by_request(runs):
+            ask(partial(marking, runs=some, value=f"dag {begun.token}"))
 
 
 def last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
@@ -112,13 +186,16 @@ def last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None
     )
 
 
-def loading(g: GraphTraversalSource, run: str) -> GraphTraversal:
-    """The token of the load that began last, if it has not ended."""
-    return g.V(run).values("loading")
+_LOAD = "load "
+_FULL_AFTER_OVERLAP = 2
+
+
+def _own_mark(token: str) -> str:
+    return f"{_LOAD}{token}"
 
 
 def beginning(g: GraphTraversalSource, environment: str, dag_name: str, token: str) -> GraphTraversal:
-    """The vertex with a token."""
+    """The vertex with a token and a mark of the load."""
     run = run_id(environment, dag_name)
     single = Cardinality.single
     return (
@@ -128,8 +205,35 @@ def beginning(g: GraphTraversalSource, environment: str, dag_name: str, token: s
         .property(single, "environment", environment)
         .property(Cardinality.set_, "dag_name", dag_name)
         .property(single, "loading", token)
+        .property(Cardinality.set_, "touched", _own_mark(token))
         .count()
     )
+
+
+def setting_state(g: GraphTraversalSource, run: str, token: str, state: str) -> GraphTraversal:
+    """Replace the state, if no other load has begun."""
+    return g.V(run).has("loading", token).property(Cardinality.single, "state", state).count()
+
+
+def dropping_state(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Remove the state, if no other load has begun."""
+    return g.V(run).has("loading", token).properties("state").drop()
+
+
+def settling(g: GraphTraversalSource, run: str, begun: Begun, state: str) -> GraphTraversal:
+    """Set the state that the load leaves; nothing is counted where another load wrote meanwhile."""
+    own = g.V(run).has("loading", begun.token).has("state", P.within(begun.own_state, state))
+    return own.property(Cardinality.single, "state", state).count()
+
+
+def marking(g: GraphTraversalSource, runs: list[str], value: str) -> GraphTraversal:
+    """Leave a mark on vertices, as far as there are such."""
+    return g.V(*runs).property(Cardinality.set_, "touched", value).count()
+
+
+def dropping_marks(g: GraphTraversalSource, run: str, marks: list[str]) -> GraphTraversal:
+    """Remove marks."""
+    return g.V(run).properties("touched").has_value(P.within(marks)).drop()
 
 
 def dropping_unmerged(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
@@ -155,6 +259,8 @@ def _values(facts: Facts) -> dict[str, Any]:
         "last_merged_at": long(time.time_ns() // 1_000_000),
         "elements_written": long(facts.written),
         "elements_retired": long(facts.retired),
+        "requests": long(facts.requests),
+        "elements_read": long(facts.elements_read),
     }
     if facts.report:
         values["documents_read"] = long(sum(facts.report.read.values()))

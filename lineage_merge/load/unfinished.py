@@ -6,12 +6,11 @@ load would find its own again, but theirs may not come, and until then they are 
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import TextP
-from pyspark.sql import DataFrame
 
+from lineage_merge.engine.rows import Rows
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import wanted
 from lineage_merge.load.held import INTERIM, project_edges
@@ -20,26 +19,26 @@ from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
 
 
-def settle(nodes: DataFrame, endpoint: Endpoint, environment: str, dag_name: str) -> None:
-    """Give edges their own ids that hang on `nodes` (by `id`) or on vertices of the DAG.
+def settle(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> None:
+    """Give edges their own ids that hang on vertices of these ids or of the DAG.
 
-    It looks at all of them, so it is for when the last load did not end. Raises GraphUnreachable and
-    GraphRejected, from Spark's workers.
+    It reads all of them, so it is for when the last load did not end. Raises GraphUnreachable and
+    GraphRejected, from the engine's workers.
     """
+    wanted(ids, endpoint, environment, dag_name).map_partitions(partial(_settle, endpoint)).collect()
 
-    def of_some(rows: Iterable[Any]) -> Iterator[int]:
-        settled = 0
-        with asking(endpoint) as ask:
-            for ids in by_request(row.id for row in rows):
-                # Both ends of an edge may be among them.
-                found = {each["id"]: each for each in ask(partial(interim_edges, ids=ids))}
-                edges = [Edge.of(each) for each in found.values()]
-                if edges:
-                    settle_interim(endpoint, ask, edges)
-                settled += len(edges)
-        yield settled
 
-    wanted(nodes, endpoint, environment, dag_name).rdd.mapPartitions(of_some).collect()
+def _settle(endpoint: Endpoint, vertices: Iterable[str]) -> Iterator[int]:
+    settled = 0
+    with asking(endpoint) as ask:
+        for ids in by_request(vertices):
+            # Both ends of an edge may be among them.
+            found = {each["id"]: each for each in ask(partial(interim_edges, ids=ids))}
+            edges = [Edge.of(each) for each in found.values()]
+            if edges:
+                settle_interim(endpoint, ask, edges)
+            settled += len(edges)
+    yield settled
 
 
 def interim_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:

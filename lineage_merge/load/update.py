@@ -1,99 +1,122 @@
-"""A merge into the graph: compared, written where it differs, and what is gone taken out.
+"""Loads a merge into the graph: compares, writes what differs, deletes what the pipeline no longer has.
 
-Everything is read and decided before anything is written. What is written stands in an order in
-which a load may be killed anywhere and run again: vertices before edges, everything new before
-anything old goes. Neptune's bulk loader (`load.bulk`) changes nothing of that: labels and moves come
-before it, and what is gone goes when it has loaded, because a load that fails must take nothing out.
+In stages: read what the graph has; resolve names that mean other datasets now; compare; plan deletions;
+write; record what was done. All is read and decided before anything is written. What is written is in an
+order in which a load may be killed anywhere and run again: vertices before edges, everything new before
+anything old is deleted. Neptune's bulk loader (`load.bulk`) changes nothing of that: labels and moves come
+before it, and deletions when it has loaded, because a load that fails must delete nothing.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from operator import and_, itemgetter
+from typing import NamedTuple, Self, TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P
 from gremlin_python.statics import long
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
+from lineage_merge.graph.labels import labels_of
 from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS
-from lineage_merge.kept import keep_planned, keeping, let_go
-from lineage_merge.load import bulk, difference, moves, summary, texts, unfinished
+from lineage_merge.load import bulk, difference, moves, state, stored_state, summary, unfinished
 from lineage_merge.load.bulk import BulkLoad
+from lineage_merge.load.changes import Changes, compare_changes, names_digest
 from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.existing import Existing, dataset_of, other_names, read
+from lineage_merge.load.diff_counts import DiffCounts, count_differences
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import (
+    Existing,
+    StoredEdge,
+    StoredVertex,
+    dataset_of,
+    dataset_of_end,
+    other_names,
+    read,
+)
+from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.loader import Progress, write
+from lineage_merge.load.moves import Renamed
 from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.renames import Renames, find_renames, replaced_edges
+from lineage_merge.load.renames import Change, Renames, find_renames, replaced_edges
 from lineage_merge.load.replace import replace_labels, settle_interim
-from lineage_merge.load.retire.find import Gone, find_gone, find_stray
+from lineage_merge.load.retire.find import Deletions, plan_deletions
 from lineage_merge.load.retire.take_out import take_out
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.snapshot import Edge
-from lineage_merge.load.tally import Tally, tally
+from lineage_merge.load.state import (
+    MOST_LEFT,
+    SHARD_ELEMENTS,
+    Entry,
+    RunState,
+    Shard,
+    digest_of_entries,
+    packed,
+    shard_count,
+)
+from lineage_merge.load.summary import Begun
+from lineage_merge.load.texts import Values, values_to_write
+from lineage_merge.load.traffic import counted
+from lineage_merge.load.workers import own_worker_errors
 from lineage_merge.merge.coverage import NOTHING, Coverage
-from lineage_merge.merge.identities import IDENTITY_DDL
+from lineage_merge.merge.identities import IdentityRow
 from lineage_merge.merge.outcome import Report
+from lineage_merge.model import JobKey
 from lineage_merge.progress import Say, silent
-from lineage_merge.spark import own_errors
 from lineage_merge.telemetry import step
 
-RUNS_DDL = "job_type string, job_name string, runs bigint"
-ALIAS_DDL = "source string, candidates array<string>"
-
-# Another merge of the DAG may take out what this one found in the graph: then all is compared again.
+# Another merge of the DAG may delete what this one found in the graph: then all is compared again.
 _ATTEMPTS = 3
 _SHOWN = 20
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
     """What a merge knows, of one environment and DAG.
 
-    `aliases`: `source` (an id) and `candidates` (ids it could mean). `runs`: how many successful runs of
-    each job the sources read (`RUNS_DDL`). `identities`: what each name means (`merge.identities`). Without
-    one of them, nothing of that kind is known. `coverage` says what may be retired, `report` goes to the
+    `aliases`: the ids that each other id could mean. `runs`: how many successful runs of each job a source
+    read, the fewest where several did. `identities`: what each name means (`merge.identities`). Without one
+    of them, nothing of that kind is known. `coverage` says what may be retired, `report` goes to the
     `merge_run` vertex.
     """
 
-    nodes: DataFrame
-    edges: DataFrame
-    aliases: DataFrame | None = None
-    runs: DataFrame | None = None
-    identities: DataFrame | None = None
+    nodes: Rows[Values]
+    edges: Rows[Values]
+    aliases: Mapping[str, Sequence[str]] | None = None
+    runs: Mapping[JobKey, int] | None = None
+    identities: Rows[IdentityRow] | None = None
     coverage: Coverage = NOTHING
     report: Report | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be done."""
+    """What is to be done. `moves`: the vertices that are moved, each with the id it is moved to."""
 
     existing: Existing
-    nodes: DataFrame
-    edges: DataFrame
-    moves: DataFrame
+    nodes: Rows[Compared]
+    edges: Rows[Compared]
+    moves: Mapping[str, str]
     renames: Renames
-    gone: Gone
-    tally: Tally
+    deletions: Deletions
+    found: DiffCounts
     counts: Loaded
-    kept: tuple[DataFrame, ...] = ()
-
-    def release(self) -> None:
-        """Give the memory back."""
-        let_go(self.kept)
+    names: str
+    may_leave_state: bool
+    shards: Rows[Shard] | None = None
 
 
 class _Target(NamedTuple):
-    """Where, whose, and the token of this load (`load.summary`)."""
+    """Where, whose, and what this load found when it began (`load.summary`)."""
 
     endpoint: Endpoint
     environment: str
     dag_name: str
-    token: str
+    begun: Begun
 
 
 def update(
@@ -106,308 +129,612 @@ def update(
     dry_run: bool = False,
     on_progress: Progress | None = None,
     in_bulk: BulkLoad | None = None,
+    verify: bool = False,
     say: Say = silent,
 ) -> Loaded:
     """Make the graph what the merge says; with `dry_run` only say what would be done.
 
-    With `in_bulk` a large difference goes through Neptune's bulk loader; `say` is told how that
-    stands. Raises GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without
-    a key), and RetireRefused before anything is written.
+    What the last load wrote is not read again where it is certain that the graph has it; with `verify` all
+    is. With `in_bulk` a large difference goes through Neptune's bulk loader; `say` gets its progress. Raises
+    GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without a key), and
+    RetireRefused before anything is written.
     """
     check(endpoint)
     started = time.monotonic()
-    for attempt in range(1, _ATTEMPTS + 1):
-        if in_bulk and not dry_run:
-            bulk.await_earlier(in_bulk, environment, dag_name, say)
-        if not dry_run and summary.is_unfinished(endpoint, environment, dag_name):
-            # Before this one's token takes the place of that which tells.
-            with own_errors():
-                unfinished.settle(merge.nodes, endpoint, environment, dag_name)
-        token = "" if dry_run else summary.begin(endpoint, environment, dag_name)
-        with step("compare"), own_errors(), keeping() as kept:
-            plan = replace(_plan(merge, endpoint, environment, dag_name), kept=tuple(kept))
-        if in_bulk and in_bulk.takes(plan.counts.nodes + plan.counts.edges):
-            plan = replace(plan, counts=replace(plan.counts, way="bulk"))
-        try:
-            with own_errors():
-                refusal = "" if allow_retire else plan.gone.refusal
-                if dry_run:
-                    seconds = time.monotonic() - started
-                    changes = _shown(plan)
-                    return replace(
-                        plan.counts, seconds=seconds, dry_run=True, refusal=refusal, changes=changes
-                    )
-                if refusal:
-                    summary.give_up(endpoint, environment, dag_name, token)
-                    raise RetireRefused(refusal)
+    traffic = counted(merge.nodes.engine)
+    endpoint = replace(endpoint, traffic=traffic)
+    with own_worker_errors(merge.nodes.engine):
+        for attempt in range(1, _ATTEMPTS + 1):
+            target = _begin(merge, endpoint, environment, dag_name, dry_run, in_bulk, say)
+            with step("compare"):
+                plan = _plan(merge, target, verify)
+            if in_bulk and in_bulk.takes(plan.counts.nodes + plan.counts.edges):
+                plan = replace(plan, counts=replace(plan.counts, way="bulk"))
+            refusal = "" if allow_retire else plan.deletions.refusal
+            if dry_run:
+                changes = _shown(plan)
+                seconds = time.monotonic() - started
+                return replace(
+                    plan.counts,
+                    seconds=seconds,
+                    dry_run=True,
+                    refusal=refusal,
+                    changes=changes,
+                    all_requests=traffic.requests.value,
+                    elements_read=traffic.read.value,
+                )
+            if refusal:
+                summary.give_up(endpoint, environment, dag_name, target.begun)
+                raise RetireRefused(refusal)
+            try:
                 with step("write"):
-                    chosen = in_bulk if plan.counts.way == "bulk" else None
-                    target = _Target(endpoint, environment, dag_name, token)
-                    requests = _carry_out(plan, target, on_progress, chosen, say)
-        except GraphRejected as error:
-            if attempt == _ATTEMPTS or isinstance(error, GraphUnsupported):
-                raise
-            continue
-        finally:
-            plan.release()
-        done = replace(plan.counts, requests=requests, seconds=time.monotonic() - started)
-        retired = done.retired_nodes + done.retired_edges
-        facts = summary.Facts(done.nodes + done.edges, retired, merge.report)
-        summary.end(endpoint, environment, dag_name, token, facts)
-        return done
+                    requests = _write(
+                        plan, target, on_progress, in_bulk if plan.counts.way == "bulk" else None, say
+                    )
+            except GraphRejected as error:
+                if attempt == _ATTEMPTS or isinstance(error, GraphUnsupported):
+                    raise
+                continue
+            done = replace(plan.counts, requests=requests, seconds=time.monotonic() - started)
+            _record(merge, target, plan, done)
+            return replace(done, all_requests=traffic.requests.value, elements_read=traffic.read.value)
     raise AssertionError("unreachable")
 
 
-def _plan(merge: Merge, endpoint: Endpoint, environment: str, dag_name: str) -> _Plan:
-    spark = merge.nodes.sparkSession
-    nodes, edges = merge.nodes, merge.edges
-    runs = merge.runs if merge.runs is not None else spark.createDataFrame([], RUNS_DDL)
-    identities = merge.identities
-    if identities is None:
-        identities = spark.createDataFrame([], IDENTITY_DDL)
-    pairs = keep_planned(_pairs(spark, merge))
-    names_known = pairs.select(F.col("other").alias("id")).unionByName(
-        identities.where("other <> means").select(F.col("other").alias("id"))
+def _begin(
+    merge: Merge,
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+    dry_run: bool,
+    in_bulk: BulkLoad | None,
+    say: Say,
+) -> _Target:
+    """Wait for what an earlier load left under way, correct what it left half done, and leave a token."""
+    if in_bulk and not dry_run:
+        bulk.await_earlier(in_bulk, environment, dag_name, say)
+    held = summary.read_run(endpoint, environment, dag_name)
+    if dry_run:
+        return _Target(endpoint, environment, dag_name, summary.seen(held))
+    if "loading" in held:
+        # Before this load's token replaces the one that says so.
+        unfinished.settle(merge.nodes.flat_map(_own_id), endpoint, environment, dag_name)
+    return _Target(endpoint, environment, dag_name, summary.begin(endpoint, environment, dag_name, held))
+
+
+def _record(merge: Merge, target: _Target, plan: _Plan, done: Loaded) -> None:
+    """Record what was done and what the next load must know, and remove the token."""
+    endpoint, environment, dag_name, begun = target
+    others = _touched_dags(plan, target)
+    summary.mark(endpoint, environment, others.of_changed | others.of_new, begun)
+    left = None if others.of_new or not plan.may_leave_state else _leave_state(merge, target, plan)
+    retired = done.retired_nodes + done.retired_edges
+    traffic = endpoint.traffic
+    facts = summary.Facts(
+        done.nodes + done.edges,
+        retired,
+        merge.report,
+        traffic.requests.value if traffic else 0,
+        traffic.read.value if traffic else 0,
     )
-    ids = nodes.select("id").unionByName(names_known)
-    existing = read(ids, endpoint, environment, dag_name)
-    renames = find_renames(identities, nodes, existing, environment, dag_name)
-    if "move" in renames.kinds:
-        moved = renames.of_kind("move").select(F.col("id").alias("other"), "means")
-        pairs = keep_planned(pairs.unionByName(moved).distinct())
-    losers = keep_planned(_losers(pairs, existing))
-    missing, move_count = _missing_and_losers(nodes, losers, existing)
-    # A name that the graph knows to be another dataset's.
-    names = _named_by_the_graph(nodes, existing, pairs, renames, endpoint, environment) if missing else None
-    if names is not None:
-        nodes = keep_planned(moves.renamed_nodes(nodes, names))
-        edges = keep_planned(moves.renamed_edges(edges, names))
-        ids = nodes.select("id").unionByName(names_known)
-        existing = read(ids, endpoint, environment, dag_name)
-        losers = keep_planned(_losers(pairs, existing))
-        _, move_count = _missing_and_losers(nodes, losers, existing)
-    if move_count:
-        existing = Existing(
-            keep_planned(moves.moved_vertices(existing.vertices, losers)),
-            keep_planned(moves.moved_edges(existing.edges, losers, environment, dag_name)),
-        )
-    new_nodes = keep_planned(difference.compared_nodes(nodes, edges, existing))
-    new_edges = keep_planned(difference.compared_edges(edges, existing))
-    stray = keep_planned(find_stray(new_nodes, existing))
-    found = tally(new_nodes, new_edges, stray, existing)
+    summary.end(endpoint, environment, dag_name, begun, facts, left)
+
+
+class _Touched(NamedTuple):
+    """Other DAGs whose tags are on vertices that this load changed, and on those that were new to it."""
+
+    of_changed: frozenset[str]
+    of_new: frozenset[str]
+
+
+def _touched_dags(plan: _Plan, target: _Target) -> _Touched:
+    endpoint, _, dag_name, begun = target
+    ask = partial(stored_state.other_dags, endpoint, dag_name)
+
+    def found(ids: Rows[str]) -> frozenset[str]:
+        return frozenset(ids.spread(ids.engine.parallelism).map_partitions(ask).distinct().collect())
+
+    changed = frozenset(plan.nodes.flat_map(_others_if_changed).distinct().collect())
+    if begun.overlaps:
+        # What an earlier load wrote before it was killed is not known.
+        changed |= frozenset(plan.existing.vertices.flat_map(_others).distinct().collect())
+    if plan.found.edges_to_write or plan.deletions.edge_count:
+        # Who builds a dataset decides whose values take precedence.
+        changed |= found(plan.edges.flat_map(_built_if_changed).distinct())
+    if plan.moves or plan.deletions.vertex_count or plan.renames.changes:
+        named = [*plan.moves.values(), *(change.id for change in plan.renames.changes)]
+        changed |= found(plan.nodes.engine.rows(named))
+        changed |= frozenset(plan.nodes.flat_map(_others_if_unmatched).distinct().collect())
+    if plan.moves:
+        changed |= frozenset(plan.nodes.flat_map(_others_of_all).distinct().collect())
+    new = found(plan.nodes.flat_map(_id_if_new)) if plan.counts.nodes else frozenset()
+    return _Touched(changed - {dag_name}, new)
+
+
+def _others(vertex: StoredVertex) -> Iterable[str]:
+    return vertex.others
+
+
+def _others_of_all(node: Compared) -> Iterable[str]:
+    return node.others
+
+
+def _others_if_changed(node: Compared) -> Iterable[str]:
+    return node.others if node.is_written else ()
+
+
+def _others_if_unmatched(node: Compared) -> Iterable[str]:
+    return node.others if node.change == "unmatched" else ()
+
+
+def _built_if_changed(edge: Compared) -> Iterable[str]:
+    is_changed = edge.change in ("new", "absent") and edge.row.get("label") == "writes"
+    return (edge.row["to"],) if is_changed else ()
+
+
+def _id_if_new(node: Compared) -> Iterable[str]:
+    return (node.row["id"],) if node.change == "new" else ()
+
+
+def _leave_state(merge: Merge, target: _Target, plan: _Plan) -> RunState | None:
+    """Write what the next load must know to compare only changes; None where it has to compare in full."""
+    endpoint, environment, dag_name, begun = target
+    found, deletions, engine = plan.found, plan.deletions, plan.nodes.engine
+    if found.unmatched + found.absent > MOST_LEFT:
+        return None
+    last = begun.state
+    is_unchanged = not (plan.counts.nodes or plan.counts.edges or found.unmatched or found.absent)
+    vertices, edges = stored_state.counts_of(endpoint, environment, dag_name)
+    if sum(vertices.values()) != sum(found.nodes.values()) - deletions.vertex_count:
+        return None
+    if sum(edges.values()) != found.stored_edges + found.edges.get("new", 0) - deletions.edge_count:
+        return None
+    shards = plan.shards
+    if shards is None:
+        elements = sum(found.nodes.values()) + sum(found.edges.values()) - found.unmatched - found.absent
+        number = shard_count(elements, len(last.shards))
+        shards = state.shards(merge.nodes, merge.edges, number).keep()
+        known: tuple[str, ...] = ()
+    else:
+        number, known = len(last.shards), last.shards
+        if is_unchanged and not last.left:
+            return last
+    digests = [digest_of_entries(())] * number
+    for place, digest in shards.map(_number_and_digest).collect():
+        digests[place] = digest
+    wanted = frozenset(place for place in range(number) if digests[place] not in known[place : place + 1])
+    if not stored_state.write_shards(shards, endpoint, environment, dag_name, engine.share(wanted)):
+        return None
+    left = plan.nodes.flat_map(_left_vertex).union(plan.edges.flat_map(_left_edge_entry)).collect()
+    texts = [packed(left[at : at + SHARD_ELEMENTS]) for at in range(0, len(left), SHARD_ELEMENTS)]
+    numbered = ((number + place, text) for place, text in enumerate(texts))
+    if not all(stored_state.write_texts(endpoint, environment, dag_name, numbered)):
+        return None
+    stored_state.drop_others(
+        endpoint, environment, dag_name, number + len(texts), len(last.shards) + last.left
+    )
+    return RunState(shards=tuple(digests), left=len(texts), names=plan.names, vertices=vertices, edges=edges)
+
+
+def _number_and_digest(shard: Shard) -> tuple[int, str]:
+    return shard.number, shard.digest
+
+
+def _left_vertex(node: Compared) -> Iterable[Entry]:
+    return (Entry("v", node.row["id"]),) if node.change == "unmatched" else ()
+
+
+def _left_edge_entry(edge: Compared) -> Iterable[Entry]:
+    return (Entry("e", edge.row["id"]),) if edge.change == "absent" else ()
+
+
+def _plan(merge: Merge, target: _Target, verify: bool) -> _Plan:
+    """Read and compare, and decide what is to be done."""
+    pairs, identities = _pairs(merge), _identities(merge)
+    names = names_digest(pairs, identities)
+    last = target.begun.state
+    if target.begun.may_trust and not verify and last.names == names:
+        known = _names_known(pairs, identities)
+        changes = compare_changes(merge.nodes, merge.edges, known, last, *target[:3])
+        if changes:
+            counts = count_differences(changes.nodes, changes.edges, changes.existing.edges)
+            if "newer" not in counts.nodes:
+                return _planned(merge, target, _Comparison.of(changes), counts, names)
+    return _plan_in_full(merge, target, names)
+
+
+class _Comparison(NamedTuple):
+    """A merge compared with the graph: what was read, the jobs of the DAG, and what follows from names."""
+
+    nodes: Rows[Compared]
+    edges: Rows[Compared]
+    existing: Existing
+    vertices: Rows[StoredVertex]
+    moves: Mapping[str, str] = {}
+    renames: Renames = Renames()
+    may_leave_state: bool = True
+    shards: Rows[Shard] | None = None
+
+    @classmethod
+    def of(cls, changes: Changes) -> Self:
+        """The comparison of what changed."""
+        vertices = changes.existing.vertices.union(changes.jobs)
+        return cls(changes.nodes, changes.edges, changes.existing, vertices, shards=changes.shards)
+
+
+def _plan_in_full(merge: Merge, target: _Target, names: str) -> _Plan:
+    resolved = _resolve_names(merge, target)
+    nodes, edges, existing = resolved.nodes, resolved.edges, resolved.existing
+    new_nodes = difference.compare_nodes(nodes, edges, existing).keep()
+    new_edges = difference.compare_edges(edges, existing).keep()
+    found = count_differences(new_nodes, new_edges, existing.edges)
+    renames = resolved.renames
+    # The state is of ids as the merge has them.
+    may_leave_state = nodes is merge.nodes and not found.interim
     if "newer" in found.nodes:
-        # What only newer jobs touch is left as it is, and so is no stray vertex: `stray` stays.
-        new_nodes, new_edges = map(keep_planned, _without_newer(new_nodes, new_edges))
-        found = tally(new_nodes, new_edges, stray, existing)
+        # What only newer jobs touch is left as it is, and so is every vertex that the merge does not have.
+        new_nodes, new_edges = (rows.keep() for rows in _without_newer(new_nodes, new_edges))
+        found = count_differences(new_nodes, new_edges, existing.edges)
         # An older merge knows an older configuration.
-        renames = Renames(renames.changes.limit(0))
-    replaced = replaced_edges(new_edges, renames, environment, dag_name)
-    gone = find_gone(new_nodes, new_edges, runs, stray, replaced, found, existing, merge.coverage)
+        renames = Renames()
+        may_leave_state = False
+    comparison = _Comparison(
+        new_nodes, new_edges, existing, existing.vertices, resolved.moves, renames, may_leave_state
+    )
+    return _planned(merge, target, comparison, found, names)
+
+
+def _planned(merge: Merge, target: _Target, comparison: _Comparison, found: DiffCounts, names: str) -> _Plan:
+    nodes, edges, existing, vertices, moved, renames, may_leave_state, shards = comparison
+    replaced = replaced_edges(edges, renames, target.environment, target.dag_name)
+    deletions = plan_deletions(nodes, edges, vertices, found, merge.runs or {}, replaced, merge.coverage)
     counts = Loaded(
         nodes=found.nodes_to_write,
         edges=found.edges_to_write,
         requests=0,
         seconds=0.0,
         unchanged=found.unchanged,
-        retired_nodes=gone.vertex_count,
-        retired_edges=gone.edge_count,
+        retired_nodes=deletions.vertex_count,
+        retired_edges=deletions.edge_count,
         relabelled=found.nodes.get("label", 0),
-        moved=move_count,
-        retirements=gone.examples,
+        moved=len(moved),
+        retirements=deletions.examples,
+        compared="in full" if shards is None else "what changed",
     )
-    return _Plan(existing, new_nodes, new_edges, losers, renames, gone, found, counts)
+    return _Plan(
+        existing, nodes, edges, moved, renames, deletions, found, counts, names, may_leave_state, shards
+    )
 
 
-def _pairs(spark: SparkSession, merge: Merge) -> DataFrame:
-    """`other` and `means`: the ids that this merge knows to be one."""
-    aliases = merge.aliases if merge.aliases is not None else spark.createDataFrame([], ALIAS_DDL)
-    known = aliases.where("size(candidates) = 1 and source <> candidates[0]")
-    return known.select(F.col("source").alias("other"), F.col("candidates")[0].alias("means"))
+class _Resolved(NamedTuple):
+    """A merge and the graph that it is compared with, when each dataset has one id in both."""
+
+    nodes: Rows[Values]
+    edges: Rows[Values]
+    existing: Existing
+    moves: Mapping[str, str]
+    renames: Renames
 
 
-def _losers(pairs: DataFrame, existing: Existing) -> DataFrame:
-    labels = F.split("label", "::")  # of one with two, see `graph.labels`
-    is_dataset = F.arrays_overlap(labels, F.array(*map(F.lit, DATASET_LABELS)))
-    there = existing.vertices.where(is_dataset).select(F.col("id").alias("other"))
-    return pairs.join(there, "other", "leftsemi")
+def _resolve_names(merge: Merge, target: _Target) -> _Resolved:
+    """Read what the graph has, and resolve the names that the merge or the graph has for other datasets."""
+    endpoint, environment, dag_name, _ = target
+    nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
+    pairs, identities = _pairs(merge), _identities(merge)
+    names_known = _names_known(pairs, identities)
+    existing = read(nodes.flat_map(_own_id).union(names_known), endpoint, environment, dag_name)
+    renames = find_renames(identities, nodes, existing, environment, dag_name)
+    pairs |= {change.id: change.means or "" for change in renames.of_kind("move")}
+    names = {}
+    if not _missing(nodes, existing).is_empty():
+        # A name that the graph has for another vertex. What this merge itself joins, it has joined already.
+        ignored = frozenset((change.id, change.value or "") for change in renames.of_kind("ignore"))
+        aliases = other_names(engine, endpoint, environment)
+        found = moves.named_by_the_graph(nodes, existing, aliases, ignored, environment)
+        names = {other: renamed for other, renamed in found.items() if other not in pairs}
+    if names:
+        shared = engine.share(names)
+        nodes = moves.renamed_nodes(nodes, shared).keep()
+        edges = moves.renamed_edges(edges, shared).keep()
+        existing = read(nodes.flat_map(_own_id).union(names_known), endpoint, environment, dag_name)
+    moved = _stored_duplicates(pairs, existing)
+    if moved:
+        shared = engine.share({other: Renamed(means) for other, means in moved.items()})
+        existing = Existing(
+            moves.moved_vertices(existing.vertices, shared).keep(),
+            moves.moved_edges(existing.edges, shared, environment, dag_name).keep(),
+        )
+    return _Resolved(nodes, edges, existing, moved, renames)
 
 
-def _missing(nodes: DataFrame, existing: Existing) -> DataFrame:
-    datasets = nodes.where(F.col("label").isin(*DATASET_LABELS)).select("id")
-    return datasets.join(existing.vertices.select("id"), "id", "leftanti")
+def _pairs(merge: Merge) -> dict[str, str]:
+    """Return the ids that this merge knows to mean another one."""
+    aliases = (merge.aliases or {}).items()
+    return {
+        other: candidates[0]
+        for other, candidates in aliases
+        if len(candidates) == 1 and candidates[0] != other
+    }
 
 
-def _missing_and_losers(nodes: DataFrame, losers: DataFrame, existing: Existing) -> tuple[int, int]:
-    """How many datasets the graph lacks, and how many it has under an id that is another's."""
-    missing = _missing(nodes, existing).select(F.lit("missing").alias("kind"))
-    known = losers.select(F.lit("loser").alias("kind"))
-    rows = missing.union(known).groupBy("kind").count().collect()
-    counts = {row.kind: row["count"] for row in rows}
-    return counts.get("missing", 0), counts.get("loser", 0)
+def _identities(merge: Merge) -> Rows[IdentityRow]:
+    return merge.nodes.engine.empty() if merge.identities is None else merge.identities
 
 
-def _named_by_the_graph(
-    nodes: DataFrame,
-    existing: Existing,
-    pairs: DataFrame,
-    renames: Renames,
-    endpoint: Endpoint,
-    environment: str,
-) -> DataFrame | None:
-    """`other`, `means` and `label`; None where there is none, which is usual."""
-    aliases = other_names(nodes.sparkSession, endpoint, environment)
-    if "ignore" in renames.kinds:
-        ignored = renames.of_kind("ignore").select("id", F.col("value").alias("alias"))
-        aliases = aliases.join(ignored, ["id", "alias"], "leftanti").select(aliases.columns)
-    names = moves.named_by_the_graph(nodes, existing, aliases)
-    # What this merge itself puts together, it has put together already.
-    names = keep_planned(names.join(pairs.select("other"), "other", "leftanti"))
-    return names if names.take(1) else None
+def _names_known(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> Rows[str]:
+    """Return the ids that mean other datasets in the merge."""
+    return identities.flat_map(_other_name).union(identities.engine.rows(pairs))
 
 
-def _without_newer(nodes: DataFrame, edges: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """What was compared, without jobs that the graph knows from a later run, and what only they touch.
+def _own_id(node: Values) -> Iterable[str]:
+    return (node["id"],) if node.get("id") else ()
+
+
+def _other_name(identity: IdentityRow) -> Iterable[str]:
+    return (identity.other,) if identity.other != identity.means else ()
+
+
+def _missing(nodes: Rows[Values], existing: Existing) -> Rows[str]:
+    """Return the ids of datasets that the graph lacks."""
+    ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
+    return ids.union(existing.vertices.map(_stored_id)).group(itemgetter(0), _if_missing)
+
+
+def _dataset_id(node: Values) -> Iterable[tuple[str, bool]]:
+    return ((node["id"], False),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
+
+
+def _stored_id(vertex: StoredVertex) -> tuple[str, bool]:
+    return vertex.id, True
+
+
+def _if_missing(identifier: str, found: list[tuple[str, bool]]) -> Iterable[str]:
+    return () if any(is_stored for _, is_stored in found) else (identifier,)
+
+
+def _stored_duplicates(pairs: Mapping[str, str], existing: Existing) -> dict[str, str]:
+    """Return the pairs of which the graph has a dataset by the other id."""
+    if not pairs:
+        return {}
+    others = existing.vertices.engine.share(frozenset(pairs))
+    found = existing.vertices.flat_map(partial(_dataset_if_wanted, others)).collect()
+    return {other: pairs[other] for other in sorted(found)}
+
+
+def _dataset_if_wanted(wanted: Shared[frozenset[str]], vertex: StoredVertex) -> Iterable[str]:
+    is_dataset = not set(labels_of(vertex.label)).isdisjoint(DATASET_LABELS)
+    return (vertex.id,) if is_dataset and vertex.id in wanted.value else ()
+
+
+def _without_newer(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Rows[Compared], Rows[Compared]]:
+    """Return what was compared, without jobs that the graph has from a later run, and what only they touch.
 
     Of their edges those that are in the graph stay as they are.
     """
-    newer = nodes.where("change = 'newer'").select("id", "job_type", F.col("name").alias("job_name"))
-    job = newer.select("job_type", "job_name", F.lit(True).alias("_newer"))
-    marked = edges.join(job, ["job_type", "job_name"], "left").withColumn(
-        "_newer", F.coalesce("_newer", F.lit(False)) & (F.col("change") != "absent")
-    )
-    ends = []
-    for end in ("from", "to"):
-        is_column = F.col("label") == "has_column"
-        ends.append(
-            marked.where(~is_column & (F.col("change") != "absent")).select(F.col(end).alias("id"), "_newer")
+    newer = nodes.filter(_is_newer).collect()
+    jobs = nodes.engine.share({JobKey(row.get("job_type", ""), row["name"]) for _, row, *_ in newer})
+    touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs))
+    alone = (
+        touched.combine(bool, and_, and_)
+        .flat_map(_if_newer)
+        .union(
+            nodes.flat_map(partial(_operation_of, jobs)),
+            nodes.engine.rows([_End(row["id"], row["id"]) for _, row, *_ in newer]),
         )
-    alone = ends[0].unionByName(ends[1]).groupBy("id").agg(F.min("_newer").alias("_newer")).where("_newer")
-    operations = nodes.where("label = 'operation'").join(job, ["job_type", "job_name"], "leftsemi")
-    alone = alone.select("id").unionByName(newer.select("id")).unionByName(operations.select("id")).distinct()
-    of_datasets = alone.select(F.col("id").alias("_of"))
-    kept = nodes.withColumn("_of", dataset_of("id")).join(of_datasets, "_of", "leftanti")
-    kept = kept.drop("_of").join(alone, "id", "leftanti").select(nodes.columns)
-    there = marked.where(~(F.col("_newer") & (F.col("change") == "new")))
-    there = there.withColumn("change", F.when(F.col("_newer"), "same").otherwise(F.col("change")))
+        .keep()
+    )
+    of_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(_by_dataset)
+    left_nodes = of_dataset.union(alone.map(_end_by_dataset)).group(itemgetter(0), _left_nodes)
+    left_edges = edges.flat_map(partial(_left_edge, jobs))
     for end in ("from", "to"):
-        lost = alone.select(F.col("id").alias(end), F.lit(True).alias("_lost"))
-        there = there.join(lost, end, "left").where("_lost is null or change <> 'new'").drop("_lost")
-    return kept, there.select(edges.columns)
+        by_end: Rows[tuple[str, Compared | _End]] = left_edges.map(partial(_by_end, end))
+        left_edges = by_end.union(alone.map(_end_by_id)).group(itemgetter(0), _with_both_ends)
+    return left_nodes, left_edges
+
+
+class _End(NamedTuple):
+    """A vertex that an edge has at an end, and the dataset that it belongs to."""
+
+    id: str
+    dataset: str
+
+
+_Jobs = Shared[set[JobKey]]
+
+
+def _is_newer(element: Compared) -> bool:
+    return element.change == "newer"
+
+
+def _is_of_newer(jobs: set[JobKey], row: Values) -> bool:
+    return "job_name" in row and JobKey(row.get("job_type", ""), row["job_name"]) in jobs
+
+
+def _touched_ends(jobs: _Jobs, edge: Compared) -> Iterator[tuple[_End, bool]]:
+    """Yield the ends of an edge of the merge, with whether a newer job has it."""
+    row = edge.row
+    if edge.change != "absent" and row["label"] != "has_column":
+        for end in ("from", "to"):
+            yield _End(row[end], dataset_of_end(row, end)), _is_of_newer(jobs.value, row)
+
+
+def _if_newer(found: tuple[_End, bool]) -> Iterable[_End]:
+    return (found[0],) if found[1] else ()
+
+
+def _operation_of(jobs: _Jobs, node: Compared) -> Iterable[_End]:
+    row = node.row
+    is_operation = row.get("label") == "operation" and node.change != "unmatched"
+    return (_End(row["id"], row["id"]),) if is_operation and _is_of_newer(jobs.value, row) else ()
+
+
+def _by_dataset(node: Compared) -> tuple[str, Compared | _End]:
+    row = node.row
+    return dataset_of(row.get("id") or "", row.get("label") == "column"), node
+
+
+def _end_by_dataset(end: _End) -> tuple[str, Compared | _End]:
+    return end.dataset, end
+
+
+def _end_by_id(end: _End) -> tuple[str, Compared | _End]:
+    return end.id, end
+
+
+def _by_end(end: str, edge: Compared) -> tuple[str, Compared | _End]:
+    return edge.row[end], edge
+
+
+def _left_nodes(dataset: str, items: list[tuple[str, Compared | _End]]) -> Iterator[Compared]:
+    alone = {item.id for _, item in items if isinstance(item, _End)}
+    for _, item in items:
+        if isinstance(item, Compared) and (
+            item.change == "unmatched" or (item.row.get("id") not in alone and dataset not in alone)
+        ):
+            yield item
+
+
+def _left_edge(jobs: _Jobs, edge: Compared) -> Iterator[Compared]:
+    if edge.change == "absent" or not _is_of_newer(jobs.value, edge.row):
+        yield edge
+    elif edge.change != "new":
+        yield edge._replace(change="same", to_write=(), cleared=())
+
+
+def _with_both_ends(_id: str, items: list[tuple[str, Compared | _End]]) -> Iterator[Compared]:
+    lost = any(isinstance(item, _End) for _, item in items)
+    for _, item in items:
+        if isinstance(item, Compared) and not (lost and item.change == "new"):
+            yield item
 
 
 def _shown(plan: _Plan) -> tuple[str, ...]:
     """The first changes, in words."""
-    nodes = _changed(plan.nodes).orderBy("id").limit(_SHOWN).collect()
-    edges = _changed(plan.edges).orderBy("from", "label", "to").limit(_SHOWN).collect()
-    moved = plan.moves.orderBy("other").limit(_SHOWN).collect() if plan.counts.moved else []
-    removed: list[Any] = []
-    if "remove" in plan.renames.kinds:
-        aliases = plan.renames.of_kind("remove").where("property = 'aliases'")
-        removed = aliases.orderBy("id", "value").limit(_SHOWN).collect()
+    nodes = first_rows(plan.nodes.filter(_is_written), _SHOWN, _place_of_node)
+    edges = first_rows(plan.edges.filter(_is_written), _SHOWN, _place_of_edge)
+    removed = [change for change in plan.renames.of_kind("remove") if change.property == "aliases"]
     return (
-        *(f"moved {row.other} to {row.means}" for row in moved),
-        *(f"removed from {row.id}: alias {row.value}" for row in removed),
-        *(f"{row.change} {row.label} {row.id}" for row in nodes),
-        *(f"{row.change} {row['from']} -{row.label}-> {row.to}" for row in edges),
+        *(f"moved {other} to {means}" for other, means in sorted(plan.moves.items())[:_SHOWN]),
+        *(f"removed from {change.id}: alias {change.value}" for change in removed[:_SHOWN]),
+        *(f"{change} {row['label']} {row['id']}" for change, row, *_ in nodes),
+        *(f"{change} {row['from']} -{row['label']}-> {row['to']}" for change, row, *_ in edges),
     )
 
 
-def _changed(elements: DataFrame) -> DataFrame:
-    return elements.where(~F.col("change").isin(*difference.UNWRITTEN))
+def _is_written(element: Compared) -> bool:
+    return element.is_written
 
 
-def _carry_out(
+def _place_of_node(node: Compared) -> str:
+    return node.row.get("id") or ""
+
+
+def _place_of_edge(edge: Compared) -> tuple[str, ...]:
+    return tuple(edge.row.get(name) or "" for name in ("from", "label", "to"))
+
+
+def _write(
     plan: _Plan, target: _Target, on_progress: Progress | None, in_bulk: BulkLoad | None, say: Say
 ) -> int:
-    endpoint, environment, dag_name, token = target
+    """Write what differs, then delete; how many requests wrote elements."""
+    endpoint, environment, dag_name, begun = target
+    nodes, edges = plan.nodes.filter(_is_written), plan.edges.filter(_is_written)
     if plan.counts.relabelled:
-        changes = plan.nodes.where("change = 'label'").select("id", "old_label", "label")
-
-        def relabel(rows: Iterable[Any]) -> Iterator[int]:
-            yield replace_labels(endpoint, ((row.id, row.old_label, row.label) for row in rows))
-
         # One after the other: neighbours would be in each other's way.
-        changes.coalesce(1).rdd.mapPartitions(relabel).collect()
+        _in_one_partition(nodes.flat_map(_relabelled), partial(_replace_labels, endpoint))
     requests = 0
-    nodes, edges = _changed(plan.nodes), _changed(plan.edges)
-    parts = bulk.parts(nodes, edges, plan.moves) if in_bulk else None
+    parts = bulk.parts(nodes, edges, frozenset(plan.moves.values())) if in_bulk else None
     if plan.counts.nodes:
-        told = parts.first if parts else texts.told(nodes.select(*NODE_KEYS, "told", "text"))
-        requests += write("nodes", told, endpoint, None, on_progress)[1]
-    if plan.counts.moved:
-
-        def move(rows: Iterable[Any]) -> Iterator[int]:
-            yield moves.move(endpoint, ((row.other, row.means) for row in rows))
-
-        plan.moves.coalesce(1).rdd.mapPartitions(move).collect()
+        rows = parts.first if parts else nodes.map(partial(_values_of, NODE_KEYS))
+        requests += write("nodes", rows, endpoint, None, on_progress)[1]
+    if plan.moves:
+        _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
     if in_bulk and parts:
         counts = plan.counts.nodes, plan.counts.edges
         bulk.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, say)
     if plan.counts.edges:
-        told = parts.last if parts else texts.told(edges.select(*EDGE_KEYS, "told", "text"))
-        requests += write("edges", told, endpoint, None, on_progress)[1]
-    if plan.tally.cleared:
-        _clear(plan.edges, endpoint)
-        _clear_runs(plan.nodes, endpoint)
-    if plan.tally.interim:
-        _settle(plan.existing, endpoint, environment, dag_name)
-    take_out(plan.gone, endpoint, summary.run_id(environment, dag_name), token, dag_name)
+        rows = parts.last if parts else edges.map(partial(_values_of, EDGE_KEYS))
+        requests += write("edges", rows, endpoint, None, on_progress)[1]
+    if plan.found.cleared:
+        _in_one_partition(edges.flat_map(_cleared), partial(_clear, endpoint))
+        _in_one_partition(nodes.filter(_is_cleared), partial(_clear_runs, endpoint))
+    if plan.found.interim:
+        _in_one_partition(
+            plan.existing.edges.filter(_is_interim), partial(_settle, endpoint, environment, dag_name)
+        )
+    take_out(plan.deletions, endpoint, summary.run_id(environment, dag_name), begun.token, dag_name)
     # Last: until then a load that is run again finds what the names meant.
-    if "remove" in plan.renames.kinds:
-        _remove_values(plan.renames.of_kind("remove"), endpoint)
+    if removals := plan.renames.of_kind("remove"):
+        _in_one_partition(plan.nodes.engine.rows(removals), partial(_remove_values, endpoint))
     return requests
 
 
-def _remove_values(removals: DataFrame, endpoint: Endpoint) -> None:
+def _in_one_partition(rows: Rows[T], function: Callable[[Iterable[T]], Iterable[int]]) -> None:
+    rows.spread(1).map_partitions(function).collect()
+
+
+def _values_of(keys: tuple[str, ...], element: Compared) -> Values:
+    return values_to_write(element.row, keys, element.to_write)
+
+
+def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:
+    return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.change == "label" else ()
+
+
+def _replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) -> Iterator[int]:
+    yield replace_labels(endpoint, changes)
+
+
+def _move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+    yield moves.move(endpoint, pairs)
+
+
+def _remove_values(endpoint: Endpoint, removals: Iterable[Change]) -> Iterator[int]:
     """Remove what vertices say of names that mean other datasets now."""
-
-    def remove(rows: Iterable[Any]) -> Iterator[int]:
-        values: dict[tuple[str, str], list[str]] = {}
-        for row in rows:
-            values.setdefault((row.id, row.property), []).append(row.value)
-        with asking(endpoint) as ask:
-            for (vertex, name), found in values.items():
-                for some in by_request(found):
-                    ask(partial(_removing_values, vertex=vertex, name=name, values=some))
-        yield len(values)
-
-    removals.coalesce(1).rdd.mapPartitions(remove).collect()
+    values: dict[tuple[str, str], list[str]] = {}
+    for removal in removals:
+        values.setdefault((removal.id, removal.property or ""), []).append(removal.value or "")
+    with asking(endpoint) as ask:
+        for (vertex, name), found in values.items():
+            for some in by_request(found):
+                ask(partial(_removing_values, vertex=vertex, name=name, values=some))
+    yield len(values)
 
 
 def _removing_values(g: GraphTraversalSource, vertex: str, name: str, values: list[str]) -> GraphTraversal:
     return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
 
-def _clear(edges: DataFrame, endpoint: Endpoint) -> None:
+def _cleared(edge: Compared) -> Iterator[tuple[str, str]]:
+    for name in edge.cleared:
+        yield name, edge.row["id"]
+
+
+def _clear(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iterator[int]:
     """Remove the properties that an edge has no more."""
-
-    def clear(rows: Iterable[Any]) -> Iterator[int]:
-        ids: dict[str, list[str]] = {}
-        for row in rows:
-            for name in row.cleared:
-                ids.setdefault(name, []).append(row.id)
-        with asking(endpoint) as ask:
-            for name, found in ids.items():
-                for some in by_request(found):
-                    ask(partial(_removing, ids=some, name=name))
-        yield len(ids)
-
-    edges.where("size(cleared) > 0").select("id", "cleared").coalesce(1).rdd.mapPartitions(clear).collect()
+    ids: dict[str, list[str]] = {}
+    for name, edge in cleared:
+        ids.setdefault(name, []).append(edge)
+    with asking(endpoint) as ask:
+        for name, found in ids.items():
+            for some in by_request(found):
+                ask(partial(_removing, ids=some, name=name))
+    yield len(ids)
 
 
-def _clear_runs(nodes: DataFrame, endpoint: Endpoint) -> None:
+def _is_cleared(element: Compared) -> bool:
+    return bool(element.cleared)
+
+
+def _clear_runs(endpoint: Endpoint, jobs: Iterable[Compared]) -> Iterator[int]:
     """Remove what jobs hold of an earlier run, and their newest one does not say."""
-
-    def clear(rows: Iterable[Any]) -> Iterator[int]:
-        count = 0
-        with asking(endpoint) as ask:
-            for row in rows:
-                ask(partial(_removing_of_run, job=row.id, names=list(row.cleared), at=row.last_run_at))
-                count += 1
-        yield count
-
-    cleared = nodes.where("size(cleared) > 0").select("id", "cleared", "last_run_at")
-    cleared.coalesce(1).rdd.mapPartitions(clear).collect()
+    count = 0
+    with asking(endpoint) as ask:
+        for job in jobs:
+            at = job.row["last_run_at"]
+            ask(partial(_removing_of_run, job=job.row["id"], names=list(job.cleared), at=at))
+            count += 1
+    yield count
 
 
 def _removing_of_run(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
@@ -419,24 +746,16 @@ def _removing(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraver
     return g.E(*ids).properties(name).drop()
 
 
-def _settle(existing: Existing, endpoint: Endpoint, environment: str, dag_name: str) -> None:
-    """Set the ids right of edges that a replacement left half way when it was killed."""
-    found = existing.edges.where("interim")
+def _is_interim(edge: StoredEdge) -> bool:
+    return edge.interim
 
-    def settle(rows: Iterable[Any]) -> Iterator[int]:
-        own = {"environment": environment, "dag_name": dag_name}
-        edges = [
-            Edge(
-                row.id,
-                row.label,
-                row["from"],
-                row["to"],
-                texts.read(row.held) | own,
-            )
-            for row in rows
-        ]
-        with asking(endpoint) as ask:
-            settle_interim(endpoint, ask, edges)
-        yield len(edges)
 
-    found.coalesce(1).rdd.mapPartitions(settle).collect()
+def _settle(
+    endpoint: Endpoint, environment: str, dag_name: str, found: Iterable[StoredEdge]
+) -> Iterator[int]:
+    """Correct the ids of edges that a replacement left half done when it was killed."""
+    own = {"environment": environment, "dag_name": dag_name}
+    edges = [Edge(each.id, each.label, each.from_id, each.to_id, each.held | own) for each in found]
+    with asking(endpoint) as ask:
+        settle_interim(endpoint, ask, edges)
+    yield len(edges)

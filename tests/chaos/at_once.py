@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from lineage_merge.engine.local import LocalEngine
 from lineage_merge.errors import LineageMergeError
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.update import update
@@ -83,7 +84,7 @@ class Meetings:
 
     def _load(self, made: Made) -> None:
         endpoint = Endpoint(self._world.graph.url, timeout_seconds=30)
-        update(made.merge(self._world.spark), endpoint, "dev", made.dag, allow_retire=True)
+        update(made.merge(LocalEngine()), endpoint, "dev", made.dag, allow_retire=True)
 
     def _at_once(self, merges: list[Made], pauses: list[float]) -> list[str]:
         problems: list[str] = []
@@ -109,7 +110,6 @@ class Meetings:
             thread.join(max(0.0, deadline - time.monotonic()))
         if len(ended) < len(merges):
             raise Broken(f"merges at once hang: after {_HANG_SECONDS} s they have not ended")
-        self._world.spark.catalog.clearCache()
         return problems
 
 

@@ -13,6 +13,10 @@ class Player:
         self._rounds = Rounds(made)
         self._meetings = Meetings(made)
 
+    def remove_by_hand(self, seed: int, times: int) -> None:
+        """Remove elements between merges. Raises `rounds.Broken`."""
+        self._rounds.play_removals(seed, times)
+
     def play(self, drawn: Round) -> Outcome:
         """One round. Raises `rounds.Broken`."""
         kind = self._meetings if drawn.way in ("dags", "dag") else self._rounds

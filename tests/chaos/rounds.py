@@ -12,6 +12,7 @@ from functools import cached_property, partial
 
 from lineage_merge import config, pipeline
 from lineage_merge.errors import LineageMergeError
+from lineage_merge.load.connection import connect
 from tests.chaos import processes
 from tests.chaos.draw import Change, Fault, Round
 from tests.chaos.gate import Gate, Watch
@@ -148,6 +149,30 @@ class Rounds:
         compare(world.held(), quiet.end)
         outcome.seconds = time.monotonic() - began
         return outcome
+
+    def play_removals(self, seed: int, times: int) -> None:
+        """Remove elements of the DAG by hand, so many times, and merge again. Raises Broken."""
+        world, quiet = self._world, self.quiet("first")
+        chance = random.Random(seed)
+        dag = world.settings("before", 0)["dag_name"]
+        world.restore(quiet.start)
+        for _ in range(2):  # the second one trusts what the first one left
+            self._run_here("before", 0)
+        for _ in range(times):
+            vertices, edges = world.held()
+            own = [
+                key
+                for key, (label, held) in vertices.items()
+                if held["dag_name"] == [dag] and label != "merge_run"
+            ]
+            of_dag = [key for key, edge in edges.items() if edge[3]["dag_name"] == dag]
+            with connect(world.graph) as g:
+                # Without an id it would be every vertex.
+                if removed := chance.sample(sorted(own), chance.randint(0, 2)):
+                    g.V(*removed).drop().iterate()
+                g.E(*chance.sample(sorted(of_dag), chance.randint(1, 3))).drop().iterate()
+            self._run_here("before", 0)
+            compare(world.held(), quiet.end)
 
     def _strike(
         self,

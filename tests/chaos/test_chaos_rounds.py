@@ -62,6 +62,10 @@ def test_merges_at_once_leave_the_graph_of_a_quiet_order(player: Player, way: Wa
     assert outcome.runs == 2
 
 
+def test_a_merge_writes_again_what_a_person_removed(player: Player) -> None:
+    player.remove_by_hand(SEED, times=3)
+
+
 def test_a_round_is_drawn_from_its_seed_alone() -> None:
     rounds = [draw.drawn(seed) for seed in draw.seeds(SEED, 200)]
     assert rounds == [draw.drawn(each.seed) for each in reversed(rounds)][::-1]

@@ -26,7 +26,17 @@ from tests.load.changing_pipeline import Graph, restore
 
 PASSWORD = {"CHAOS_PASSWORD": "secret"}
 # What legitimately differs between a run and its repeat: when it was, and how much was left to do.
-_OF_RUNS = {"merge_run": ("last_merged_at", "elements_written", "elements_retired")}
+_OF_RUNS = {
+    "merge_run": (
+        "last_merged_at",
+        "elements_written",
+        "elements_retired",
+        "requests",
+        "elements_read",
+        "state",
+        "touched",
+    )
+}
 _START_SECONDS = 60
 
 

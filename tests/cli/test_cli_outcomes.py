@@ -95,7 +95,7 @@ def test_a_run_writes_what_a_build_and_a_load_write_and_tells_it_as_json(
     assert whole(gremlin) == loaded
     written = json.loads(outcome.out)["written"]
     assert [written["nodes"], written["edges"]] == [len(elements) for elements in loaded]
-    for step in ("reading Spline", "reading dbt", "joining", "writing nodes", "writing edges"):
+    for step in ("reading Spline, dbt", "joining", "writing nodes", "writing edges"):
         assert step in outcome.err
 
 
@@ -175,14 +175,17 @@ def group_lives(group: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("step", ["starting Spark", "joining"])
+@pytest.mark.parametrize(
+    ("step", "distribute_above"), [("starting Spark", "32"), ("reading", "32"), ("joining", "0")]
+)
 def test_ctrl_c_stops_a_build_and_leaves_nothing_behind(
-    workplace: Path, tmp_path: Path, started: Started, step: str
+    workplace: Path, tmp_path: Path, started: Started, step: str, distribute_above: str
 ) -> None:
     out = tmp_path / "lineage"
     (out / "nodes").mkdir(parents=True)
     (out / "nodes/part-0.json").write_text('{"id": "earlier"}\n')
-    process = started("build", "--config", workplace / "lineage_merge.yml", "--out", out)
+    options = ("--spark-distribute-above-mb", distribute_above)
+    process = started("build", "--config", workplace / "lineage_merge.yml", "--out", out, *options)
     assert process.stderr is not None
     said = ""
     while step not in said:

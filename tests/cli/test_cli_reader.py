@@ -13,8 +13,8 @@ WHOSE = ("--dag", "daily", "--environment", "dev")
 
 
 def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
-    token = summary.begin(Endpoint(gremlin_url), "dev", "daily")
-    summary.end(Endpoint(gremlin_url), "dev", "daily", token, summary.Facts(written=3, retired=0))
+    begun = summary.begin(Endpoint(gremlin_url), "dev", "daily", {})
+    summary.end(Endpoint(gremlin_url), "dev", "daily", begun, summary.Facts(written=3, retired=0), None)
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
     outcome = in_process("report", *WHOSE, "--gremlin-endpoint", NOBODY, "--json", **reader)
     assert outcome.code == 0, outcome.err

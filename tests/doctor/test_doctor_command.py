@@ -20,6 +20,7 @@ from tests.command_line import as_process, in_process
 PLAIN = parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
 
 
+@pytest.mark.jvm
 def test_the_sample_is_found_well_line_by_line() -> None:
     outcome = in_process("doctor", "--config", config_file())
 
@@ -36,6 +37,7 @@ def test_the_sample_is_found_well_line_by_line() -> None:
     }
 
 
+@pytest.mark.jvm
 def test_json_has_every_finding_and_the_exit_code_of_the_first_failure(tmp_path: Path) -> None:
     settings = yaml.safe_load(config_file().read_text())
     settings["spline"]["export"] = str(tmp_path / "nothing")

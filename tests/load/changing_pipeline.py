@@ -14,6 +14,15 @@ from lineage_merge.load.sending import send
 from tests.graph_reading import whole
 from tests.made_merges import Made
 
+_OF_RUNS = (
+    "last_merged_at",
+    "elements_written",
+    "elements_retired",
+    "requests",
+    "elements_read",
+    "state",
+    "touched",
+)
 Graph = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -22,7 +31,7 @@ def graph(endpoint: Endpoint) -> Graph:
     with connect(endpoint) as g:
         vertices, edges = whole(g, merge_runs=True)
     for _, values in vertices.values():
-        for name in ("last_merged_at", "elements_written", "elements_retired"):
+        for name in _OF_RUNS:
             values.pop(name, None)
     return vertices, edges
 

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline, sample
 from lineage_merge.config import Bulk, Gremlin
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import BulkLoadFailed, ConfigError, RetireRefused
 from lineage_merge.load.bulk import BulkLoad, configured
 from lineage_merge.load.connection import Endpoint
@@ -22,6 +23,7 @@ from lineage_merge.load.signing import Iam
 from lineage_merge.load.update import update
 from tests.graph_reading import whole
 from tests.hostile_rows import rows
+from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
 from tests.neptune_standin import REGION, ROLE, Standin
 from tests.s3_fixtures import S3
@@ -38,9 +40,9 @@ def in_bulk(neptune_loader: Standin, s3: S3) -> BulkLoad:
 
 
 @pytest.fixture
-def load(spark: SparkSession, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
+def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
     def loading(made: Made, **options: Any) -> Loaded:
-        return update(made.merge(spark, ALL), Endpoint(gremlin_url), "dev", made.dag, **options)
+        return update(made.merge(engine, ALL), Endpoint(gremlin_url), "dev", made.dag, **options)
 
     return loading
 
@@ -75,6 +77,7 @@ def reader(dag: str = "other") -> Made:
     return Made(dag).node("view_or_table", "table").job("spark", "j", {"x": ["hive|t", "view_or_table"]})
 
 
+@on_both_engines
 def test_first_and_second_merges_end_in_the_graph_of_gremlin(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource, s3: S3
 ) -> None:
@@ -90,7 +93,10 @@ def test_first_and_second_merges_end_in_the_graph_of_gremlin(
         vertices, edges = whole(gremlin)
         assert vertices == expected[0]
         assert edges == expected[1]
-        assert loaded == replace(count, way="bulk", requests=loaded.requests, seconds=loaded.seconds)
+        cost = {
+            name: getattr(loaded, name) for name in ("requests", "seconds", "all_requests", "elements_read")
+        }
+        assert loaded == replace(count, way="bulk", **cost)
     assert (counts[-1].relabelled, counts[-1].moved) == (1, 1)
     assert counts[-1].retired_edges > 0
     assert len(neptune_loader.jobs) == 6
@@ -122,6 +128,7 @@ def test_the_sample_pipeline_is_the_same_either_way(
     assert graphs[0] == graphs[1]
 
 
+@on_both_engines
 def test_hostile_names_are_the_same_either_way(
     load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource
 ) -> None:
@@ -259,6 +266,7 @@ def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_
         assert (said[0] == "waiting for an earlier bulk load of this DAG") is (started > 0)
 
 
+@on_both_engines
 def test_a_job_that_another_merge_brought_further_meanwhile_keeps_its_later_facts(
     load: Load,
     in_bulk: BulkLoad,

@@ -1,16 +1,18 @@
 import asyncio
+import gc
 import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 from aiohttp import web
 from gremlin_python.process.traversal import T
 
 from lineage_merge.errors import GraphRejected, GraphUnreachable
-from lineage_merge.load.connection import Endpoint, check, connect
+from lineage_merge.load.connection import Endpoint, _Transport, check, connect
 
 
 @pytest.fixture
@@ -143,3 +145,13 @@ def test_an_error_of_the_caller_is_not_taken_for_one_of_the_connection(gremlin_u
         raise RuntimeError("the caller's own")
     with pytest.raises(FileNotFoundError), connect(Endpoint(gremlin_url)):
         raise FileNotFoundError
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_closed_connection_is_refused_without_a_coroutine_that_is_never_awaited() -> None:
+    transport = _Transport(1.0, None)
+    transport.close()
+    for act in (partial(transport.write, b"\x00\x00" + bytes(16)), transport.read):
+        with pytest.raises(RuntimeError, match="Event loop is closed"):
+            act()
+    gc.collect()

@@ -6,10 +6,22 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import bulk, existing, held, moves, remove, replace, requests, summary, unfinished
+from lineage_merge.load import (
+    bulk,
+    existing,
+    held,
+    moves,
+    remove,
+    replace,
+    requests,
+    stored_state,
+    summary,
+    unfinished,
+)
 from lineage_merge.load.connection import Endpoint, open_client
 from lineage_merge.load.retire import take_out
 from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
+from lineage_merge.load.state import RunState
 from tests.gremlin_text import passes_the_grammar
 
 Ask = Callable[[GraphTraversalSource], Any]
@@ -22,6 +34,7 @@ SNAPSHOT = Snapshot(
     (Edge("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
     1,
 )
+BEGUN = summary.Begun("token", RunState(), "{}")
 DAG = remove.Pipeline("dev", "d")
 JOB = remove.Pipeline("dev", "d", "j")
 NODE = {"label": "job", "environment": "dev", "dag_name": "d", "name": "j", "last_run_at": 7, "tags": ["x"]}
@@ -31,7 +44,8 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda g: existing.tagged_ids(g, "dev", "d"),
+        lambda g: existing.vertex_counts(g, "dev", "d"),
+        lambda g: existing.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
         lambda g: held.vertices_by_id(g, IDS),
         lambda g: existing.built_by_others(g, IDS, "d"),
         lambda g: existing.edges_from(g, IDS, "d"),
@@ -45,7 +59,18 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: take_out.dropping_vertices(g, "run", "token", IDS, "d"),
         lambda g: take_out.removing_tags(g, "run", "token", IDS, "d"),
         lambda g: unfinished.interim_edges(g, IDS),
-        lambda g: summary.loading(g, "run"),
+        lambda g: existing.edges_by_id(g, ["e0"]),
+        lambda g: stored_state.edge_counts(g, "dev", "d"),
+        lambda g: stored_state.stored_ids(g, IDS),
+        lambda g: stored_state.state_texts(g, IDS),
+        lambda g: stored_state.writing(g, "dev", "d", dict.fromkeys(IDS, "text")),
+        lambda g: stored_state.dropping(g, IDS),
+        lambda g: stored_state.sharing(g, IDS, "d"),
+        lambda g: summary.setting_state(g, "run", "token", "{}"),
+        lambda g: summary.dropping_state(g, "run", "token"),
+        lambda g: summary.settling(g, "run", BEGUN, "{}"),
+        lambda g: summary.marking(g, ["run"], "dag token"),
+        lambda g: summary.dropping_marks(g, "run", ["dag token"]),
         lambda g: summary.beginning(g, "dev", "d", "token"),
         lambda g: summary.dropping_unmerged(g, "run", "token"),
         lambda g: summary.dropping_token(g, "run", "token"),

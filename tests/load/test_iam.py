@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from moto.sts.models import sts_backends
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import GraphDenied, GraphUnreachable
 from lineage_merge.load import signing
 from lineage_merge.load.connection import Endpoint, check
@@ -92,9 +92,9 @@ def lineage() -> Made:
 
 
 def test_a_whole_load_passes_and_every_connection_of_it_is_signed(
-    spark: SparkSession, proxy: NeptuneProxy, gate: Gate, gremlin: GraphTraversalSource
+    engine: Engine, proxy: NeptuneProxy, gate: Gate, gremlin: GraphTraversalSource
 ) -> None:
-    merge = lineage().merge(spark)
+    merge = lineage().merge(engine)
     load(merge.nodes, merge.edges, Endpoint(proxy.url, iam=US))
     assert (proxy.refused, gate.reasons) == (0, [])
     assert proxy.handshakes == len(gate.signatures) > 4

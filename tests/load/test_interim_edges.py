@@ -1,8 +1,8 @@
 """Edges under the ids that they have while a vertex is replaced, of a load that was killed meanwhile."""
 
 import pytest
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM
 from lineage_merge.load.update import update
@@ -12,30 +12,30 @@ from tests.made_merges import Made, dataset
 
 @pytest.mark.parametrize("own_too", [False, True], ids=["before their own", "beside their own"])
 def test_edges_of_a_killed_load_get_their_own_ids_and_all_that_the_next_merge_tells(
-    spark: SparkSession, gremlin_url: str, own_too: bool
+    engine: Engine, gremlin_url: str, own_too: bool
 ) -> None:
     server = Endpoint(gremlin_url)
     restore(server, ({}, {}))
-    update(before().merge(spark), server, "dev", "d")
+    update(before().merge(engine), server, "dev", "d")
     vertices, edges = graph(server)
-    update(after().merge(spark), server, "dev", "d")
+    update(after().merge(engine), server, "dev", "d")
     right = graph(server)
     interim = {f"{key}{INTERIM}": edge for key, edge in edges.items()}
 
     restore(server, (vertices, interim | (edges if own_too else {})))
-    update(after().merge(spark), server, "dev", "d")
+    update(after().merge(engine), server, "dev", "d")
 
     assert graph(server) == right
 
 
 def test_edges_of_another_dag_get_their_own_ids_from_the_next_load_after_the_killed_one(
-    spark: SparkSession, gremlin_url: str
+    engine: Engine, gremlin_url: str
 ) -> None:
     server = Endpoint(gremlin_url)
     restore(server, ({}, {}))
     other = Made("other").job("spark", "j", {"x": ["view_or_table"]})
-    update(other.merge(spark), server, "dev", "other")
-    update(after().merge(spark), server, "dev", "d")
+    update(other.merge(engine), server, "dev", "other")
+    update(after().merge(engine), server, "dev", "d")
     right = graph(server)
     vertices, edges = graph(server)
     vertices["dev|d|merge_run"][1]["loading"] = ["the killed one"]
@@ -43,7 +43,7 @@ def test_edges_of_another_dag_get_their_own_ids_from_the_next_load_after_the_kil
     of_other = {key for key, edge in edges.items() if replaced in edge[:3] and edge[3]["dag_name"] == "other"}
 
     restore(server, (vertices, {key + INTERIM * (key in of_other): edge for key, edge in edges.items()}))
-    update(after().merge(spark), server, "dev", "d")
+    update(after().merge(engine), server, "dev", "d")
 
     assert of_other
     assert graph(server) == right

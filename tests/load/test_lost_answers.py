@@ -114,13 +114,14 @@ def test_a_pipeline_is_taken_out_whole(
 
 
 def test_a_load_that_begins_and_ends_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
-    token = summary.begin(losing, "dev", "d")
-    summary.end(losing, "dev", "d", token, summary.Facts(written=1, retired=2))
+    begun = summary.begin(losing, "dev", "d", summary.read_run(losing, "dev", "d"))
+    summary.end(losing, "dev", "d", begun, summary.Facts(written=1, retired=2), None)
     with connect(direct) as g:
         held = g.V(summary.run_id("dev", "d")).value_map().next()
     assert (held["elements_written"], held["elements_retired"]) == ([1], [2])
     assert "loading" not in held
-    again = summary.begin(losing, "dev", "new")
+    assert "touched" not in held
+    again = summary.begin(losing, "dev", "new", {})
     summary.give_up(losing, "dev", "new", again)
     with connect(direct) as g:
         assert not g.V(summary.run_id("dev", "new")).has_next()

@@ -6,13 +6,14 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import GraphDenied, GraphUnsupported
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.signing import SERVICE, Iam
 from lineage_merge.load.update import update
 from tests.load.changing_pipeline import after, before, graph, restore
+from tests.load.engines import on_both_engines
 from tests.load.neptune_proxy import Answer, Fault, Refusal, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
 
@@ -86,12 +87,8 @@ def server(conflicting_url: str) -> Endpoint:
     return endpoint
 
 
-def test_a_load_through_every_fault_leaves_the_graph_of_a_quiet_one(
-    spark: SparkSession, server: Endpoint
-) -> None:
-    first, second = before().merge(spark), after().merge(spark)
-    for frame in (second.nodes, second.edges):
-        frame.cache()
+def test_a_load_through_every_fault_leaves_the_graph_of_a_quiet_one(engine: Engine, server: Endpoint) -> None:
+    first, second = before().merge(engine), after().merge(engine)
     update(first, server, "dev", "d")
     start = graph(server)
     update(second, server, "dev", "d")
@@ -107,6 +104,7 @@ def test_a_load_through_every_fault_leaves_the_graph_of_a_quiet_one(
     assert set(trouble.refused) == {0, 503, 429}
 
 
+@on_both_engines
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -115,9 +113,9 @@ def test_a_load_through_every_fault_leaves_the_graph_of_a_quiet_one(
     ],
 )
 def test_a_load_that_is_refused_for_good_sends_nothing_twice_and_says_it_in_a_line(
-    spark: SparkSession, server: Endpoint, answer: Answer, error: type[Exception]
+    engine: Engine, server: Endpoint, answer: Answer, error: type[Exception]
 ) -> None:
-    merge = after().merge(spark)
+    merge = after().merge(engine)
     refused: Counter[bytes] = Counter()
     lock = threading.Lock()
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.remove import Pipeline, Removed, remove
 from lineage_merge.load.update import update
@@ -21,11 +21,11 @@ def two_jobs(dag: str) -> Made:
 
 
 @pytest.fixture
-def endpoint(spark: SparkSession, gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
+def endpoint(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
     """A graph that holds `two_jobs` of two DAGs."""
     target = Endpoint(gremlin_url)
     for dag in ("daily", "weekly"):
-        update(two_jobs(dag).merge(spark), target, "dev", dag)
+        update(two_jobs(dag).merge(engine), target, "dev", dag)
     return target
 
 

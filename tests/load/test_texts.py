@@ -1,32 +1,13 @@
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-from lineage_merge.graph.schema import (
-    EDGE_KEYS,
-    EDGE_PROPERTIES,
-    NODE_KEYS,
-    NODE_PROPERTIES,
-    edge_ddl,
-    node_ddl,
-)
+from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
 from lineage_merge.load import texts
 
 HARD = 'é 😀 "quoted" \\ back / slash \n\t {json: [1]} \x7f   '
 NODE = {"id": "n", "label": "table", "environment": "dev", "dag_name": "d"}
 EDGE = {"id": "e", "label": "feeds", "from": "a", "to": "b", "environment": "dev", "dag_name": "d"}
-
-
-def _nodes(spark: SparkSession, row: dict[str, Any]) -> DataFrame:
-    names = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
-    return spark.createDataFrame([tuple(map(row.get, names))], node_ddl())
-
-
-def _edges(spark: SparkSession, row: dict[str, Any]) -> DataFrame:
-    names = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
-    return spark.createDataFrame([tuple(map(row.get, names))], edge_ddl())
 
 
 @pytest.mark.parametrize(
@@ -39,11 +20,12 @@ def _edges(spark: SparkSession, row: dict[str, Any]) -> DataFrame:
         ({"tags": ["b", "a", "ä", HARD]}, {"tags": [HARD, "ä", "b", "a"]}),
     ],
 )
-def test_a_node_that_the_graph_holds_just_so_has_the_same_text(
-    spark: SparkSession, known: dict[str, Any], held: dict[str, Any]
+def test_a_node_that_the_graph_holds_unchanged_has_the_same_values(
+    known: dict[str, Any], held: dict[str, Any]
 ) -> None:
-    found = _nodes(spark, NODE | known).select(texts.node_text().alias("text")).collect()
-    assert found[0].text == texts.vertex_held({"dag_name": ["d", "other"], "environment": ["dev"], **held})
+    assert texts.node_values(NODE | known) == texts.vertex_held(
+        {"dag_name": ["d", "other"], "environment": ["dev"], **held}
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,30 +38,25 @@ def test_a_node_that_the_graph_holds_just_so_has_the_same_text(
         {},
     ],
 )
-def test_a_node_that_the_graph_holds_otherwise_has_another_text(
-    spark: SparkSession, held: dict[str, Any]
-) -> None:
-    found = _nodes(spark, NODE | {"name": "x"}).select(texts.node_text().alias("text")).collect()
-    assert found[0].text != texts.vertex_held({"dag_name": ["d"], "environment": ["dev"], **held})
-
-
-def test_an_edge_that_the_graph_holds_just_so_has_the_same_text(spark: SparkSession) -> None:
-    known = {"job_type": "dbt", "job_name": HARD, "sequence": 3}
-    found = _edges(spark, EDGE | known).select(texts.edge_text().alias("text")).collect()
-    held = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
-    assert found[0].text == texts.edge_held(held)
-
-
-def test_rows_come_to_python_with_all_that_they_know(spark: SparkSession) -> None:
-    known = {"name": HARD + "\x00\x1f", "last_run_at": 2**62, "tags": ["b", "a"]}
-    rows = _nodes(spark, NODE | known)
-    as_text = rows.select(*NODE_KEYS, F.lit(None).alias("told"), texts.node_text().alias("text"))
-    assert texts.told(as_text).collect() == [NODE | known | {"tags": ["a", "b"]}]
-
-
-def test_only_what_differs_is_told(spark: SparkSession) -> None:
-    rows = spark.createDataFrame(
-        [("n", ["name"], '{"name":"x","format":"csv"}'), ("m", None, '{"name":"y"}')],
-        "id string, told array<string>, text string",
+def test_a_node_that_the_graph_holds_otherwise_has_other_values(held: dict[str, Any]) -> None:
+    assert texts.node_values(NODE | {"name": "x"}) != texts.vertex_held(
+        {"dag_name": ["d"], "environment": ["dev"], **held}
     )
-    assert texts.told(rows).collect() == [{"id": "n", "name": "x"}, {"id": "m", "name": "y"}]
+
+
+def test_an_edge_that_the_graph_holds_unchanged_has_the_same_values() -> None:
+    known = {"job_type": "dbt", "job_name": HARD, "sequence": 3}
+    held = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
+    assert texts.edge_values(EDGE | known) == texts.edge_held(held)
+
+
+def test_all_that_a_row_knows_is_written_with_its_sets_sorted() -> None:
+    known = {"name": HARD + "\x00\x1f", "last_run_at": 2**62, "tags": ["b", "a"]}
+    assert texts.values_to_write(NODE | known, NODE_KEYS) == NODE | known | {"tags": ["a", "b"]}
+    known = {"job_name": HARD, "sequence": 3, "via": None}
+    assert texts.values_to_write(EDGE | known, EDGE_KEYS) == EDGE | {"job_name": HARD, "sequence": 3}
+
+
+def test_of_a_row_that_differs_in_some_values_only_those_are_written() -> None:
+    known = {"name": "x", "format": "csv"}
+    assert texts.values_to_write(NODE | known, NODE_KEYS, ["name"]) == NODE | {"name": "x"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.rows import Engine
 from lineage_merge.load import replace, requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.difference import Held, node_change
@@ -85,7 +85,7 @@ def with_two_labels(endpoint: Endpoint) -> None:
     ],
 )
 def test_a_load_gives_a_vertex_with_two_labels_one(
-    spark: SparkSession,
+    engine: Engine,
     neptune: Endpoint,
     gremlin_url: str,
     gremlin: GraphTraversalSource,
@@ -94,19 +94,19 @@ def test_a_load_gives_a_vertex_with_two_labels_one(
     label: str,
 ) -> None:
     for made in (theirs, mine):
-        update(made.merge(spark, ALL), neptune, "dev", made.dag)
+        update(made.merge(engine, ALL), neptune, "dev", made.dag)
     before = whole(gremlin)
     with_two_labels(Endpoint(gremlin_url))
     assert whole(gremlin)[0][dataset("t")][0] == TWO
     with asked_at(neptune) as graph:
         assert [each.label for each in graph.vertices([dataset("t")])] == ["table"]
 
-    loaded = update(mine.merge(spark, ALL), neptune, "dev", mine.dag)
+    loaded = update(mine.merge(engine, ALL), neptune, "dev", mine.dag)
 
     assert loaded.relabelled == 1
     before[0][dataset("t")] = (label, before[0][dataset("t")][1])
     assert whole(gremlin) == before
-    assert update(mine.merge(spark, ALL), neptune, "dev", mine.dag).nodes == 0
+    assert update(mine.merge(engine, ALL), neptune, "dev", mine.dag).nodes == 0
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_one_label_is_that_of_the_side_that_takes_precedence(
 
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with_all_its_edges(
-    spark: SparkSession,
+    engine: Engine,
     gremlin_url: str,
     gremlin: GraphTraversalSource,
     monkeypatch: pytest.MonkeyPatch,
@@ -140,7 +140,7 @@ def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with
     """As in a graph whose `mergeV` still sees the dropped vertex; its answer may be lost."""
     endpoint = Endpoint(gremlin_url)
     for made in (builder("a", "table"), reader("b", "table")):
-        update(made.merge(spark, ALL), endpoint, "dev", made.dag)
+        update(made.merge(engine, ALL), endpoint, "dev", made.dag)
     before = whole(gremlin)
 
     def only_dropping(

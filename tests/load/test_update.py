@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from pyspark.sql import SparkSession
 
+from lineage_merge.engine.rows import Engine
 from lineage_merge.errors import RetireRefused
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.outcome import Loaded
@@ -14,6 +14,7 @@ from lineage_merge.load.update import update
 from lineage_merge.merge.coverage import NOTHING, Coverage
 from lineage_merge.merge.identities import OWN
 from tests.graph_reading import edges_of, whole
+from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
 
 RUN = "dev|daily|merge_run"
@@ -22,9 +23,9 @@ Load = Callable[..., Loaded]
 
 
 @pytest.fixture
-def load(spark: SparkSession, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
+def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
     def loading(made: Made, coverage: Coverage = ALL, **options: Any) -> Loaded:
-        return update(made.merge(spark, coverage), Endpoint(gremlin_url), "dev", made.dag, **options)
+        return update(made.merge(engine, coverage), Endpoint(gremlin_url), "dev", made.dag, **options)
 
     return loading
 
@@ -45,6 +46,7 @@ def ends(*edges: tuple[str, str, str]) -> set[tuple[str, str, str]]:
     return {(dataset(start), label, dataset(end)) for start, label, end in edges}
 
 
+@on_both_engines
 def test_an_unchanged_merge_writes_nothing_but_its_merge_run(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
@@ -96,6 +98,7 @@ def test_the_order_of_writes_alone_is_no_reason_to_write_an_edge(
     assert set(gremlin.E().has_label("feeds").values("sequence").to_list()) == {7}
 
 
+@on_both_engines
 def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
@@ -120,6 +123,7 @@ def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
     assert not [each for each in held[0].values() if "rows_written" in each[1]]
 
 
+@on_both_engines
 def test_a_model_that_its_project_dropped_goes_at_once_with_its_job_and_columns(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
@@ -168,6 +172,7 @@ def test_jobs_that_are_renamed_take_their_edges_along_and_their_old_vertices_go(
     assert (loaded.retired_edges, loaded.retired_nodes) == (36, 12)
 
 
+@on_both_engines
 def test_what_another_dag_still_knows_loses_only_the_tag(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline("weekly", models=3))
     load(pipeline("daily", models=3))
@@ -246,6 +251,7 @@ def test_a_spark_job_that_did_not_run_keeps_its_lineage(load: Load, gremlin: Gra
     assert set(edges) - set(before[1]) == set(Made().column("a", "d").edges)
 
 
+@on_both_engines
 def test_a_merge_that_would_retire_much_stops_before_it_writes_anything(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
@@ -272,6 +278,7 @@ def test_a_first_merge_that_is_refused_leaves_no_merge_run(load: Load, gremlin: 
     assert gremlin.V(RUN).count().next() == 0
 
 
+@on_both_engines
 def test_a_dry_run_tells_the_difference_and_writes_nothing(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline(models=3))
     before = whole(gremlin, merge_runs=True)
@@ -288,6 +295,7 @@ def test_a_dry_run_tells_the_difference_and_writes_nothing(load: Load, gremlin: 
     assert "dev|wh|sales -feeds-> dev|wh|m2" in told.retirements
 
 
+@on_both_engines
 def test_a_job_that_the_graph_knows_from_a_later_run_is_left_as_it_is(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
@@ -299,6 +307,7 @@ def test_a_job_that_the_graph_knows_from_a_later_run_is_left_as_it_is(
     assert (loaded.nodes, loaded.edges) == (0, 0)
 
 
+@on_both_engines
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_an_older_merge_counts_nothing_as_retired_that_only_newer_jobs_use(
     load: Load, gremlin: GraphTraversalSource, dry_run: bool
@@ -322,6 +331,7 @@ def test_an_older_manifest_neither_retires_nor_changes_a_newer_one(
     assert whole(gremlin) == before
 
 
+@on_both_engines
 def test_a_changed_label_keeps_tags_properties_and_edges_of_every_dag(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
@@ -489,6 +499,7 @@ def test_a_rule_that_another_dag_still_has_keeps_its_alias_which_the_graph_knows
     assert {**vertices, dataset("t"): None} == {**before[0], dataset("t"): None}
 
 
+@on_both_engines
 def test_a_rule_moves_what_every_dag_has_at_the_location(load: Load, gremlin: GraphTraversalSource) -> None:
     load(without_rule("other"))
     load(without_rule("d"))

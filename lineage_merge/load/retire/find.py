@@ -1,18 +1,22 @@
 """What is gone, all of it, and whether that much is likely to be a mistake."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from operator import add, itemgetter
+from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
-from lineage_merge.kept import keep_planned
-from lineage_merge.load.existing import Existing
-from lineage_merge.load.retire.of_datasets import lost_of_datasets
-from lineage_merge.load.retire.of_jobs import EDGE, absent_of_jobs
+from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.load.diff_counts import DiffCounts
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import StoredVertex
+from lineage_merge.load.first_rows import first_rows
+from lineage_merge.load.retire.of_datasets import LostColumn, lost_of_datasets
+from lineage_merge.load.retire.of_jobs import AbsentEdge, absent_of_jobs
 from lineage_merge.load.retire.scope import scope_of
-from lineage_merge.load.tally import Tally
-from lineage_merge.load.texts import one
+from lineage_merge.load.texts import Values
 from lineage_merge.merge.coverage import Coverage
+from lineage_merge.model import JobKey
 
 # Of this many edges or more, a merge may retire this part without being told to.
 _MOST_PART = 0.3
@@ -21,96 +25,136 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """What goes: ids of `edges` and of `vertices`.
+class Deletions:
+    """What is to be deleted: ids of `edges` and of `vertices`.
 
     A vertex loses the DAG's tag, and is dropped when no DAG and no edge is left. `examples` are
     the first edges, in words; `refusal` says why that much is likely to be a mistake.
     """
 
-    edges: DataFrame
-    vertices: DataFrame
+    edges: Rows[str]
+    vertices: Rows[str]
     edge_count: int = 0
     vertex_count: int = 0
     examples: tuple[str, ...] = ()
     refusal: str = ""
 
 
-def find_gone(
-    nodes: DataFrame,
-    edges: DataFrame,
-    runs: DataFrame,
-    stray: DataFrame,
-    replaced: DataFrame,
-    counts: Tally,
-    existing: Existing,
+def plan_deletions(
+    nodes: Rows[Compared],
+    edges: Rows[Compared],
+    vertices: Rows[StoredVertex],
+    counts: DiffCounts,
+    runs: Mapping[JobKey, int],
+    replaced: frozenset[str],
     coverage: Coverage,
-) -> Gone:
-    """What the graph holds of the DAG and a merge shows to be gone.
+) -> Deletions:
+    """Return what the graph has of the DAG and the merge shows to be removed from the pipeline.
 
-    `nodes` and `edges` are those of the merge as `load.difference` compared them, `counts` their
-    numbers. `runs` has job_type, job_name and `runs`, the successful runs of the job that a source read.
-    `replaced` are the ids of absent edges that the merge has at another dataset, which their ends mean now
-    (`load.renames`): they go with it, and are no loss that could be a mistake.
+    `nodes` and `edges` are as `load.difference` compared them, `counts` their numbers; `vertices` those of
+    the graph. `runs`: the successful runs of each job that a source read. `replaced` are the ids of absent
+    edges that the merge has at another dataset, which their ends mean now (`load.renames`): they are deleted
+    with it, and are no loss that could be a mistake.
     """
-    if not counts.strays and not counts.absent:
-        nothing = stray.select("id")
-        return Gone(nothing, nothing)  # as usual
-    scope = scope_of(nodes, existing, coverage, counts)
-    of_jobs = keep_planned(absent_of_jobs(nodes, edges, runs, replaced, existing, scope))
-    of_datasets = keep_planned(lost_of_datasets(of_jobs, edges, stray, replaced, scope))
-    gone = (
-        of_jobs.where("gone").select(*EDGE).unionByName(of_datasets.where("`from` is not null").select(*EDGE))
+    engine = nodes.engine
+    if not counts.unmatched and not counts.absent:
+        return Deletions(engine.empty(), engine.empty())  # as usual
+    scope = scope_of(nodes, vertices, coverage, counts)
+    of_jobs = absent_of_jobs(nodes, edges, runs, replaced, vertices, scope).keep()
+    of_datasets = lost_of_datasets(of_jobs, nodes, edges, replaced, scope).keep()
+    deleted = of_jobs.flat_map(_deleted_row).union(of_datasets.flat_map(_column_row))
+    # Counted at once: what is deleted must not depend on what the graph holds later.
+    numbers = dict(
+        of_jobs.flat_map(_kinds_of_edge)
+        .union(of_datasets.flat_map(_kinds_of_lost))
+        .combine(_itself, add, add)
+        .collect()
     )
-    vertices = of_datasets.where("`from` is null").select("id")
-    # Counted at once: what goes must not depend on what the graph holds later.
-    edge_count, vertex_count, replaced_count, bare = _numbers(of_jobs, of_datasets)
+    edge_count, vertex_count = numbers.get("edge", 0), numbers.get("vertex", 0)
+    ids, vertex_ids = deleted.map(itemgetter("id")), of_datasets.flat_map(_vertex_id)
     if not edge_count:
-        return Gone(gone.select("id"), vertices, 0, vertex_count)
-    first = gone.orderBy("job_name", "label", "from", "to").limit(_SHOWN).collect()
-    examples = tuple(f"{row['from']} -{row.label}-> {row['to']}" for row in first)
-    lost = edge_count - replaced_count
-    refusal = _refusal(lost, counts.held_edges, bare, examples)
+        return Deletions(ids, vertex_ids, 0, vertex_count)
+    bare = [f"{kind} {name}" for kind, name in sorted(of_jobs.flat_map(_bare_job).distinct().collect())]
+    first = first_rows(deleted, _SHOWN, _place)
+    examples = tuple(f"{row['from']} -{row['label']}-> {row['to']}" for row in first)
+    lost = edge_count - numbers.get("replaced", 0)
+    refusal = _refusal(lost, counts.stored_edges, bare, examples)
     if refusal:
         # What a job of another name does alike is not lost: a job was renamed.
-        renamed = _renamed(gone.join(replaced.select("id"), "id", "leftanti"), edges)
-        refusal = _refusal(lost - renamed, counts.held_edges, bare, examples)
-    return Gone(gone.select("id"), vertices, edge_count, vertex_count, examples, refusal)
+        renamed = _renamed(deleted, edges, replaced)
+        refusal = _refusal(lost - renamed, counts.stored_edges, bare, examples)
+    return Deletions(ids, vertex_ids, edge_count, vertex_count, examples, refusal)
 
 
-def _renamed(gone: DataFrame, edges: DataFrame) -> int:
-    """How many of the edges that go the merge has between the same ends, by another job of that type."""
-
-    def kind(frame: DataFrame) -> DataFrame:
-        start = F.when(F.col("label") != "writes", F.col("from"))  # the job itself
-        return frame.select("label", F.coalesce(start, F.lit("")).alias("start"), "to", "job_type")
-
-    alike = kind(edges.where("change <> 'absent' and job_name is not null")).distinct()
-    return kind(gone).join(alike, ["label", "start", "to", "job_type"], "leftsemi").count()
+def _deleted_row(edge: AbsentEdge) -> Iterable[Values]:
+    return (edge.row,) if edge.deleted else ()
 
 
-def _numbers(of_jobs: DataFrame, of_datasets: DataFrame) -> tuple[int, int, int, list[str]]:
-    """Count the edges and vertices that go, and among the edges those that are replaced.
+def _column_row(lost: LostColumn | str) -> Iterable[Values]:
+    return (lost.row,) if isinstance(lost, LostColumn) else ()
 
-    With the first jobs (one more than shown) that lose all they had.
-    """
-    job = F.struct("job_type", "job_name")
-    nothing = F.lit(None).cast("struct<job_type:string,job_name:string>")
-    is_edge = F.col("from").isNotNull()
-    rows = (
-        of_jobs.where("gone").select(
-            F.lit("edge").alias("kind"), F.when(F.col("bare"), job).alias("job"), "replaced"
-        )
-    ).union(of_datasets.select(F.when(is_edge, "edge").otherwise("vertex"), nothing, "replaced"))
-    first = F.slice(F.array_sort(F.collect_set("job")), 1, _SHOWN + 1)
-    is_replaced = F.count_if("replaced").alias("replaced")
-    by_kind = (
-        rows.groupBy("kind").agg(F.count("*").alias("count"), is_replaced, first.alias("bare")).collect()
-    )
-    counts = {row.kind: row["count"] for row in by_kind}
-    bare = [f"{each.job_type} {each.job_name}" for row in by_kind for each in row.bare]
-    replaced = sum(row.replaced for row in by_kind)
-    return counts.get("edge", 0), counts.get("vertex", 0), replaced, bare
+
+def _vertex_id(lost: LostColumn | str) -> Iterable[str]:
+    return (lost,) if isinstance(lost, str) else ()
+
+
+def _kinds_of_edge(edge: AbsentEdge) -> Iterator[tuple[str, int]]:
+    if edge.deleted:
+        yield "edge", 1
+        if edge.replaced:
+            yield "replaced", 1
+
+
+def _kinds_of_lost(lost: LostColumn | str) -> Iterator[tuple[str, int]]:
+    if isinstance(lost, str):
+        yield "vertex", 1
+        return
+    yield "edge", 1
+    if lost.replaced:
+        yield "replaced", 1
+
+
+def _itself(count: int) -> int:
+    return count
+
+
+def _bare_job(edge: AbsentEdge) -> Iterable[JobKey]:
+    is_bare = edge.deleted and edge.bare
+    return (JobKey(edge.row.get("job_type", ""), edge.row["job_name"]),) if is_bare else ()
+
+
+def _place(row: Values) -> tuple[Any, ...]:
+    return row.get("job_name") is not None, row.get("job_name") or "", row["label"], row["from"], row["to"]
+
+
+_Alike = tuple[str, str, str, str]
+
+
+def _renamed(deleted: Rows[Values], edges: Rows[Compared], replaced: frozenset[str]) -> int:
+    """Count the deleted edges that the merge has between the same ends, by another job of that type."""
+    shared = deleted.engine.share(replaced)
+    rows: Rows[tuple[_Alike, bool]] = deleted.flat_map(partial(_alike_deleted, shared))
+    counts = rows.union(edges.flat_map(_alike_of_merge)).group(itemgetter(0), _count_renamed)
+    return sum(counts.collect())
+
+
+def _alike(row: Values) -> _Alike:
+    start = "" if row["label"] == "writes" else row["from"]  # the job itself
+    return row["label"], start, row["to"], row["job_type"]
+
+
+def _alike_deleted(replaced: Shared[frozenset[str]], row: Values) -> Iterable[tuple[_Alike, bool]]:
+    is_lost = row["id"] not in replaced.value and "job_type" in row
+    return ((_alike(row), True),) if is_lost else ()
+
+
+def _alike_of_merge(edge: Compared) -> Iterable[tuple[_Alike, bool]]:
+    is_of_job = edge.change != "absent" and edge.row.get("job_name") is not None
+    return ((_alike(edge.row), False),) if is_of_job and "job_type" in edge.row else ()
+
+
+def _count_renamed(_key: _Alike, found: list[tuple[_Alike, bool]]) -> Iterable[int]:
+    return (sum(is_deleted for _, is_deleted in found),) if not all(each for _, each in found) else ()
 
 
 def _refusal(count: int, held: int, jobs: list[str], examples: tuple[str, ...]) -> str:
@@ -131,14 +175,3 @@ def _refusal(count: int, held: int, jobs: list[str], examples: tuple[str, ...]) 
         f"would retire {' and '.join(reasons)}; nothing was written. If that is meant, --allow-retire"
         f" goes on. Among what would go: {'; '.join(examples)}"
     )
-
-
-def find_stray(nodes: DataFrame, existing: Existing) -> DataFrame:
-    """The vertices with the DAG's tag of which the merge says nothing: id, and `project` of a job.
-
-    It comes with the job's type, since dbt and SQL files may call theirs alike.
-    """
-    tagged = existing.vertices.where(F.col("tagged") & (F.col("label") != "merge_run"))
-    stray = tagged.join(nodes.select("id"), "id", "leftanti")
-    project = F.concat_ws(" ", one("job_type"), one("project"))
-    return stray.select("id", "label", F.when(one("project").isNotNull(), project).alias("project"))

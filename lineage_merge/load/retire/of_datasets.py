@@ -2,19 +2,23 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from itertools import groupby
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import Literal, NamedTuple
 
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
-from lineage_merge.load.existing import dataset_of, end_is_column
+from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import dataset_of, dataset_of_end
+from lineage_merge.load.retire.of_jobs import AbsentEdge
 from lineage_merge.load.retire.scope import Scope
+from lineage_merge.load.texts import Values
 
-_OF_DATASET_DDL = (
-    "id string, label string, `from` string, `to` string, job_type string, job_name string, replaced boolean"
-)
+
+class LostColumn(NamedTuple):
+    """A `has_column` edge that is to be deleted; `replaced`: the merge has it at another dataset."""
+
+    row: Values
+    replaced: bool
 
 
 @dataclass(slots=True)
@@ -57,75 +61,81 @@ class DatasetFacts:
 
 
 def lost_of_datasets(
-    of_jobs: DataFrame, edges: DataFrame, stray: DataFrame, replaced: DataFrame, scope: Scope
-) -> DataFrame:
-    """The `has_column` edges that are gone, and (without ends) the vertices."""
-    absent = edges.where("change = 'absent' and label = 'has_column'")
-    nothing = F.lit(None).cast("string")
-    described = (
-        edges.where("change <> 'absent' and label = 'has_column'")
-        .join(F.broadcast(absent.select("from").distinct()), "from", "leftsemi")
-        .select("from")
-        .distinct()
+    of_jobs: Rows[AbsentEdge],
+    nodes: Rows[Compared],
+    edges: Rows[Compared],
+    replaced: frozenset[str],
+    scope: Scope,
+) -> Rows[LostColumn | str]:
+    """Return the `has_column` edges that are to be deleted, and the ids of the vertices.
+
+    `nodes` and `edges` as `load.difference` compared them, `nodes` with those that the merge does not have.
+    """
+    engine = edges.engine
+    described = engine.share(frozenset(edges.flat_map(_described_if_absent).distinct().collect()))
+    facts: Rows[tuple[str, _Fact]] = of_jobs.flat_map(_ends)
+    facts = facts.union(
+        nodes.flat_map(_unmatched), edges.flat_map(partial(_column, described, engine.share(replaced)))
     )
-    ends = [
-        of_jobs.select(
-            dataset_of(end, end_is_column(end)).alias("dataset"),
-            F.when(F.col("gone"), "touched").otherwise("kept").alias("kind"),
-            F.col(end).alias("id"),
-            nothing.alias("label"),
-            nothing.alias("value"),
-        )
-        for end in ("from", "to")
-    ]
-    rows = [
-        *ends,
-        stray.select(
-            dataset_of("id").alias("dataset"),
-            F.lit("stray").alias("kind"),
-            "id",
-            "label",
-            F.col("project").alias("value"),
-        ),
-        absent.join(replaced.select("id", F.lit(True).alias("_replaced")), "id", "left").select(
-            F.col("from").alias("dataset"),
-            F.when(F.col("_replaced"), "replaced").otherwise("column").alias("kind"),
-            "id",
-            "label",
-            F.col("to").alias("value"),
-        ),
-        described.select(
-            F.col("from").alias("dataset"),
-            F.lit("described").alias("kind"),
-            nothing.alias("id"),
-            nothing.alias("label"),
-            nothing.alias("value"),
-        ),
-    ]
-    united = reduce(DataFrame.unionByName, rows).repartition("dataset").sortWithinPartitions("dataset")
-    by_dataset = united.rdd.mapPartitions(partial(_decide_datasets, scope))
-    return edges.sparkSession.createDataFrame(by_dataset, _OF_DATASET_DDL, verifySchema=False)
+    return facts.group(itemgetter(0), partial(_decide_dataset, scope))
 
 
-def _decide_datasets(scope: Scope, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    for identifier, group in groupby(rows, key=lambda row: row.dataset):
-        dataset = DatasetFacts(identifier)
-        for row in group:
-            match row.kind:
-                case "kept":
-                    dataset.kept.add(row.id)
-                case "touched":
-                    dataset.touched.add(row.id)
-                case "stray":
-                    dataset.stray[row.id] = (row.label, row.value)
-                case "column" | "replaced":
-                    dataset.columns[row.id] = row.value
-                    if row.kind == "replaced":
-                        dataset.replaced.add(row.id)
-                case _:
-                    dataset.described = True
-        for edge in dataset.lost_columns(scope):
-            is_replaced = edge in dataset.replaced
-            yield edge, "has_column", identifier, dataset.columns[edge], None, None, is_replaced
-        for vertex in dataset.lost_vertices(scope):
-            yield vertex, None, None, None, None, None, False
+class _Fact(NamedTuple):
+    kind: Literal["kept", "touched", "stray", "column", "replaced", "described"]
+    id: str = ""
+    value: str | None = None
+    label: str = ""
+
+
+def _described_if_absent(edge: Compared) -> Iterable[str]:
+    is_absent = edge.change == "absent" and edge.row["label"] == "has_column"
+    return (edge.row["from"],) if is_absent else ()
+
+
+def _ends(edge: AbsentEdge) -> Iterator[tuple[str, _Fact]]:
+    for end in ("from", "to"):
+        yield dataset_of_end(edge.row, end), _Fact("touched" if edge.deleted else "kept", edge.row[end])
+
+
+def _unmatched(node: Compared) -> Iterator[tuple[str, _Fact]]:
+    if node.change == "unmatched":
+        identifier, label = node.row["id"], node.row["label"]
+        dataset = dataset_of(identifier, label == "column")
+        yield dataset, _Fact("stray", identifier, node.row.get("project"), label)
+
+
+def _column(
+    described: Shared[frozenset[str]], replaced: Shared[frozenset[str]], edge: Compared
+) -> Iterator[tuple[str, _Fact]]:
+    row = edge.row
+    if row.get("label") != "has_column":
+        return
+    if edge.change == "absent":
+        is_replaced = row["id"] in replaced.value
+        yield row["from"], _Fact("replaced" if is_replaced else "column", row["id"], row["to"])
+    elif row["from"] in described.value:
+        yield row["from"], _Fact("described")
+
+
+def _decide_dataset(
+    scope: Scope, identifier: str, facts: list[tuple[str, _Fact]]
+) -> Iterator[LostColumn | str]:
+    dataset = DatasetFacts(identifier)
+    for _, fact in facts:
+        match fact.kind:
+            case "kept":
+                dataset.kept.add(fact.id)
+            case "touched":
+                dataset.touched.add(fact.id)
+            case "stray":
+                dataset.stray[fact.id] = (fact.label, fact.value)
+            case "column" | "replaced":
+                dataset.columns[fact.id] = fact.value or ""
+                if fact.kind == "replaced":
+                    dataset.replaced.add(fact.id)
+            case _:
+                dataset.described = True
+    for edge in dataset.lost_columns(scope):
+        row = {"id": edge, "label": "has_column", "from": identifier, "to": dataset.columns[edge]}
+        yield LostColumn(row, edge in dataset.replaced)
+    yield from dataset.lost_vertices(scope)

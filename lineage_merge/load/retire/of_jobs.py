@@ -1,26 +1,31 @@
 """Decided job by job: which of its edges are gone."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from itertools import groupby
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
-from lineage_merge.load.existing import Existing
+from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.load.diff_counts import OF_COLUMNS
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import StoredVertex
 from lineage_merge.load.retire.scope import Scope
-from lineage_merge.load.tally import OF_COLUMNS
-from lineage_merge.load.texts import one
+from lineage_merge.load.texts import Values
+from lineage_merge.model import JobKey
 from lineage_merge.sources.dbt.jobs import project_of
 
-_JOB = ["job_type", "job_name"]
-EDGE = ["id", "label", "from", "to", *_JOB]
-_OF_JOB_DDL = (
-    "id string, label string, `from` string, `to` string, job_type string, job_name string,"
-    " gone boolean, bare boolean, replaced boolean"
-)
+
+class AbsentEdge(NamedTuple):
+    """An edge that the merge does not have: whether it is to be deleted.
+
+    `bare`: a job that the merge has loses all it had; `replaced`: the merge has the edge at another dataset.
+    """
+
+    row: Values
+    deleted: bool
+    bare: bool = False
+    replaced: bool = False
 
 
 @dataclass(slots=True)
@@ -56,101 +61,95 @@ class JobFacts:
 
 
 def absent_of_jobs(
-    nodes: DataFrame,
-    edges: DataFrame,
-    runs: DataFrame,
-    replaced: DataFrame,
-    existing: Existing,
+    nodes: Rows[Compared],
+    edges: Rows[Compared],
+    runs: Mapping[JobKey, int],
+    replaced: frozenset[str],
+    vertices: Rows[StoredVertex],
     scope: Scope,
-) -> DataFrame:
-    """Return the absent edges of jobs, with `gone`.
-
-    And `bare`: a job that the merge knows loses all it had; `replaced`: the merge has it at another dataset.
-    """
-    absent = edges.where("change = 'absent' and job_name is not null")
-    affected = F.broadcast(absent.select(*_JOB).distinct())
-    nothing = F.lit(None).cast("string")
-    number = F.lit(None).cast("bigint")
-    told = [
-        edges.where("job_name is not null")
-        .join(replaced.select("id", F.lit(True).alias("_replaced")), "id", "left")
-        .select(
-            F.when(F.col("_replaced"), "replaced").otherwise(F.col("change")).alias("change"),
-            *EDGE,
-            number.alias("number"),
-        ),
-        runs.select(
-            F.lit("runs").alias("change"),
-            nothing.alias("id"),
-            nothing.alias("label"),
-            nothing.alias("from"),
-            nothing.alias("to"),
-            *_JOB,
-            F.col("runs").alias("number"),
-        ),
-        nodes.where("label = 'job'").select(
-            F.lit("ran").alias("change"),
-            "id",
-            "label",
-            nothing.alias("from"),
-            nothing.alias("to"),
-            "job_type",
-            F.col("name").alias("job_name"),
-            number.alias("number"),
-        ),
-        existing.vertices.where("label = 'job'").select(
-            F.lit("held").alias("change"),
-            "id",
-            "label",
-            one("project").alias("from"),
-            nothing.alias("to"),
-            one("job_type").alias("job_type"),
-            one("name").alias("job_name"),
-            number.alias("number"),
-        ),
-    ]
-    rows = reduce(DataFrame.unionByName, told).join(affected, _JOB, "leftsemi")
-    by_job = (
-        rows.repartition(*_JOB).sortWithinPartitions(*_JOB).rdd.mapPartitions(partial(_decide_jobs, scope))
+) -> Rows[AbsentEdge]:
+    """Return the absent edges of jobs; `runs`: successful ones of each job that were read."""
+    jobs = frozenset(edges.flat_map(_absent_job).distinct().collect())
+    if not jobs:
+        return edges.engine.empty()
+    affected = edges.engine.share(jobs)
+    facts: Rows[tuple[JobKey, _Fact]] = edges.flat_map(partial(_edge_of_job, affected))
+    facts = facts.union(
+        nodes.flat_map(partial(_job_of_merge, affected)), vertices.flat_map(partial(_stored_job, affected))
     )
-    return edges.sparkSession.createDataFrame(by_job, _OF_JOB_DDL, verifySchema=False)
+    known = edges.engine.share(({job: number for job, number in runs.items() if job in jobs}, replaced))
+    return facts.group(itemgetter(0), partial(_decide_job, scope, known))
 
 
-def _decide_jobs(scope: Scope, rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    for (job_type, name), group in groupby(rows, key=lambda row: (row.job_type, row.job_name)):
-        job = JobFacts(job_type, name)
-        absent = []
-        replaced = []
-        stays = False
-        for row in group:
-            match row.change:
-                case "absent":
-                    absent.append(row)
-                case "replaced":
-                    replaced.append(row)
-                case "runs":
-                    # Of two sources the one that read fewer counts.
-                    job.runs = row.number if job.runs is None else min(row.number, job.runs)
-                case "ran":
-                    job.ran = True
-                case "held":
-                    job.project = row["from"]
-                case change:
-                    stays = stays or change != "new"
-                    if row.label == "writes":
-                        job.written.add(row["to"])
-        # A target that the job writes under another name now is written.
-        job.written.update(row["to"] for row in replaced if row.label == "writes")
-        gone = [job.loses(row.label, _target(row), scope) for row in absent]
-        # A job that its manifest dropped is meant to lose everything.
-        bare = job.ran and not stays and not replaced and all(gone)
-        for row, goes in zip(absent, gone, strict=True):
-            yield (*(row[name] for name in EDGE), goes, bare, False)
-        for row in replaced:
-            yield (*(row[name] for name in EDGE), True, False, True)
+# An edge of the job, its project as the graph has it (or none), or that the merge has the job (True).
+_Fact = Compared | str | bool | None
 
 
-def _target(edge: Row) -> str:
+def _absent_job(edge: Compared) -> Iterable[JobKey]:
+    return (_job_of(edge.row),) if edge.change == "absent" and "job_name" in edge.row else ()
+
+
+def _job_of(row: Values) -> JobKey:
+    return JobKey(row.get("job_type", ""), row["job_name"])
+
+
+def _edge_of_job(affected: Shared[frozenset[JobKey]], edge: Compared) -> Iterator[tuple[JobKey, _Fact]]:
+    if edge.row.get("job_name") is not None and (job := _job_of(edge.row)) in affected.value:
+        yield job, edge._replace(row={name: edge.row[name] for name in _EDGE if name in edge.row})
+
+
+def _job_of_merge(affected: Shared[frozenset[JobKey]], node: Compared) -> Iterator[tuple[JobKey, _Fact]]:
+    if node.row.get("label") == "job" and node.change != "unmatched":
+        job = JobKey(node.row.get("job_type", ""), node.row.get("name", ""))
+        if job in affected.value:
+            yield job, True
+
+
+def _stored_job(affected: Shared[frozenset[JobKey]], vertex: StoredVertex) -> Iterator[tuple[JobKey, _Fact]]:
+    if vertex.label == "job":
+        job = JobKey(vertex.held.get("job_type", ""), vertex.held.get("name", ""))
+        if job in affected.value:
+            yield job, vertex.held.get("project")
+
+
+_EDGE = ("id", "label", "from", "to", "job_type", "job_name")
+
+
+def _decide_job(
+    scope: Scope,
+    known: Shared[tuple[Mapping[JobKey, int], frozenset[str]]],
+    key: JobKey,
+    facts: list[tuple[JobKey, _Fact]],
+) -> Iterator[AbsentEdge]:
+    runs, replaced_ids = known.value
+    job = JobFacts(*key, runs=runs.get(JobKey(*key)))
+    absent: list[Values] = []
+    replaced: list[Values] = []
+    stays = False
+    for _, fact in facts:
+        match fact:
+            case Compared(change="absent", row=row):
+                (replaced if row["id"] in replaced_ids else absent).append(row)
+            case Compared(change=change, row=row):
+                stays = stays or change != "new"
+                if row["label"] == "writes":
+                    job.written.add(row["to"])
+            case True:
+                job.ran = True
+            case _:
+                job.project = fact if isinstance(fact, str) else None
+    # A target that the job writes under another name now is written.
+    job.written.update(row["to"] for row in replaced if row["label"] == "writes")
+    deleted = [job.loses(row["label"], _target(row), scope) for row in absent]
+    # A job that its manifest dropped is meant to lose everything.
+    bare = job.ran and not stays and not replaced and all(deleted)
+    for row, goes in zip(absent, deleted, strict=True):
+        yield AbsentEdge(row, goes, bare=bare)
+    for row in replaced:
+        yield AbsentEdge(row, True, replaced=True)
+
+
+def _target(edge: Values) -> str:
     """The dataset that an edge ends at; of `feeds_column`, the one whose column it ends at."""
     end: str = edge["to"]
-    return end.rpartition("|")[0] if edge.label == "feeds_column" else end
+    return end.rpartition("|")[0] if edge["label"] == "feeds_column" else end

@@ -1,13 +1,14 @@
-"""What a merge may retire at all: which projects it has whole, and which jobs it looked at."""
+"""What a merge may retire at all: which projects it has whole, and which jobs it read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
-
-from lineage_merge.load.existing import Existing
-from lineage_merge.load.tally import Tally
-from lineage_merge.load.texts import one
+from lineage_merge.engine.rows import Rows
+from lineage_merge.load.diff_counts import DiffCounts
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import StoredVertex
+from lineage_merge.load.texts import Values
 from lineage_merge.merge.coverage import Coverage
 
 
@@ -27,9 +28,30 @@ class Scope:
     tells_columns: frozenset[str]
 
 
-def scope_of(nodes: DataFrame, existing: Existing, coverage: Coverage, counts: Tally) -> Scope:
-    """The scope of a merge that has these `nodes` and that `coverage`, next to what the graph holds."""
-    projects, everything = _covered(nodes, existing, coverage)
+class _Project(NamedTuple):
+    """A project of a merge, or as the graph has it; `project` is None for the jobs of no project."""
+
+    in_merge: bool
+    job_type: str | None
+    project: str | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.job_type} {self.project}"
+
+
+class _Moments(NamedTuple):
+    """The latest times of the jobs of a project."""
+
+    described_at: int | None
+    last_run_at: int | None
+
+
+def scope_of(
+    nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: Coverage, counts: DiffCounts
+) -> Scope:
+    """Return the scope of a merge that has these `nodes` and that `coverage`; the graph has `vertices`."""
+    projects, everything = _covered(nodes, vertices, coverage)
     return Scope(
         frozenset(projects),
         frozenset(coverage.projects),
@@ -37,48 +59,60 @@ def scope_of(nodes: DataFrame, existing: Existing, coverage: Coverage, counts: T
         coverage.retire_after,
         everything,
         # A worker that cannot read columns (no SQL parser, say) must not take away all there are.
-        counts.column_tellers,
+        counts.column_job_types,
     )
 
 
-def _covered(nodes: DataFrame, existing: Existing, coverage: Coverage) -> tuple[list[str], bool]:
-    """The projects (``dbt tickit``) that a merge has whole and as new as the graph (a short list).
+def _covered(
+    nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: Coverage
+) -> tuple[list[str], bool]:
+    """Return the projects (``dbt tickit``) that a merge has whole and as new as the graph (a short list).
 
-    And whether every job that the graph has of the DAG is of a source that the merge looked at.
+    And whether every job that the graph has of the DAG is of a source that the merge read.
     """
-    told = nodes.where("label = 'job'").select(
-        F.lit(True).alias("told"), "job_type", "project", "described_at", F.col("last_run_at").alias("at")
-    )
-    there = existing.vertices.where("label = 'job'").select(
-        F.lit(False).alias("told"),
-        one("job_type").alias("job_type"),
-        one("project").alias("project"),
-        one("described_at").cast("bigint").alias("described_at"),
-        one("last_run_at").cast("bigint").alias("at"),
-    )
-    moments = [F.max(name).alias(name) for name in ("described_at", "at")]
-    by = told.union(there).groupBy("told", "job_type", "project").agg(*moments).collect()
-    whole = {kind for kind, read in coverage.projects.items() if read}
-    at = {_project(row): row for row in by if row.told and row.job_type in whole and row.project}
-    by_kind = [row for row in by if not row.told]
-    newer = {_project(row) for row in by_kind if _is_newer(row, at.get(_project(row)))}
-    projects = sorted(set(at) - newer)
-    types = {*coverage.job_types, *(row.job_type for row in by if row.told)} if coverage.runs else set()
+    jobs: Rows[tuple[_Project, _Moments]] = nodes.flat_map(_job_of_merge)
+    found = jobs.union(vertices.flat_map(_stored_job)).combine(_itself, _latest, _latest).collect()
+    incoming = [(project, at) for project, at in found if project.in_merge]
+    stored = [(project, at) for project, at in found if not project.in_merge]
+    whole = {kind for kind, is_whole in coverage.projects.items() if is_whole}
+    known = {each.name: at for each, at in incoming if each.job_type in whole and each.project}
+    newer = {each.name for each, at in stored if _is_newer(at, known.get(each.name))}
+    projects = sorted(set(known) - newer)
+    types = {*coverage.job_types, *(each.job_type for each, _ in incoming)} if coverage.runs else set()
     everything = all(
-        _project(row) in projects if row.job_type in coverage.projects else row.job_type in types
-        for row in by_kind
+        each.name in projects if each.job_type in coverage.projects else each.job_type in types
+        for each, _ in stored
     )
     return projects, everything
 
 
-def _is_newer(held: Row, incoming: Row | None) -> bool:
+def _job_of_merge(node: Compared) -> Iterable[tuple[_Project, _Moments]]:
+    is_job = node.row.get("label") == "job" and node.change != "unmatched"
+    return (_job(node.row, in_merge=True),) if is_job else ()
+
+
+def _stored_job(vertex: StoredVertex) -> Iterable[tuple[_Project, _Moments]]:
+    return (_job(vertex.held, in_merge=False),) if vertex.label == "job" else ()
+
+
+def _job(values: Values, *, in_merge: bool) -> tuple[_Project, _Moments]:
+    moments = (None if values.get(name) is None else int(values[name]) for name in _Moments._fields)
+    return _Project(in_merge, values.get("job_type"), values.get("project")), _Moments(*moments)
+
+
+def _itself(moments: _Moments) -> _Moments:
+    return moments
+
+
+def _latest(one: _Moments, other: _Moments) -> _Moments:
+    known = ([each for each in pair if each is not None] for pair in zip(one, other, strict=True))
+    return _Moments(*(max(each, default=None) for each in known))
+
+
+def _is_newer(stored: _Moments, incoming: _Moments | None) -> bool:
     """Whether the graph has a project from later: by its manifests, where both sides have one."""
     if incoming is None:
-        return bool(held.at)
-    if incoming.described_at and held.described_at:
-        return bool(held.described_at > incoming.described_at)
-    return bool((held.at or 0) > max(incoming.described_at or 0, incoming.at or 0))
-
-
-def _project(row: Row) -> str:
-    return f"{row.job_type} {row.project}"
+        return bool(stored.last_run_at)
+    if incoming.described_at and stored.described_at:
+        return stored.described_at > incoming.described_at
+    return (stored.last_run_at or 0) > max(incoming.described_at or 0, incoming.last_run_at or 0)

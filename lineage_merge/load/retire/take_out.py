@@ -1,51 +1,51 @@
-"""Taking out of the graph what `load.retire.find` found to be gone."""
+"""Deletes from the graph what `load.retire.find` planned."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, P
 
+from lineage_merge.graph.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.retire.find import Gone
+from lineage_merge.load.retire.find import Deletions
 from lineage_merge.load.sending import asking, by_request
 
 
-def take_out(gone: Gone, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
+def take_out(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
     """Take the edges out, then the tags of vertices that others need, then those that nobody needs.
 
     Only while `token` is on the `run` vertex (`load.summary`): a merge of the same DAG that has
     begun since compares with the graph by itself.
     """
 
-    def edges(rows: Iterable[Any]) -> Iterable[int]:
-        ids = (row.id for row in rows)
-        yield _in_batches(endpoint, ids, lambda g, ids: dropping_edges(g, run, token, ids))
-
-    def vertices(rows: Iterable[Any]) -> Iterable[int]:
-        ids = [row.id for row in rows]
-        # A vertex keeps the last of its tags until it goes: who is killed, or leaves it in the same moment
-        # as another DAG, leaves none behind that nobody would find again. The second time is for those
-        # that another DAG came to need in between.
-        for ask in (removing_tags, dropping_vertices, removing_tags):
-            leaving = partial(ask, run=run, token=token, dag_name=dag_name)
-            yield _in_batches(endpoint, ids, leaving)
-
-    # One task each: every request touches the run's vertex, so several would only conflict.
-    if gone.edge_count:
-        gone.edges.select("id").coalesce(1).rdd.mapPartitions(edges).collect()
-    if gone.vertex_count:
-        gone.vertices.select("id").coalesce(1).rdd.mapPartitions(vertices).collect()
+    # One partition each: every request touches the run's vertex, so several would only conflict.
+    if deletions.edge_count:
+        dropping = partial(dropping_edges, run=run, token=token)
+        deletions.edges.spread(1).map_partitions(partial(_in_batches, endpoint, dropping)).collect()
+    if deletions.vertex_count:
+        # A vertex keeps the last of its tags until it is dropped: a load that is killed, or that leaves it in
+        # the same moment as another DAG, leaves none behind that no load would find again. The second time is
+        # for those that another DAG came to need in between.
+        asks = [
+            partial(ask, run=run, token=token, dag_name=dag_name)
+            for ask in (removing_tags, dropping_vertices, removing_tags)
+        ]
+        deletions.vertices.spread(1).map_partitions(partial(_each_in_batches, endpoint, asks)).collect()
 
 
-def _in_batches(endpoint: Endpoint, ids: Iterable[str], ask: Any) -> int:
-    count = 0
+def _each_in_batches(endpoint: Endpoint, asks: list[Any], ids: Iterable[str]) -> Iterator[int]:
+    vertices = list(ids)
+    for ask in asks:
+        yield from _in_batches(endpoint, ask, vertices)
+
+
+def _in_batches(endpoint: Endpoint, ask: Any, ids: Iterable[str]) -> Iterator[int]:
     with asking(endpoint) as tell:
         for some in by_request(ids):
             tell(partial(ask, ids=some))
-            count += len(some)
-    return count
+            yield len(some)
 
 
 def _ours(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
@@ -70,7 +70,7 @@ def removing_tags(
     g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
 ) -> GraphTraversal:
     """Take the DAG's tag from vertices that others need and none of its edges touches, as it is now."""
-    touched = __.both_e().has("dag_name", dag_name)
+    touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
     needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
     left = _ours(g, run, token).V(*ids).not_(touched).where(needed)
     return left.properties("dag_name").has_value(dag_name).drop()

@@ -1,0 +1,153 @@
+"""Compares a merge with what the last load left of itself, and reads only what differs from the graph.
+
+Nothing of this is a shortcut where it is not certain: `compare_changes` returns None where all has to be
+compared.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from lineage_merge.engine.rows import Rows
+from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.load import difference, moves, state, stored_state
+from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.difference import Compared
+from lineage_merge.load.existing import Existing, StoredVertex, other_names, read_some
+from lineage_merge.load.state import Differing, Entry, Kind, RunState, Shard
+from lineage_merge.load.texts import Values
+from lineage_merge.merge.identities import IdentityRow
+
+
+class Changes(NamedTuple):
+    """A merge compared by what changed.
+
+    `existing` has what was read of it, `jobs` all jobs of the merge where elements may be deleted, because
+    that depends on them.
+    """
+
+    nodes: Rows[Compared]
+    edges: Rows[Compared]
+    existing: Existing
+    jobs: Rows[StoredVertex]
+    shards: Rows[Shard]
+
+
+def names_digest(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> str:
+    """Return a digest of what the merge resolves names to, in whichever order."""
+    known = identities.map(_digest_of_identity).collect()
+    known += [state.digest_of(repr(pair)) for pair in pairs.items()]
+    return state.digest_of("\n".join(sorted(set(known))))
+
+
+def _digest_of_identity(identity: IdentityRow) -> str:
+    return state.digest_of(repr(tuple(identity)))
+
+
+def compare_changes(
+    nodes: Rows[Values],
+    edges: Rows[Values],
+    names: Rows[str],
+    last: RunState,
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+) -> Changes | None:
+    """Compare a merge with what the last load left; None where all has to be compared.
+
+    `names` are ids that mean other datasets in the merge: none of them may be in the graph.
+    """
+    engine = nodes.engine
+    elements = nodes.count() + edges.count()
+    if state.shard_count(elements, len(last.shards)) != len(last.shards):
+        return None
+    if stored_state.counts_of(endpoint, environment, dag_name) != (last.vertices, last.edges):
+        return None
+    asked = names.distinct().spread(engine.parallelism)
+    if not asked.map_partitions(partial(stored_state.are_stored, endpoint)).is_empty():
+        return None
+    shards = state.shards(nodes, edges, len(last.shards)).keep()
+    found = stored_state.compare_shards(shards, endpoint, environment, dag_name, last.shards).keep()
+    if not found.filter(_is_damaged).is_empty():
+        return None
+    left = stored_state.read_left(endpoint, environment, dag_name, len(last.shards), last.left)
+    if left is None:
+        return None
+    removed = engine.rows(left).union(found.flat_map(_removed))
+    changed_nodes, changed_edges = (found.flat_map(partial(_changed, kind)) for kind in _KINDS)
+    existing = read_some(
+        changed_nodes.map(_id).union(removed.flat_map(partial(_id_of, "v"))),
+        changed_edges.map(_id).union(removed.flat_map(partial(_id_of, "e"))),
+        endpoint,
+        dag_name,
+    )
+    if _is_named_by_the_graph(changed_nodes, existing, endpoint, environment):
+        return None
+    jobs: Rows[StoredVertex] = engine.empty()
+    if not removed.is_empty():
+        jobs = read_some(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
+    return Changes(
+        difference.compare_nodes(changed_nodes, edges, existing)
+        .union(found.flat_map(partial(_unchanged, "v")).map(difference.unchanged_node))
+        .keep(),
+        difference.compare_edges(changed_edges, existing)
+        .union(found.flat_map(partial(_unchanged, "e")).map(difference.unchanged_edge))
+        .keep(),
+        existing,
+        jobs,
+        shards,
+    )
+
+
+_KINDS: tuple[Kind, Kind] = ("v", "e")
+
+
+def _is_damaged(found: Differing) -> bool:
+    return found.is_damaged
+
+
+def _removed(found: Differing) -> Iterable[Entry]:
+    return found.removed
+
+
+def _changed(kind: Kind, found: Differing) -> Iterator[Values]:
+    return (row for row in found.changed if _kind(row) == kind)
+
+
+def _unchanged(kind: Kind, found: Differing) -> Iterator[Values]:
+    return (row for row in found.unchanged if _kind(row) == kind)
+
+
+def _kind(row: Values) -> Kind:
+    return "e" if "from" in row else "v"
+
+
+def _id(row: Values) -> str:
+    identifier: str = row.get("id") or ""
+    return identifier
+
+
+def _id_of(kind: Kind, entry: Entry) -> Iterable[str]:
+    return (entry.id,) if entry.kind == kind else ()
+
+
+def _job_id(node: Values) -> Iterable[str]:
+    return (node["id"],) if node.get("label") == "job" else ()
+
+
+def _is_named_by_the_graph(
+    nodes: Rows[Values], existing: Existing, endpoint: Endpoint, environment: str
+) -> bool:
+    """Whether the graph may have a dataset under another id that it lacks under its own."""
+    stored = nodes.engine.share(frozenset(existing.vertices.map(_stored_id).collect()))
+    missing = nodes.filter(
+        lambda node: node.get("label") in DATASET_LABELS and node["id"] not in stored.value
+    )
+    if missing.is_empty():
+        return False
+    aliases = other_names(nodes.engine, endpoint, environment)
+    return bool(moves.named_by_the_graph(missing, existing, aliases, frozenset(), environment))
+
+
+def _stored_id(vertex: StoredVertex) -> str:
+    return vertex.id

@@ -1,0 +1,311 @@
+"""Loads that compare only what changed since the last one end in the graph of a full comparison."""
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from gremlin_python.process.traversal import Cardinality
+
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
+from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.remove import Pipeline, remove
+from lineage_merge.load.update import update
+from tests.graph_reading import whole
+from tests.load.engines import on_both_engines
+from tests.made_merges import ALL, Made, dataset
+
+RUN = "dev|daily|merge_run"
+FULL, CHANGES = "in full", "what changed"
+
+Load = Callable[..., Loaded]
+
+
+@pytest.fixture
+def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
+    def loading(made: Made, **options: Any) -> Loaded:
+        merge = made.merge(engine, ALL)
+        return update(merge, Endpoint(gremlin_url), "dev", made.dag, allow_retire=True, **options)
+
+    return loading
+
+
+def pipeline(dag: str = "daily", at: int = 1, models: int = 3, **values: Any) -> Made:
+    made = Made(dag).job("dbt", "model.p.raw", {"sales": ["raw"]}, at, "p")
+    made.node("sales", "table", **values)
+    for number in range(models):
+        job = f"model.p.m{number}"
+        made.job("dbt", job, {f"m{number}": ["sales"]}, at, "p")
+        made.feeds_column(("dbt", job), ("sales", "price"), (f"m{number}", "total"))
+    return made
+
+
+def reader(at: int = 1, **values: Any) -> Made:
+    made = Made("weekly").job("spark", "j", {"report": ["sales", "m0"]}, at)
+    return made.node("sales", "table", **values).node("m0", "table")
+
+
+@on_both_engines
+def test_a_load_after_one_that_ended_well_reads_nothing_of_what_did_not_change(load: Load) -> None:
+    assert load(pipeline()).compared == FULL
+    again = load(pipeline())
+    assert (again.compared, again.nodes, again.edges, again.retired_edges) == (CHANGES, 0, 0, 0)
+    assert again.unchanged == len(pipeline().nodes) + len(pipeline().edges)
+    assert load(pipeline(), verify=True).compared == FULL
+
+
+@on_both_engines
+def test_what_changed_is_written_and_what_was_dropped_is_deleted(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(models=4, description="old"))
+    changed = pipeline(at=2, models=3, description="new").job("dbt", "model.p.n", {"n": ["sales"]}, 2, "p")
+    loaded = load(changed)
+    assert loaded.compared == CHANGES
+    vertices, edges = whole(gremlin)
+    assert set(vertices) == set(changed.nodes)
+    assert set(edges) == set(changed.edges)
+    assert vertices[dataset("sales")][1]["description"] == ["new"]
+    # Five jobs ran again or are new; one table is new, one is described otherwise.
+    assert (loaded.nodes, loaded.edges, loaded.retired_edges, loaded.retired_nodes) == (7, 2, 4, 3)
+    again = load(changed)
+    assert (again.compared, again.nodes, again.edges, again.retired_nodes) == (CHANGES, 0, 0, 0)
+
+
+@pytest.mark.parametrize("what", ["vertex", "edge"])
+def test_an_element_that_a_person_removed_is_written_again(
+    load: Load, gremlin: GraphTraversalSource, what: str
+) -> None:
+    load(pipeline())
+    before = whole(gremlin)
+    if what == "vertex":
+        gremlin.V(dataset("m1")).drop().iterate()
+    else:
+        gremlin.E(next(iter(before[1]))).drop().iterate()
+    assert load(pipeline()).compared == FULL
+    assert whole(gremlin) == before
+
+
+def test_a_value_that_a_person_edited_is_found_by_a_full_comparison_alone(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(description="right"))
+    before = whole(gremlin)
+    gremlin.V(dataset("sales")).property(Cardinality.single, "description", "edited").iterate()
+    assert load(pipeline(description="right")).nodes == 0
+    assert load(pipeline(description="right"), verify=True).nodes == 1
+    assert whole(gremlin) == before
+
+
+def test_what_another_dag_wrote_to_shared_vertices_is_compared_by_the_next_load(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline(description="of the builder"))
+    assert load(reader(format="jdbc")).compared == FULL
+    assert load(pipeline(description="of the builder")).compared == FULL
+    assert load(pipeline(description="of the builder")).compared == CHANGES
+    assert load(reader(format="jdbc")).compared == CHANGES
+    # Nothing of the other DAG's is touched by edges of its own.
+    assert load(reader(2, format="jdbc").job("spark", "j", {"report2": ["sales"]}, 2)).compared == CHANGES
+    assert load(pipeline(description="of the builder")).compared == CHANGES
+
+
+def test_a_dataset_of_another_label_is_left_as_its_builder_has_it(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline())
+    load(reader())
+    load(pipeline())
+    relabelled = pipeline().node("m0", "view")
+    assert load(relabelled).compared == CHANGES
+    before = whole(gremlin)
+    assert before[0][dataset("m0")][0] == "view"
+    assert load(reader()).compared == FULL
+    assert whole(gremlin) == before
+
+
+@pytest.mark.parametrize("damage", ["no shard", "no text", "another text"])
+def test_where_the_state_is_damaged_all_is_compared(
+    load: Load, gremlin: GraphTraversalSource, damage: str
+) -> None:
+    load(pipeline())
+    shard = gremlin.V().has_label("merge_state")
+    match damage:
+        case "no shard":
+            shard.drop().iterate()
+        case "no text":
+            shard.properties("state").drop().iterate()
+        case _:
+            shard.property(Cardinality.single, "state", "eJyLjgUAARUAuQ==").iterate()
+    changed = pipeline(description="new")
+    assert load(changed).compared == FULL
+    assert set(whole(gremlin)[1]) == set(changed.edges)
+    assert load(changed).compared == CHANGES
+
+
+def test_after_a_load_that_did_not_end_two_compare_in_full(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline())
+    gremlin.V(RUN).property(Cardinality.single, "loading", "a killed one").iterate()
+    assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
+
+
+def test_a_load_that_another_one_overtook_leaves_nothing_to_be_trusted(
+    engine: Engine, load: Load, gremlin_url: str, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline())
+
+    def overtake(_what: str, done: int, total: int) -> None:
+        if done == total:
+            gremlin.V(RUN).property(Cardinality.single, "loading", "a later one").iterate()
+
+    load(pipeline(description="slow"), on_progress=overtake)
+    gremlin.V(RUN).properties("loading").drop().iterate()
+    assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
+
+
+def test_a_dag_that_was_removed_is_loaded_in_full(
+    load: Load, gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    load(pipeline())
+    before = whole(gremlin)
+    remove(Endpoint(gremlin_url), Pipeline("dev", "daily"))
+    assert gremlin.V().count().next() == 0
+    assert load(pipeline()).compared == FULL
+    assert whole(gremlin) == before
+
+
+def test_a_dry_run_leaves_the_state_as_it_was(load: Load, gremlin: GraphTraversalSource) -> None:
+    load(pipeline())
+    before = gremlin.V(RUN).value_map().next()
+    shown = load(pipeline(description="new"), dry_run=True)
+    assert (shown.compared, shown.nodes) == (CHANGES, 1)
+    assert gremlin.V(RUN).value_map().next() == before
+
+
+def drawn(chance: random.Random, dag: str, at: int) -> Made:
+    """A merge of a DAG, of which each is a little different."""
+    made = Made(dag)
+    at = at if chance.random() < 0.8 else chance.randint(1, at)
+    for number in range(6):
+        if chance.random() < 0.7:
+            job = f"model.p.{dag}{number}"
+            sources = [f"t{chance.randint(0, 8)}" for _ in range(2)]
+            target = f"t{number}" if chance.random() < 0.6 else f"own_{dag}{number}"
+            made.job("dbt", job, {target: sources}, at, "p", operations=chance.choice(["A", "B"]))
+            if chance.random() < 0.5:
+                column = chance.choice("ab")
+                made.feeds_column(("dbt", job), (sources[0], column), (target, column))
+    for number in range(4):
+        if chance.random() < 0.6:
+            flows = {f"s{chance.randint(0, 3)}": [f"t{number}"]}
+            made.job("spark", f"j{number}", flows, at).ran(f"j{number}", chance.randint(0, 4))
+    for node in made.nodes.values():
+        if node["label"] == "table":
+            if chance.random() < 0.3:
+                node["description"] = chance.choice(["x", "y", "z"])
+            if chance.random() < 0.15:
+                node["label"] = "view"
+            if chance.random() < 0.2:
+                node["tags"] = [chance.choice("pq")]
+    return made
+
+
+def played(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -> tuple[list[Any], list[Any]]:
+    """The graph after each of some loads, between which a person removes elements now and then."""
+    chance = random.Random(seed)
+    g.V().drop().iterate()
+    graphs, compared = [], []
+    last: dict[str, Made] = {}
+    for at in range(1, 16):
+        dag = chance.choice(["daily", "weekly", "hourly"])
+        again = dag in last and chance.random() < 0.4
+        made = last[dag] if again else drawn(chance, dag, at)
+        last[dag] = made
+        if chance.random() < 0.25:
+            vertices, edges = whole(g)
+            kind, found = chance.choice([("v", sorted(vertices)), ("e", sorted(edges))])
+            if found:
+                one = chance.choice(found)
+                (g.V(one) if kind == "v" else g.E(one)).drop().iterate()
+        if made.nodes:
+            compared.append(load(made, verify=verify).compared)
+        graphs.append(whole(g))
+    return graphs, compared
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_drawn_loads_end_in_the_graph_of_full_comparisons(
+    load: Load, gremlin: GraphTraversalSource, seed: int
+) -> None:
+    of_changes, compared = played(load, gremlin, seed, verify=False)
+    in_full, _ = played(load, gremlin, seed, verify=True)
+    for number, (found, right) in enumerate(zip(of_changes, in_full, strict=True)):
+        assert found == right, f"after load {number}"
+    assert CHANGES in compared
+
+
+def test_a_load_counts_its_requests_and_what_it_read(load: Load, gremlin: GraphTraversalSource) -> None:
+    first, again = load(pipeline()), load(pipeline())
+    # The state of the run, its counts, and its end: not one for any element.
+    assert first.all_requests > first.requests > 0
+    assert again.all_requests <= 12
+    held = gremlin.V(RUN).value_map("requests", "elements_read").next()
+    assert 0 < held["requests"][0] < again.all_requests
+    assert 0 < held["elements_read"][0] <= again.elements_read
+
+
+def _at_once(url: str, merges: list[Made]) -> None:
+    def one(made: Made) -> None:
+        merge = made.merge(LocalEngine(), ALL)
+        update(merge, Endpoint(url), "dev", made.dag, allow_retire=True)
+
+    with ThreadPoolExecutor(len(merges)) as loads:
+        list(loads.map(one, merges))
+
+
+def _all_of(url: str) -> Any:
+    with connect(Endpoint(url)) as g:
+        return whole(g)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loads_at_once_after_trusted_ones_lose_nothing_and_the_next_ones_correct_what_they_disputed(
+    conflicting_url: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    earlier = [drawn(chance, dag, 1) for dag in ("daily", "weekly")]
+    # Two of one DAG, and one of another with shared datasets.
+    merges = [drawn(chance, dag, at) for dag, at in (("daily", 2), ("daily", 3), ("weekly", 3))]
+    last = merges[1:]
+    graphs = []
+    for at_once in (True, False):
+        with connect(Endpoint(conflicting_url)) as g:
+            g.V().drop().iterate()
+        for made in (*earlier, *earlier, *earlier):
+            _at_once(conflicting_url, [made])
+        if at_once:
+            _at_once(conflicting_url, merges)
+        else:
+            for made in merges:
+                _at_once(conflicting_url, [made])
+        # As they come the next days.
+        for _ in range(3):
+            for made in last:
+                _at_once(conflicting_url, [made])
+        graphs.append(_all_of(conflicting_url))
+    # A column that the earlier version wrote late may stay, as no job's edge at it is left to be retired.
+    assert graphs[0][0].keys() >= graphs[1][0].keys()
+    assert graphs[0][1].keys() >= graphs[1][1].keys()
+    assert {key for key, edge in graphs[0][1].items() if edge[1] != "has_column"} <= graphs[1][1].keys()
+    # Where both build a dataset they write each other's values again, which neither comparison misses.
+    for made in last:
+        merge = made.merge(LocalEngine(), ALL)
+        found, in_full = (
+            update(merge, Endpoint(conflicting_url), "dev", made.dag, dry_run=True, verify=verify)
+            for verify in (False, True)
+        )
+        assert (found.changes, found.retirements) == (in_full.changes, in_full.retirements)
