@@ -60,7 +60,7 @@ def measure(folder: Path, plans: int, master: str) -> Case:
     from lineage_merge.pipeline import build, write_folder
     from lineage_merge.spark import session
 
-    config = load(folder.resolve() / CONFIG)
+    config = load(folder.resolve() / CONFIG, flags={"spark.distribute_above_mb": "0"})
     on_cluster = master.startswith("local-cluster")
     with ExitStack() as stack:
         out, work = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))
@@ -141,10 +141,12 @@ def _memory_mb() -> float:
     return whole / 1e3
 
 
-def run(folder: Path, plans: int, master: str) -> Case:
-    """Measure in a process of its own."""
-    command = [sys.executable, __file__, "--measure", str(folder), master, "--plans", str(plans)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+def run(folder: Path, plans: int, master: str, checkout: Path = ROOT) -> Case:
+    """Measure the code of a checkout in a process of its own."""
+    script = str(checkout / "benchmarks" / "build.py")
+    command = [sys.executable, script, "--measure", str(folder), master, "--plans", str(plans)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return Case(**json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -157,6 +159,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=8)
     parser.add_argument("--masters", nargs="+", default=["local[1]", "local[2]", CLUSTER])
     parser.add_argument("--folder", type=Path, help="where to make databases, and to find them again")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="measure another checkout, too")
     parser.add_argument("--measure", nargs=2, metavar=("FOLDER", "MASTER"), help=argparse.SUPPRESS)
     results.add_option(parser)
     arguments = parser.parse_args()
@@ -199,6 +202,10 @@ def _cases(arguments: argparse.Namespace, folder: Path) -> Iterator[Case]:
                 flush=True,
             )
             yield case
+            if arguments.against and not master.startswith("local-cluster"):
+                other = run(place, plans, master, arguments.against.resolve())
+                ratio = other.seconds / case.seconds
+                print(f"{'':>8} {'the other checkout':>22} {other.seconds:>51.1f}: {ratio:.2f} times as long")
 
 
 def _figures(cases: list[Case]) -> Iterator[Figure]:

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from benchmarks import results
 from benchmarks.results import Figure
 from lineage_merge.config import SparkOptions
+from lineage_merge.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.graph import neptune_files
 from lineage_merge.graph.schema import edge_ddl, node_ddl
 from lineage_merge.spark import session
@@ -75,7 +76,9 @@ def _frame(made: DataFrame, values: dict[str, Column], ddl: str) -> DataFrame:
 
 def ours(folder: str, nodes: DataFrame, edges: DataFrame) -> None:
     """What a bulk load writes."""
-    neptune_files.write(folder, nodes, edges)
+    engine = SparkEngine(nodes.sparkSession)
+    both = (SparkRows(engine, frame.rdd.map(lambda row: row.asDict())) for frame in (nodes, edges))
+    neptune_files.write(folder, *both)
 
 
 def sparks(folder: str, nodes: DataFrame, edges: DataFrame) -> None:

@@ -1,23 +1,24 @@
 """The graph that load.py and rerun.py write to, with the options that both of them have."""
 
 import argparse
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-
-from pyspark.sql import SparkSession
 
 from lineage_merge.config import SparkOptions
 from lineage_merge.embedded import EmbeddedServer
+from lineage_merge.engine.local import LocalEngine
+from lineage_merge.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.spark import session
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Spark and the graph."""
+    """What computes the rows, and the graph."""
 
-    spark: SparkSession
+    engine: Engine
     endpoint: Endpoint
 
     def empty(self) -> None:
@@ -35,15 +36,23 @@ def parser(text: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--endpoint", help="ws://host:port/gremlin; EMPTIES that graph. Default: an embedded server"
     )
+    made.add_argument(
+        "--engine", choices=("local", "spark"), default="local", help="what computes the rows; default: local"
+    )
     return made
 
 
 @contextmanager
 def opened(arguments: argparse.Namespace) -> Iterator[Bench]:
     """What is measured on; the graph is left empty."""
-    server = nullcontext() if arguments.endpoint else EmbeddedServer(None)
-    with session(SparkOptions()) as spark, server as embedded:
-        bench = Bench(spark, Endpoint(arguments.endpoint or embedded.url))
+    with ExitStack() as stack:
+        engine: Engine = LocalEngine(threads=os.cpu_count() or 1)
+        if arguments.engine == "spark":
+            from lineage_merge.engine.on_spark import SparkEngine
+
+            engine = SparkEngine(stack.enter_context(session(SparkOptions())))
+        url = arguments.endpoint or stack.enter_context(EmbeddedServer(None)).url
+        bench = Bench(engine, Endpoint(url))
         bench.empty()
         yield bench
         bench.empty()

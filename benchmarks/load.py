@@ -2,7 +2,7 @@
 
     python benchmarks/load.py --vertices 2000 20000 --rounds 3 --awswrangler /somewhere/bin/python
 
-loader       `lineage_merge.load.loader.load`; Spark has started and its workers are warm
+loader       `lineage_merge.load.loader.load`; the engine is warm
 by name      one request an element, as the first prototype did it: look a vertex up by its name, add it
              if it is absent; an edge looks both of its ends up by name
 by id        one upsert by id (`mergeV`, `mergeE`) a request, one request at a time
@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from benchmarks import one_by_one, prepared, results
 from benchmarks.graph_under_test import Bench, opened, parser
-from benchmarks.made_lineage import Lineage, Row, frames, lineage
+from benchmarks.made_lineage import Lineage, Row, lineage, rows
 from benchmarks.results import Figure
 from lineage_merge.load.loader import load
 
@@ -42,12 +42,11 @@ WAYS = {
 
 def of_loader(bench: Bench, made: Lineage) -> float:
     """Elements a second."""
-    both = frames(bench.spark, made.nodes, made.edges)
+    both = rows(bench.engine, made.nodes), rows(bench.engine, made.edges)
     started = time.perf_counter()
     load(*both, bench.endpoint)
     seconds = time.perf_counter() - started
-    for frame in both:
-        frame.unpersist()
+    bench.engine.release()
     return len(made) / seconds
 
 
@@ -58,14 +57,14 @@ def of_awswrangler(bench: Bench, made: Lineage, python: str) -> float:
     nodes, edges = made.nodes, made.edges
     if one_by_one.is_sampled(len(made)):
         nodes, edges = made.nodes[-last:], made.edges[-2 * last :]
-        others = frames(bench.spark, made.nodes[:-last], made.edges[:0])
+        others = rows(bench.engine, made.nodes[:-last]), rows(bench.engine, [])
         load(*others, bench.endpoint)
     # With user and password: awswrangler makes a URL of it.
     given = {"host": where.netloc.rpartition(":")[0], "port": where.port}
-    rows = {"nodes": [_headed(row) for row in nodes], "edges": [_headed(row) for row in edges]}
+    elements = {"nodes": [_headed(row) for row in nodes], "edges": [_headed(row) for row in edges]}
     script = str(Path(__file__).with_name("awswrangler_writer.py"))
     run = subprocess.run(
-        [python, script], input=json.dumps(given | rows), stdout=subprocess.PIPE, text=True, check=True
+        [python, script], input=json.dumps(given | elements), stdout=subprocess.PIPE, text=True, check=True
     )
     of_nodes, of_edges = json.loads(run.stdout)
     return len(made) / (of_nodes * len(made.nodes) / len(nodes) + of_edges * len(made.edges) / len(edges))
@@ -86,7 +85,7 @@ def _headed(row: Row) -> Row:
 def measure(bench: Bench, vertices: int, rounds: int, awswrangler: str) -> dict[str, list[float]]:
     """Rates of each way in each round; the ways take turns, so that all meet the same load."""
     made = lineage(vertices)
-    processes = bench.spark.sparkContext.defaultParallelism
+    processes = bench.engine.parallelism
     ways = {
         LOADER: lambda: of_loader(bench, made),
         **{way: lambda add=add: one_by_one.rate(bench, made, *add) for way, add in WAYS.items()},

@@ -3,23 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-
-from lineage_merge.graph.schema import (
-    EDGE_KEYS,
-    EDGE_PROPERTIES,
-    NODE_KEYS,
-    NODE_PROPERTIES,
-    edge_ddl,
-    node_ddl,
-)
+from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.model import JobKey, edge_id, job_id
 
 Row = dict[str, Any]
 DAG = "benchmark"
 _OWN = {"environment": "dev", "dag_name": DAG}
-_NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
-_EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
 
 
 @dataclass(frozen=True)
@@ -102,12 +91,8 @@ def _of_job(edge: Row) -> Row:
     return edge | {"id": edge_id("dev", DAG, job, edge["from"], edge["label"], edge["to"])}
 
 
-def frames(spark: SparkSession, nodes: list[Row], edges: list[Row]) -> tuple[DataFrame, DataFrame]:
-    """Nodes and edges in Spark's memory."""
-    return _frame(spark, nodes, _NODE_COLUMNS, node_ddl()), _frame(spark, edges, _EDGE_COLUMNS, edge_ddl())
-
-
-def _frame(spark: SparkSession, rows: list[Row], columns: tuple[str, ...], ddl: str) -> DataFrame:
-    made = spark.createDataFrame([tuple(row.get(column) for column in columns) for row in rows], ddl).cache()
-    made.count()  # making the input is not what is measured
-    return made
+def rows(engine: Engine, made: list[Row]) -> Rows[Row]:
+    """Nodes or edges in the engine's memory."""
+    kept = engine.rows(made, engine.parallelism).keep()
+    kept.count()  # making the input is not what is measured
+    return kept

@@ -8,7 +8,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 
 from benchmarks.graph_under_test import Bench
-from benchmarks.made_lineage import Lineage, Row, frames
+from benchmarks.made_lineage import Lineage, Row, rows
 from lineage_merge.load.connection import connect
 from lineage_merge.load.loader import load
 
@@ -28,23 +28,23 @@ def rate(bench: Bench, made: Lineage, add_vertex: Add, add_edge: Add) -> float:
     v, e = made.nodes, made.edges
     cut = len(v) - SAMPLE_VERTICES if is_sampled(len(made)) else 0
     if cut:
-        load(*frames(bench.spark, v[:cut], []), bench.endpoint)
+        load(rows(bench.engine, v[:cut]), rows(bench.engine, []), bench.endpoint)
     vertex_rate = _rate(bench, add_vertex, v[cut:])
     if cut:
         # Not those of the last vertices: a way may have given these ids of its own.
         there = {row["id"] for row in v[:cut]}
         before = [row for row in e[: 2 * cut] if row["from"] in there and row["to"] in there]
-        load(*frames(bench.spark, [], before), bench.endpoint)
+        load(rows(bench.engine, []), rows(bench.engine, before), bench.endpoint)
     edge_rate = _rate(bench, add_edge, e[2 * cut :])
     return len(made) / (len(v) / vertex_rate + len(e) / edge_rate)
 
 
-def _rate(bench: Bench, add: Add, rows: list[Row]) -> float:
+def _rate(bench: Bench, add: Add, made: list[Row]) -> float:
     with connect(bench.endpoint) as g:
         started = time.perf_counter()
-        for row in rows:
+        for row in made:
             add(g, row)
-        return len(rows) / (time.perf_counter() - started)
+        return len(made) / (time.perf_counter() - started)
 
 
 def add_vertex_by_id(g: GraphTraversalSource, row: Row) -> None:
