@@ -9,6 +9,7 @@
 Environments are made by uv, with the index that it is set up for.
 """
 
+import datetime
 import os
 import tempfile
 from pathlib import Path
@@ -38,6 +39,8 @@ MWAA = {
     "3.3.1": "3.12",
 }
 MWAA_RUN = ("2.10.3", "2.11.2", "3.0.6", "3.3.1")
+# The Airflows of CI and `nightly`, with the pins of tests/airflow/pins.
+AIRFLOWS = ("2.11.2", "3.0.6")
 GREMLIN_CLIENTS = ["3.7.1", "3.7.7", "3.8.1", "3.8.2"]
 GREMLIN_SERVERS = ["3.7.4", "3.8.1"]
 # What goes to a graph: every request of the package, over real connections.
@@ -124,6 +127,24 @@ def mwaa(session: nox.Session, image: str) -> None:
     session.run_install(*words, "pyproject.toml", str(wanted), external=True)
     if image in MWAA_RUN:
         session.run("python", "tests/airflow/check_dag.py", "--mwaa", "--airflow", image, *session.posargs)
+
+
+@nox.session(python=PYTHON)
+def nightly(session: nox.Session) -> None:
+    """All of what CI does a tenth of: the suite with every drawn case, chaos, both Airflows' schedulers."""
+    session.install("--editable", ".[test]")
+    seed = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
+    seed = os.environ.get("LINEAGE_MERGE_TEST_SEED") or seed
+    variables = {"LINEAGE_MERGE_TEST_SEED": seed, "LINEAGE_MERGE_TEST_SHARE": "1"}
+    session.run("python", "-m", "pytest", *session.posargs, env=variables)
+    # The properties draw the same examples each time unless more are asked for.
+    more = {**variables, "LINEAGE_MERGE_EXAMPLES": "5"}
+    session.run("python", "-m", "pytest", "tests/properties", env=more)
+    session.run("python", "-m", "tests.chaos", "--rounds", "20", "--seed", seed)
+    airflows = ["tests/airflow/check_dag.py", "--airflow", *AIRFLOWS]
+    session.run("python3.11", *airflows, external=True)
+    for check in ("notebook.check_notebook", "sources.openlineage.check_listener", "capture.check_spark4"):
+        session.run("python", "-m", f"tests.{check}")
 
 
 @nox.session(python=PYTHONS)

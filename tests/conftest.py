@@ -2,24 +2,44 @@
 
 import os
 from collections.abc import Iterator
+from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import SparkOptions
 from lineage_merge.spark import session
+from tests import drawing
 
 pytest_plugins = [
+    "tests.engine_fixtures",
+    "tests.jvm",
     "tests.gremlin_fixtures",
     "tests.arango_fixtures",
     "tests.s3_fixtures",
     "tests.neptune_standin",
     "tests.sample_graph",
     "tests.pipeline_fixtures",
+    "tests.engine_fixtures",
 ]
 
 DATA = Path(__file__).parent / "data"
+
+# A busy machine must not fail a property.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
+
+
+def pytest_configure() -> None:
+    """Choose the run's seed before other processes are started."""
+    drawing.begin()
+
+
+def pytest_report_header() -> str:
+    """How to repeat what is drawn at random."""
+    return drawing.header()
 
 
 _MOST_PROCESSES = 4
@@ -49,13 +69,34 @@ _LONG = (
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests come first: one that starts last leaves the other processes without work."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put tests that start no Java first in each process, and of the others those that take long.
+
+    A long test that starts last leaves the other processes without work. xdist gives each process a
+    contiguous part of the tests, so the parts are put one after the other, files whole.
+    """
+    workerinput = getattr(config, "workerinput", {})
+    processes = int(workerinput.get("workercount", 1))
 
     def place(item: pytest.Item) -> int:
         return next((at for at, start in enumerate(_LONG) if item.nodeid.startswith(start)), len(_LONG))
 
-    items.sort(key=place)
+    heavy = _shared([item for item in sorted(items, key=place) if item.get_closest_marker("jvm")], processes)
+    light = iter([item for item in items if not item.get_closest_marker("jvm")])
+    size, longer = divmod(len(items), processes)
+    ordered: list[pytest.Item] = []
+    for number, part in enumerate(heavy):
+        whole = size + (number >= processes - longer)
+        ordered += [*islice(light, max(0, whole - len(part))), *part]
+    items[:] = [*ordered, *light]
+
+
+def _shared(items: list[pytest.Item], processes: int) -> list[list[pytest.Item]]:
+    """The tests in so many parts of about one size; those of a file stay together, in order."""
+    parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for _, of_file in groupby(items, key=lambda item: item.path):
+        min(parts, key=len).extend(of_file)
+    return parts
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ if version := os.environ.get(SERVER):
         folder=f"gremlin-server-{version}",
         dependencies=jars.GREMLIN.dependencies.replace(jars.GREMLIN_SERVER, version),
         pins=None,  # those of the package are of its own version
+        places=None,
     )
 
 

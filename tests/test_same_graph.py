@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
+from lineage_merge.load.outcome import Loaded
 from tests import expected
 from tests.expected import WAREHOUSE
 from tests.graph_reading import edges_of, whole
@@ -45,6 +46,23 @@ def tickit(data: Path, tmp_path: Path) -> Path:
     for application in ("tickit_sales_ingest", "tickit_sales_load"):
         shutil.copytree(data / "spline" / application, folder / application)
     return folder
+
+
+@pytest.fixture(scope="module")
+def built(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Config], str]:
+    """The folder of a build with the merge settings of a configuration; each is built once."""
+    folders: dict[str, str] = {}
+
+    def folder_of(settings: Config) -> str:
+        key = repr(settings.merge)
+        if key not in folders:
+            folder = str(tmp_path_factory.mktemp("built"))
+            with pipeline.build(spark, settings) as made:
+                pipeline.write_folder(made, folder)
+            folders[key] = folder
+        return folders[key]
+
+    return folder_of
 
 
 def test_the_same_merge_again_changes_nothing(
@@ -155,21 +173,26 @@ def test_a_corrected_configuration_leaves_the_graph_of_a_first_load_with_it(
     gremlin: GraphTraversalSource,
     settings: Callable[..., Config],
     tickit: Path,
+    built: Callable[[Config], str],
     first: dict[str, object],
     second: dict[str, object],
 ) -> None:
-    pipeline.run(spark, settings(tickit, merge=second))
+    def load(merge: dict[str, object], *, dry_run: bool = False) -> Loaded:
+        configured = settings(tickit, merge=merge)
+        return pipeline.load_folder(spark, configured, built(configured), dry_run=dry_run)
+
+    load(second)
     corrected = whole(gremlin)
     gremlin.V().drop().iterate()
-    pipeline.run(spark, settings(tickit, merge=first))
+    load(first)
     wrong = whole(gremlin)
     assert wrong[0].keys() != corrected[0].keys()
 
-    shown = pipeline.run(spark, settings(tickit, merge=second), dry_run=True).loaded
+    shown = load(second, dry_run=True)
     assert whole(gremlin) == wrong
     assert shown.refusal == ""
     assert (shown.moved, shown.retired_nodes) != (0, 0)
-    done = pipeline.run(spark, settings(tickit, merge=second)).loaded
+    done = load(second)
     after = whole(gremlin)
     assert after[1] == corrected[1]
     assert names_of(after[0]) == names_of(corrected[0])
@@ -178,6 +201,6 @@ def test_a_corrected_configuration_leaves_the_graph_of_a_first_load_with_it(
         shown.retired_nodes,
         shown.retired_edges,
     )
-    again = pipeline.run(spark, settings(tickit, merge=second)).loaded
+    again = load(second)
     assert (again.nodes, again.edges, again.moved, again.changes) == (0, 0, 0, ())
     assert whole(gremlin) == after

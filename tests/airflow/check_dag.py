@@ -12,6 +12,7 @@ Airflow's database, logs and home are always temporary. The last lines say how i
 """
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -39,6 +40,8 @@ def main() -> int:
     arguments.add_argument("--unpinned", action="store_true", help="install what the index has today")
     arguments.add_argument("--mwaa", action="store_true", help="install what Amazon MWAA's image pins")
     arguments.add_argument("--parse-only", action="store_true")
+    arguments.add_argument("--install-only", action="store_true", help="make the environment, check nothing")
+    arguments.add_argument("--no-scheduler", action="store_true", help="leave out the real scheduler")
     arguments.add_argument("--only-scheduler", action="store_true", help="leave out what needs no scheduler")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="lineage-merge-airflow-") as work:
@@ -68,10 +71,12 @@ def check(version: str, constraints: Path | None, cache: Path, work: Path, given
     started = time.monotonic()
     environment = installed(version, constraints, cache)
     install_seconds = time.monotonic() - started
+    if given.install_only:
+        return f"OK: Airflow {version} is installed in {install_seconds:.0f} s\n"
     facts: dict[str, Any] = {"airflow": version, "parse_seconds": 0}
     if not given.only_scheduler:
         facts |= checked(environment, work / f"home-{version}", given.parse_only)
-    if not given.parse_only:
+    if not given.parse_only and not given.no_scheduler:
         variables = variables_for(environment)
         facts |= check_scheduler.check(
             environment, work / f"scheduled-{version}", variables, version.startswith("2.")
@@ -126,14 +131,15 @@ def installed(version: str, constraints: Path | None, cache: Path) -> Path:
 def installer(cache: Path) -> list[str]:
     """uv, which installs Airflow in a fraction of pip's time, in an environment of its own."""
     tools = cache / f"tools-py{PYTHON}"
-    if not (tools / "complete").exists():
-        shutil.rmtree(tools, ignore_errors=True)
-        venv.create(tools, with_pip=True)
-        python = str(tools / "bin" / "python")
-        _run(
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"], dict(os.environ)
-        )
-        (tools / "complete").touch()
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"tools-py{PYTHON}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may make it for another Airflow
+        if not (tools / "complete").exists():
+            shutil.rmtree(tools, ignore_errors=True)
+            venv.create(tools, with_pip=True)
+            pip = [str(tools / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+            _run([*pip, "--disable-pip-version-check", "uv"], dict(os.environ))
+            (tools / "complete").touch()
     return [str(tools / "bin" / "uv"), "pip", "install", "--quiet"]
 
 

@@ -1,7 +1,7 @@
 """Runs many cases, each within a limit of time, and shows the one that fails as small as it gets.
 
-``LINEAGE_MERGE_FUZZ_SEED`` gives other cases (by default they are the same each time),
-``LINEAGE_MERGE_FUZZ_TIMES`` more of them, ``LINEAGE_MERGE_FUZZ_CASE`` only the one of a number.
+``LINEAGE_MERGE_FUZZ_SEED`` gives other cases than the run's own seed (`tests.drawing`),
+``LINEAGE_MERGE_FUZZ_TIMES`` as many times all of them, ``LINEAGE_MERGE_FUZZ_CASE`` only the one of a number.
 """
 
 import os
@@ -17,11 +17,13 @@ from typing import Any, TypeVar
 import pytest
 
 from lineage_merge.model import Problem
-from lineage_merge.records import RECORD_DDL, Record
+from lineage_merge.records import Record
+from lineage_merge.sources.spline.plans import Made, Translated
+from tests import drawing
 from tests.fuzz.mutation import SECRET
 
-SEED = os.environ.get("LINEAGE_MERGE_FUZZ_SEED", "1")
-TIMES = float(os.environ.get("LINEAGE_MERGE_FUZZ_TIMES", "1"))
+SEED = os.environ.get("LINEAGE_MERGE_FUZZ_SEED") or drawing.seed()
+TIMES = float(os.environ.get("LINEAGE_MERGE_FUZZ_TIMES") or drawing.share())
 ONLY = os.environ.get("LINEAGE_MERGE_FUZZ_CASE", "")
 
 # A case takes about a millisecond; one that computes, or waits, so long hangs, however busy the machine is.
@@ -134,6 +136,14 @@ def less_text(text: bytes) -> Iterator[bytes]:
         size //= 2
 
 
+_RECORD_DDL = (
+    "kind string, source string, target string, source_column string, target_column string,"
+    " job_type string, job_name string,"
+    " label string, authority int, at bigint, rule string,"
+    " properties map<string,string>, sets map<string,array<string>>,"
+    " document string, field string, message string"
+)
+_MADE_DDL = "database string, plan string, job_type string, job string, dataset string, created bigint"
 _LARGEST = {"int": 2**31, "bigint": 2**63}
 
 
@@ -167,15 +177,20 @@ def assert_fits(row: Sequence[Any], ddl: str) -> None:
                 assert all(type(each) is str for values in value.values() for each in values), place
 
 
-def assert_records(records: Iterable[Record], ddl: str = RECORD_DDL) -> list[Record]:
+def assert_records(records: Iterable[Record], ddl: str = _RECORD_DDL) -> list[Record]:
     """The records, each of which fits; a problem among them is named."""
     found = list(records)
     for record in found:
         assert_fits(record, ddl)
-        shared = record[-len(_fields(RECORD_DDL)) :]
+        shared = record[-len(_fields(_RECORD_DDL)) :]
         if shared[0] == "problem":
             assert_named(Problem(shared[_RULE], *shared[-3:]))
     return found
+
+
+def assert_made(plan: Translated) -> None:
+    """A translated plan, of which it is known who made it, or that says nothing of it."""
+    assert_fits((plan.database, plan.plan, *(plan.made or (None,) * len(Made._fields))), _MADE_DDL)
 
 
 def assert_named(problem: Problem) -> None:
@@ -191,4 +206,4 @@ def assert_no_secret(told: object) -> None:
         raise Leaks(repr(told))
 
 
-_RULE = [name for name, _ in _fields(RECORD_DDL)].index("rule")
+_RULE = [name for name, _ in _fields(_RECORD_DDL)].index("rule")

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from pyspark.sql import Row
-
 from lineage_merge import config
 from lineage_merge.merge import names
+from lineage_merge.sources.runs.choice import Chosen, PlanKey
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
 from lineage_merge.sources.spline.plans import Context
+from lineage_merge.sources.spline.read import Texts
 from tests.conftest import DATA
 from tests.fuzz.mutation import ADDRESSES
 from tests.spline_documents import Document, Read, SplineDatabase, table_text
@@ -90,13 +90,10 @@ def documents() -> Mapping[str, list[Document]]:
     return found
 
 
-def bundle(key: str, texts: list[tuple[str, str]], chosen: bool = True) -> Row:
-    """A plan's documents as Spark hands them to a worker."""
-    return Row(
-        database="",
-        plan=key,
-        application="app" if chosen else None,
-        sequence=1 if chosen else None,
-        newest_sequence=1 if chosen else None,
-        texts=[Row(collection=collection, text=text) for collection, text in texts],
-    )
+def bundle(
+    key: str, texts: list[tuple[str, str]], chosen: bool = True
+) -> tuple[PlanKey, list[tuple[PlanKey, object]]]:
+    """A plan's key and its rows as `_translate_texts` takes them: documents, what is known of its runs."""
+    plan = ("", key)
+    rows: list[tuple[PlanKey, object]] = [(plan, Texts(*each)) for each in texts]
+    return plan, [*rows, (plan, Chosen("app", 1, 1))] if chosen else rows

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
 
 from lineage_merge import config
 from lineage_merge.errors import ConfigError, DocumentError, IntermediateError
@@ -25,8 +24,10 @@ from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.runs import add_up
 from lineage_merge.sources.openlineage.translate import targets, translate
+from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.agent.read import _found, _translate
+from lineage_merge.sources.spline.agent.read import _found, _together, _translate
+from lineage_merge.sources.spline.plans import Known
 from lineage_merge.sources.sql.root import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.storage import Slice
@@ -239,9 +240,10 @@ def test_an_agents_plan_in_circles_ends(tmp_path: Path) -> None:
     ]
     [found] = _found(_part(tmp_path / "a.log", line((kind, plan))), 0, [])
     with cases.limit():
-        row = Row(**found._asdict(), application="app", sequence=1, newest_sequence=1)
-        records = list(_translate(context("agent"), row))
-    assert "feeds" in {each[4] for each in records}
+        [together] = _together(found.plan, [found])
+        assert together.plan
+        [translated] = _translate(context("agent"), together.plan, Known(Chosen("app", 1, 1)))
+    assert "feeds" in {each.kind for each in translated.records}
 
 
 def test_a_manifest_of_200_mb_is_read_in_little_memory(tmp_path: Path) -> None:

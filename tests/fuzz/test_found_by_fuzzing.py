@@ -235,3 +235,13 @@ def test_a_configuration_at_an_address_is_named_without_its_password() -> None:
     with pytest.raises(ConfigError) as caught:
         config.load(ADDRESSES[0], environ={})
     assert SECRET not in caught.value.message
+
+
+def test_a_value_of_the_wrong_type_that_is_deeply_nested_is_a_problem_of_its_document() -> None:
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    checker = Checker({"type": "object", "properties": {"num": {"type": "integer"}}}, often=True)
+
+    assert checker.error({"num": deep}) == ("", "is nested too deeply")
+    assert checker.error({"num": 1, "extra": deep}) is None

@@ -7,22 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
 
 from lineage_merge import config
 from lineage_merge.merge import names
 from lineage_merge.model import JobKey, Problem
 from lineage_merge.records import records
-from lineage_merge.sources.hive.events import WRITE_DDL, target_of, write_rows
-from lineage_merge.sources.hive.read import _FOUND_DDL, Context, _query, _read_part
+from lineage_merge.sources.hive.events import target_of, write_rows
+from lineage_merge.sources.hive.read import Context, Logged, _query, _read_part
 from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.translate import JOB_TYPE, job_name, tables, translate
+from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.storage import Slice
 from tests.conftest import DATA
 from tests.fuzz import cases
 from tests.fuzz.logs import Log, log_of, smaller
 from tests.fuzz.mutation import ADDRESSES, encoded, mutated, written
 from tests.sources.hive.hive_lines import PREFIX, copy, document, found_in, line, with_names
+
+_FOUND_DDL = "key string, form int, text string, logged_at string, place string, problem string"
 
 
 @cache
@@ -76,7 +78,7 @@ def _good() -> list[bytes]:
 
 @pytest.mark.parametrize("numbers", cases.blocks(14_000, 2000), ids=str)
 def test_a_log_of_hive(numbers: range, tmp_path: Path) -> None:
-    def search(name: str, content: bytes) -> list[tuple[Any, ...]]:
+    def search(name: str, content: bytes) -> list[Logged]:
         path = tmp_path / name
         path.write_bytes(content)
         return list(_read_part(Slice(str(path), 0, len(content))))
@@ -90,22 +92,21 @@ def test_a_log_of_hive(numbers: range, tmp_path: Path) -> None:
         good = [each for text in log.good for each in alone(text)]
         for each in found:
             cases.assert_fits(each, _FOUND_DDL)
-            key, _, text, logged_at, place, problem = each
-            if problem:
-                cases.assert_named(Problem(*json.loads(problem)))
+            if each.problem:
+                cases.assert_named(Problem(*json.loads(each.problem)))
             elif each[:4] not in good:
-                _translated(Row(key=key, text=text, logged_at=logged_at, place=place))
+                _translated(each)
         beside = [each[:4] for each in found]
         assert all(each in beside for each in good)
 
     cases.run("hive", numbers, _log, check, smaller)
 
 
-def _translated(row: Row) -> None:
-    query = _query(row)
-    for each in write_rows(query, _context().wanted()):
-        cases.assert_fits(each, WRITE_DDL)
+def _translated(found: Logged) -> None:
+    query = _query(found)
+    events = [each.event for each in write_rows(query, _context().wanted())]
+    for each in events:
+        cases.assert_fits(each, EVENT_DDL)
     job = JobKey(JOB_TYPE, job_name(query, _context().by))
-    plans = [each[4] for each in write_rows(query, _context().wanted()) if each[4]]
-    targets = {target_of(str(plan)) for plan in plans}
+    targets = {target_of(each.plan) for each in events if each.plan}
     cases.assert_records(records(translate(query, targets, job, _context().tables), _context().names))

@@ -8,14 +8,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row
 
 from lineage_merge import config
 from lineage_merge.merge import names
 from lineage_merge.model import Problem
 from lineage_merge.records import records
 from lineage_merge.sources.openlineage.events import event_rows, number_of
-from lineage_merge.sources.openlineage.read import _TEXT_DDL, Context, _of_static, _run, _texts
+from lineage_merge.sources.openlineage.read import Context, Text, Thing, _of_static, _run, _texts
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.translate import targets, translate
 from lineage_merge.sources.runs.events import EVENT_DDL
@@ -27,6 +26,7 @@ from tests.fuzz.mutation import ADDRESSES, damaged, encoded, mutated, written
 from tests.sources.openlineage.made_events import Event, dataset, event, job_type, of_spark
 
 _LONGEST = 3_500
+_TEXT_DDL = "kind string, thing string, place string, text string"
 
 
 @cache
@@ -100,7 +100,7 @@ def _good() -> list[bytes]:
 
 @pytest.mark.parametrize("numbers", cases.blocks(15_000, 2500), ids=str)
 def test_a_file_of_events(numbers: range, tmp_path: Path) -> None:
-    def search(name: str, content: bytes) -> list[tuple[str, str, str, str]]:
+    def search(name: str, content: bytes) -> list[Text]:
         path = tmp_path / name
         path.write_bytes(content)
         return list(_texts(Slice(str(path), 0, len(content))))
@@ -122,17 +122,17 @@ def test_a_file_of_events(numbers: range, tmp_path: Path) -> None:
     cases.run("openlineage", numbers, _log, check, smaller)
 
 
-def _translated(found: list[tuple[str, str, str, str]]) -> None:
-    """What Spark would group by, each group as a worker gets it."""
-    things: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+def _translated(found: list[Text]) -> None:
+    """What is grouped by, and each group."""
+    things: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for kind, thing, place, text in found:
-        things[kind, thing].append(Row(text=text, place=place))
+        things[kind, thing].append((text, place))
     for (kind, thing), events in things.items():
-        row = Row(kind=kind, thing=thing, events=events)
+        grouped = Thing(kind, thing, frozenset(events))
         if kind != "RunEvent":
-            cases.assert_records(records(_of_static(_context(), row), _context().names))
+            cases.assert_records(records(_of_static(_context(), grouped), _context().names))
             continue
-        run = _run(row)
+        run = _run(grouped)
         for each in event_rows(run, _context().wanted()):
             cases.assert_fits(each, EVENT_DDL)
             if each.plan and each.target:

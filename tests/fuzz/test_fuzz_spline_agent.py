@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
 
 from lineage_merge.model import Problem
+from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.runs.events import EVENT_DDL
-from lineage_merge.sources.spline.agent.read import _FOUND_DDL, Found, _event_rows, _found, _translate
-from lineage_merge.sources.spline.plans import OF_PLAN_DDL
+from lineage_merge.sources.spline.agent.read import Found, _event_rows, _found, _together, _translate
+from lineage_merge.sources.spline.plans import Known
 from lineage_merge.storage import Slice
 from tests.agent_lines import Message, as_1_0, of_database
 from tests.conftest import DATA
@@ -23,6 +23,9 @@ from tests.fuzz.mutation import encoded, mutated, written
 from tests.fuzz.spline_material import context, made
 
 _LONGEST = 6_000
+_FOUND_DDL = (
+    "kind string, plan string, at bigint, rank int, position bigint, header string, text string, place string"
+)
 
 
 @cache
@@ -97,16 +100,19 @@ def _bare(found: Found) -> tuple[Any, ...]:
 
 
 def _translated(found: list[Found]) -> None:
-    """What becomes of the damaged message alone: the good ones are others'."""
+    """What becomes of the damaged message alone, with the plan that it has: the good ones are others'."""
     plans = {each.plan: each for each in found if each.kind == "plan" and each.rank}
     for each in found:
-        if each.kind == "plan" and each.rank:
-            row = Row(**each._asdict(), application="app", sequence=1, newest_sequence=1)
-            cases.assert_records(_translate(context("agent"), row), OF_PLAN_DDL)
+        own = [plans[each.plan]] if each.kind == "event" and each.plan in plans else []
+        [together] = _together(each.plan, [each, *own])
+        if each.kind == "plan" and together.plan:
+            for plan in _translate(context("agent"), together.plan, Known(Chosen("app", 1, 1))):
+                cases.assert_made(plan)
+                cases.assert_records(plan.records)
         elif each.kind == "event":
-            header = plans[each.plan].header if each.plan in plans else None
-            row = Row(**{**each._asdict(), "header": header, "rank": header and 2})
-            for event in _event_rows(context("agent"), [row]):
+            events = list(_event_rows(context("agent"), [together], since=-(2**63)))
+            assert events
+            for event in events:
                 cases.assert_fits(event, EVENT_DDL)
                 if event.problem:
                     cases.assert_named(Problem(*json.loads(event.problem)))

@@ -11,13 +11,12 @@ import pytest
 
 from lineage_merge.errors import DocumentError
 from lineage_merge.model import Problem
+from lineage_merge.records import Record
 from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
 from lineage_merge.sources.spline.events import event_rows
-from lineage_merge.sources.spline.plans import OF_PLAN_DDL
 from lineage_merge.sources.spline.read import (
-    _TEXT_DDL,
     _parsed,
     _text_rows,
     _transactions,
@@ -29,6 +28,8 @@ from tests.fuzz import cases
 from tests.fuzz.mutation import damaged, encoded, mutated, packed, written
 from tests.fuzz.spline_material import bundle, context, documents, plans
 from tests.spline_documents import FORMATS
+
+_TEXT_DDL = "database string, plan string, collection string, text string"
 
 
 class File(NamedTuple):
@@ -84,12 +85,11 @@ def test_a_file_of_documents(numbers: range, tmp_path: Path) -> None:
 
 def _check_documents(part: export.Part, file: File) -> None:
     texts: list[bytes] = []
-    for row in _text_rows(part):
-        cases.assert_fits(row, _TEXT_DDL)
-        _, key, _, collection, text = row
+    for (database, key), (collection, text) in _text_rows(part):
+        cases.assert_fits((database, key, collection, text), _TEXT_DDL)
         if key.startswith("!"):
-            told = list(_translate_texts(context(), bundle(key, [(collection, text)])))
-            assert [each[-3] for each in cases.assert_records(told, OF_PLAN_DDL)] == [key[1:]]
+            found = _translated(key, [(collection, text)], chosen=False)
+            assert [each.document for each in found] == [key[1:]]
             continue
         for line in text.split("\n"):
             texts.append(encoded(line))
@@ -109,6 +109,15 @@ def _check_events(part: export.Part, file: File) -> None:
             cases.assert_named(Problem(*json.loads(row.problem)))
     alone = event_rows("", (json.loads(text) for text in file.good), wanted, EVERYTHING)
     assert all(row in rows for row in alone)
+
+
+def _translated(key: str, texts: list[tuple[str, str]], chosen: bool) -> list[Record]:
+    """The records of a plan, each of which fits."""
+    unrecorded = frozenset() if chosen else frozenset({""})
+    plans = list(_translate_texts(context(), *bundle(key, texts, chosen), unrecorded=unrecorded))
+    for each in plans:
+        cases.assert_made(each)
+    return cases.assert_records(record for each in plans for record in each.records)
 
 
 Texts = tuple[str, list[tuple[str, str]], bool]
@@ -137,7 +146,7 @@ def _smaller_plan(case: Texts) -> Iterator[Texts]:
 
 def _check_plan(case: Texts) -> None:
     key, texts, chosen = case
-    cases.assert_records(_translate_texts(context(), bundle(key, texts, chosen)), OF_PLAN_DDL)
+    _translated(key, texts, chosen)
 
 
 @pytest.mark.parametrize("numbers", cases.blocks(5_000, 1000), ids=str)

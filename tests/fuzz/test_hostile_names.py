@@ -73,7 +73,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     built = pipeline.build(spark, config.parse(settings))
     assert {each.kind for each in built.report.problems} == {"unread"}
     path.joinpath("c.yml").write_text(json.dumps(settings))
-    files.write(str(path / "built"), built.nodes, built.edges, "jsonl")
+    files.write(spark, str(path / "built"), built.nodes, built.edges, "jsonl")
     return path / "built"
 
 

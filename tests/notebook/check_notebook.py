@@ -5,7 +5,7 @@
 Started in an environment with the extra `test`, which merges the sample into a Gremlin Server. What
 graph-notebook needs (it pins gremlinpython and IPython) is installed apart: under
 ``LINEAGE_MERGE_NOTEBOOK_CACHE``, where the next run finds it, else in a temporary folder. Says in the
-last line how it went.
+last line how it went. With the argument ``install`` only the environment is made.
 """
 
 import hashlib
@@ -37,6 +37,9 @@ PICTURES = ("pipeline", "upstream", "columns", "impact")
 def main() -> int:
     """0 if every cell showed what it must."""
     started = time.monotonic()
+    if sys.argv[1:] == ["install"]:
+        installed(Path(os.environ[CACHE]))
+        return 0
     with tempfile.TemporaryDirectory(prefix="lineage-merge-notebook-") as work:
         try:
             python = installed(Path(os.environ.get(CACHE) or work))

@@ -94,7 +94,7 @@ class Told(NamedTuple):
     spans: list[Any]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def exporter() -> InMemorySpanExporter:
     """Where spans go; a process has one provider, set once."""
     memory = InMemorySpanExporter()
@@ -169,7 +169,7 @@ def test_a_run_tells_logs_metrics_and_spans_under_one_id(
 def _merge_runs() -> Any:
     from gremlin_python.process.graph_traversal import __
 
-    return __.has_label("merge_run")
+    return __.has_label("merge_run", "merge_state")
 
 
 def test_a_run_that_fails_says_so_in_the_log_and_in_the_metrics(
