@@ -17,10 +17,13 @@ from lineage_merge.embedded.jars import GREMLIN, GREMLIN_SERVER, cached_jars, gr
 from lineage_merge.errors import EmbeddedError
 
 NO_JAVA = Path("no-java-is-needed")
+# SIGINT is ignored by what a shell runs in the background, and by its children.
 PROGRAM = """\
+import signal
 import sys
 from pathlib import Path
 from lineage_merge.embedded.download import Jar, download
+signal.signal(signal.SIGINT, signal.default_int_handler)
 download([Jar("a/a.jar", 5, "0" * 64)], sys.argv[1], Path(sys.argv[2]), "jars", print)
 """
 

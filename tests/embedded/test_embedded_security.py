@@ -18,12 +18,12 @@ from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.driver.request import RequestMessage
-from gremlin_python.process.anonymous_traversal import traversal
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
 from lineage_merge.embedded import EmbeddedServer, ownership
 from lineage_merge.embedded.store import connected
 from lineage_merge.errors import EmbeddedError
+from lineage_merge.load.traversals import source
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_a_console_or_a_notebook_sends_the_password_by_sasl(server: EmbeddedServ
     assert submitted(server, "g.inject(7)", **login) == [7]
     connection = DriverRemoteConnection(address(server), "g", **login)
     try:
-        assert traversal().with_remote(connection).inject(8).to_list() == [8]
+        assert source(connection).inject(8).to_list() == [8]
     finally:
         connection.close()
 
