@@ -144,9 +144,12 @@ def _memory_mb() -> float:
 def run(folder: Path, plans: int, master: str, checkout: Path = ROOT) -> Case:
     """Measure the code of a checkout in a process of its own."""
     script = str(checkout / "benchmarks" / "build.py")
-    command = [sys.executable, script, "--measure", str(folder), master, "--plans", str(plans)]
+    command = [sys.executable, script, "--measure", str(folder.resolve()), master, "--plans", str(plans)]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    # Workers import from the current folder first.
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, env=environment, cwd=checkout
+    )
     return Case(**json.loads(done.stdout.splitlines()[-1]))
 
 
