@@ -41,6 +41,7 @@ MOST_RATIO = 300
 RATIO_COUNTS_ABOVE = 16 << 20
 RATIO_OF_LINES_COUNTS_ABOVE = 1 << 30
 _BLOCK_BYTES = 1 << 20
+_LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memory
 # S3 deletes no more objects a request.
 _MOST_DELETED = 1000
 _DENIED = frozenset(
@@ -250,18 +251,33 @@ def _skip_line(stream: IO[bytes], most: int) -> int:
 
 
 def _lines(
-    location: str, stream: "IO[bytes] | _Unpacked", offset: int, end: int | None
+    location: str, stream: "io.BufferedReader | _Unpacked", offset: int, end: int | None
 ) -> Iterator[tuple[int, bytes]]:
+    begun: list[bytes] = []  # the line that the blocks so far have not ended
+    size = 0
     while end is None or offset < end:
-        line = stream.readline(input_budget.at_most(MOST_LINE_BYTES + 1))
-        if not line:
+        block = stream.read1(input_budget.at_most(_LINE_BLOCK_BYTES))
+        input_budget.count(len(block))
+        begun.append(block)
+        size += len(block)
+        if block and b"\n" not in block and size <= MOST_LINE_BYTES:
+            continue
+        lines = io.BytesIO(b"".join(begun)).readlines()
+        is_cut = bool(block) and not lines[-1].endswith(b"\n") and len(lines[-1]) <= MOST_LINE_BYTES
+        begun = [lines.pop()] if is_cut else []
+        size = sum(map(len, begun))
+        for line in lines:
+            if end is not None and offset >= end:
+                return
+            if len(line) > MOST_LINE_BYTES:
+                problem = (
+                    f"byte {offset}: a line of more than {MOST_LINE_BYTES:,} bytes; the rest is not read"
+                )
+                raise DocumentError(shown(location), "", problem)
+            yield offset, line
+            offset += len(line)
+        if not block:
             return
-        input_budget.count(len(line))
-        if len(line) > MOST_LINE_BYTES:
-            problem = f"byte {offset}: a line of more than {MOST_LINE_BYTES:,} bytes; the rest is not read"
-            raise DocumentError(shown(location), "", problem)
-        yield offset, line
-        offset += len(line)
 
 
 class _Unpacked:
@@ -281,9 +297,9 @@ class _Unpacked:
         """Read at most so many bytes."""
         return self._checked(self._stream.read, most)
 
-    def readline(self, most: int) -> bytes:
-        """Read the rest of a line, or at most so many bytes of it."""
-        return self._checked(self._stream.readline, most)
+    def read1(self, most: int) -> bytes:
+        """Read what is there, at most so many bytes: in front of a damaged place, all that is whole."""
+        return self._checked(self._stream.read1, most)
 
     def _checked(self, read: Callable[[int], bytes], most: int) -> bytes:
         try:
@@ -394,7 +410,7 @@ def _list_s3(folder: str) -> Iterator[StoredFile]:
 
 
 @contextmanager
-def _open(location: str, start: int = 0) -> Iterator[IO[bytes]]:
+def _open(location: str, start: int = 0) -> Iterator[io.BufferedReader]:
     if is_s3(location):
         bucket, key = _bucket_and_key(location)
         body = _s3().get_object(Bucket=bucket, Key=key, Range=f"bytes={start}-") if start else None

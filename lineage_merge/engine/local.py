@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from itertools import chain
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from lineage_merge.engine.rows import Engine, Key, Rows, Shared
+from lineage_merge.engine.rows import Counter, Engine, Key, Rows, Shared
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -40,6 +42,12 @@ class LocalEngine(Engine):
 
     def reserve(self, input_bytes: int) -> None:
         pass
+
+    def counter(self) -> Counter:
+        return _LocalCounter()
+
+    def own_errors(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def release(self) -> None:
         pass
@@ -138,3 +146,17 @@ class _Value(Generic[T]):
     @property
     def value(self) -> T:
         return self._value
+
+
+class _LocalCounter:
+    def __init__(self) -> None:
+        self._value = 0
+        self._lock = Lock()
+
+    @property
+    def value(self) -> int:
+        return self._value
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self._value += number

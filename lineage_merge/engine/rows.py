@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -89,7 +90,8 @@ class Rows(ABC, Generic[T]):
 
     def distinct(self) -> "Rows[T]":
         """Each row once; rows are hashable, and equal ones have the same `repr`."""
-        return self.group(_itself, _only_key)
+        pairs: Rows[tuple[Any, None]] = self.map(_as_key)
+        return pairs.combine(_itself, _first, _first).map(_key)
 
     def count(self) -> int:
         """How many rows there are."""
@@ -106,6 +108,17 @@ class Shared(Protocol[T_co]):
     @property
     def value(self) -> T_co:
         """The value."""
+
+
+class Counter(Protocol):
+    """A number that functions add to and the driver reads."""
+
+    @property
+    def value(self) -> int:
+        """The sum."""
+
+    def add(self, number: int, /) -> None:
+        """Add to it."""
 
 
 class Engine(ABC):
@@ -132,6 +145,14 @@ class Engine(ABC):
     @abstractmethod
     def reserve(self, input_bytes: int) -> None:
         """From now on group into enough partitions for that much input, read as text."""
+
+    @abstractmethod
+    def counter(self) -> Counter:
+        """A counter of nothing yet, which functions add to wherever they run."""
+
+    @abstractmethod
+    def own_errors(self) -> AbstractContextManager[None]:
+        """Within it, errors of this package that functions raise arrive as they are."""
 
     @abstractmethod
     def release(self) -> None:
@@ -183,8 +204,16 @@ def _itself(row: T) -> T:
     return row
 
 
-def _only_key(key: T, _rows: list[T]) -> Iterable[T]:
-    return (key,)
+def _as_key(row: T) -> tuple[T, None]:
+    return row, None
+
+
+def _first(one: T, _other: T) -> T:
+    return one
+
+
+def _key(pair: tuple[T, Any]) -> T:
+    return pair[0]
 
 
 def _number(rows: Iterable[Any]) -> Iterable[int]:

@@ -14,6 +14,9 @@ from typing import Any, Literal
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
+# A node or edge by the names of its properties, without unknown values.
+Row = dict[str, Any]
+
 PropertyType = Literal["string", "long"]
 
 

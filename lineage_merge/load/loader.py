@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
 
-from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.engine.rows import Counter, Engine, Rows
 from lineage_merge.errors import LineageMergeError
+from lineage_merge.graph.schema import Row
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import UNDER_WAY, send
-from lineage_merge.load.texts import Values
-from lineage_merge.load.traffic import Counter, counter
 
 Progress = Callable[[str, int, int], None]
 
@@ -36,8 +35,8 @@ class _Outcome:
 
 
 def load(
-    nodes: Rows[Values],
-    edges: Rows[Values],
+    nodes: Rows[Row],
+    edges: Rows[Row],
     endpoint: Endpoint,
     *,
     partitions: int | None = None,
@@ -65,7 +64,7 @@ def load(
 
 def write(
     what: str,
-    rows: Rows[Values],
+    rows: Rows[Row],
     endpoint: Endpoint,
     partitions: int | None = None,
     on_progress: Progress | None = None,
@@ -78,7 +77,7 @@ def write(
     number = partitions or writers(rows.engine, endpoint)
     # Edges of one vertex go together: writers in several places would be in each other's way there.
     rows = rows.spread_by(_start_of, number) if what == "edges" and number > 1 else rows.spread(number)
-    done = counter(rows.engine)
+    done = rows.engine.counter()
     with _reporting(on_progress, what, done, rows.partition_count):
         outcomes = rows.map_partitions(partial(_write_partition, what, endpoint, done)).collect()
     for outcome in outcomes:
@@ -87,7 +86,7 @@ def write(
     return sum(outcome.records for outcome in outcomes), sum(outcome.requests for outcome in outcomes)
 
 
-def _start_of(edge: Values) -> str:
+def _start_of(edge: Row) -> str:
     return edge.get("from") or ""
 
 
@@ -123,9 +122,7 @@ def _reporting(on_progress: Progress | None, what: str, done: Counter, total: in
         reporter.join()
 
 
-def _write_partition(
-    what: str, endpoint: Endpoint, done: Counter, rows: Iterable[Values]
-) -> Iterator[_Outcome]:
+def _write_partition(what: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]) -> Iterator[_Outcome]:
     counted = _Counted(rows)
     batches = _node_batches(counted) if what == "nodes" else requests.batches(map(_edge_upsert, counted))
     try:
@@ -140,24 +137,24 @@ def _write_partition(
 class _Counted:
     """Counts the rows that pass: a row may be several upserts."""
 
-    def __init__(self, rows: Iterable[Values]) -> None:
+    def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = rows
         self.count = 0
 
-    def __iter__(self) -> Iterator[Values]:
+    def __iter__(self) -> Iterator[Row]:
         for row in self._rows:
             self.count += 1
             yield row
 
 
-def _node_batches(rows: Iterable[Values]) -> Iterator[list[Upsert]]:
+def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
     """Yield the batches of vertices; jobs come last in requests of their own.
 
     Theirs have a step that Neptune does not run natively, nor anything after it.
     """
-    jobs: list[Values] = []
+    jobs: list[Row] = []
 
-    def others() -> Iterator[Values]:
+    def others() -> Iterator[Row]:
         for row in rows:
             if row.get("label") == "job":
                 jobs.append(row)
@@ -169,5 +166,5 @@ def _node_batches(rows: Iterable[Values]) -> Iterator[list[Upsert]]:
         yield from requests.batches(upserts)
 
 
-def _edge_upsert(row: Values) -> Upsert:
+def _edge_upsert(row: Row) -> Upsert:
     return requests.edge_upsert(row)

@@ -1,21 +1,8 @@
 """Counts requests to the graph and what they are answered with, wherever they are sent from."""
 
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any, Protocol, cast
 
-from lineage_merge.engine.rows import Engine
-
-
-class Counter(Protocol):
-    """A number that workers add to and the driver reads."""
-
-    @property
-    def value(self) -> int:
-        """The sum."""
-
-    def add(self, number: int, /) -> None:
-        """Add to it."""
+from lineage_merge.engine.rows import Counter, Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +15,4 @@ class Traffic:
 
 def counted(engine: Engine) -> Traffic:
     """Return counters of nothing yet."""
-    return Traffic(counter(engine), counter(engine))
-
-
-def counter(engine: Engine) -> Counter:
-    """Return a counter that functions of the engine may add to."""
-    if engine.is_local:
-        return _LocalCounter()
-    on_spark: Any = engine
-    return cast(Counter, on_spark.spark.sparkContext.accumulator(0))
-
-
-class _LocalCounter:
-    def __init__(self) -> None:
-        self._value = 0
-        self._lock = Lock()
-
-    @property
-    def value(self) -> int:
-        return self._value
-
-    def add(self, number: int) -> None:
-        with self._lock:
-            self._value += number
+    return Traffic(engine.counter(), engine.counter())

@@ -21,7 +21,7 @@ from gremlin_python.statics import long
 from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
 from lineage_merge.graph.labels import labels_of
-from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS
+from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.load import bulk, difference, moves, state, stored_state, summary, unfinished
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.changes import Changes, compare_changes, names_digest
@@ -58,9 +58,8 @@ from lineage_merge.load.state import (
     shard_count,
 )
 from lineage_merge.load.summary import Begun
-from lineage_merge.load.texts import Values, values_to_write
+from lineage_merge.load.texts import values_to_write
 from lineage_merge.load.traffic import counted
-from lineage_merge.load.workers import own_worker_errors
 from lineage_merge.merge.coverage import NOTHING, Coverage
 from lineage_merge.merge.identities import IdentityRow
 from lineage_merge.merge.outcome import Report
@@ -84,8 +83,8 @@ class Merge:
     `merge_run` vertex.
     """
 
-    nodes: Rows[Values]
-    edges: Rows[Values]
+    nodes: Rows[Row]
+    edges: Rows[Row]
     aliases: Mapping[str, Sequence[str]] | None = None
     runs: Mapping[JobKey, int] | None = None
     identities: Rows[IdentityRow] | None = None
@@ -143,7 +142,7 @@ def update(
     started = time.monotonic()
     traffic = counted(merge.nodes.engine)
     endpoint = replace(endpoint, traffic=traffic)
-    with own_worker_errors(merge.nodes.engine):
+    with merge.nodes.engine.own_errors():
         for attempt in range(1, _ATTEMPTS + 1):
             target = _begin(merge, endpoint, environment, dag_name, dry_run, in_bulk, say)
             with step("compare"):
@@ -300,8 +299,8 @@ def _leave_state(merge: Merge, target: _Target, plan: _Plan) -> RunState | None:
         if is_unchanged and not last.left:
             return last
     digests = [digest_of_entries(())] * number
-    for place, digest in shards.map(_number_and_digest).collect():
-        digests[place] = digest
+    for each in shards.map(state.summary_of).collect():
+        digests[each.number] = each.digest
     wanted = frozenset(place for place in range(number) if digests[place] not in known[place : place + 1])
     if not stored_state.write_shards(shards, endpoint, environment, dag_name, engine.share(wanted)):
         return None
@@ -314,10 +313,6 @@ def _leave_state(merge: Merge, target: _Target, plan: _Plan) -> RunState | None:
         endpoint, environment, dag_name, number + len(texts), len(last.shards) + last.left
     )
     return RunState(shards=tuple(digests), left=len(texts), names=plan.names, vertices=vertices, edges=edges)
-
-
-def _number_and_digest(shard: Shard) -> tuple[int, str]:
-    return shard.number, shard.digest
 
 
 def _left_vertex(node: Compared) -> Iterable[Entry]:
@@ -409,8 +404,8 @@ def _planned(merge: Merge, target: _Target, comparison: _Comparison, found: Diff
 class _Resolved(NamedTuple):
     """A merge and the graph that it is compared with, when each dataset has one id in both."""
 
-    nodes: Rows[Values]
-    edges: Rows[Values]
+    nodes: Rows[Row]
+    edges: Rows[Row]
     existing: Existing
     moves: Mapping[str, str]
     renames: Renames
@@ -466,7 +461,7 @@ def _names_known(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> Row
     return identities.flat_map(_other_name).union(identities.engine.rows(pairs))
 
 
-def _own_id(node: Values) -> Iterable[str]:
+def _own_id(node: Row) -> Iterable[str]:
     return (node["id"],) if node.get("id") else ()
 
 
@@ -474,13 +469,13 @@ def _other_name(identity: IdentityRow) -> Iterable[str]:
     return (identity.other,) if identity.other != identity.means else ()
 
 
-def _missing(nodes: Rows[Values], existing: Existing) -> Rows[str]:
+def _missing(nodes: Rows[Row], existing: Existing) -> Rows[str]:
     """Return the ids of datasets that the graph lacks."""
     ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
     return ids.union(existing.vertices.map(_stored_id)).group(itemgetter(0), _if_missing)
 
 
-def _dataset_id(node: Values) -> Iterable[tuple[str, bool]]:
+def _dataset_id(node: Row) -> Iterable[tuple[str, bool]]:
     return ((node["id"], False),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
@@ -546,7 +541,7 @@ def _is_newer(element: Compared) -> bool:
     return element.change == "newer"
 
 
-def _is_of_newer(jobs: set[JobKey], row: Values) -> bool:
+def _is_of_newer(jobs: set[JobKey], row: Row) -> bool:
     return "job_name" in row and JobKey(row.get("job_type", ""), row["job_name"]) in jobs
 
 
@@ -673,7 +668,7 @@ def _in_one_partition(rows: Rows[T], function: Callable[[Iterable[T]], Iterable[
     rows.spread(1).map_partitions(function).collect()
 
 
-def _values_of(keys: tuple[str, ...], element: Compared) -> Values:
+def _values_of(keys: tuple[str, ...], element: Compared) -> Row:
     return values_to_write(element.row, keys, element.to_write)
 
 

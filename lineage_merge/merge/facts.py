@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage import InfluenceKind, Transformation
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
 from lineage_merge.merge.aliases import Followed
 from lineage_merge.model import Authority, JobKey, column_id, edge_id, encode, job_id, operation_id
 from lineage_merge.records import Record
@@ -16,7 +16,6 @@ LONGEST_EXPRESSION = 1000
 # The order in which the ways of a column are listed: those that make its value first.
 TRANSFORMATIONS = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
 
-Row = dict[str, Any]
 _Sets = Mapping[str, Iterable[str]]
 
 _WITH_COLUMNS = frozenset({"feeds_column", "influences"})
@@ -61,6 +60,10 @@ class Facts:
     label: tuple[int, str] | None = None
     best: dict[str, tuple[int, Any]] = field(default_factory=dict)
     sets: dict[str, set[str]] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Facts move between processes by the million; a dataclass with slots pickles itself slowly.
+        return Facts, (self.label, self.best, self.sets)
 
 
 def resolved(meanings: Mapping[str, str], record: Record) -> Iterator[Record]:

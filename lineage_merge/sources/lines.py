@@ -59,6 +59,11 @@ def stored_bytes(parts: Iterable[Slice]) -> int:
     return sum(part.end - part.start for part in parts)
 
 
+def unpacked_bytes(parts: Iterable[Slice]) -> int:
+    """About how many bytes of text slices hold."""
+    return sum(text_bytes(StoredFile(part.location, part.end - part.start)) for part in parts)
+
+
 def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
     """The lines of a slice, each with its place as a person finds it again."""
     for number, (offset, line) in enumerate(read_lines(part), 1):
@@ -85,6 +90,6 @@ def parallel(engine: Engine, parts: list[Slice]) -> Rows[Slice]:
 
 def tasks(engine: Engine, parts: Iterable[Slice]) -> int:
     """How many partitions are to read slices. Reserves what follows in the engine."""
-    files = [StoredFile(part.location, part.end - part.start) for part in parts]
-    engine.reserve(sum(map(text_bytes, files)))
-    return max(engine.parallelism, ceil(sum(file.size for file in files) / SLICE_BYTES))
+    found = list(parts)
+    engine.reserve(unpacked_bytes(found))
+    return max(engine.parallelism, ceil(stored_bytes(found) / SLICE_BYTES))

@@ -12,7 +12,7 @@ from struct import unpack
 from lineage_merge.engine.rows import Rows
 from lineage_merge.sources.runs.choice import PlanKey
 
-# Below so much text, to find out first which plans are wanted takes longer than to hand all of them on.
+# Below so much unpacked text, to find out first which plans are wanted takes longer than to move all.
 WORTH_BYTES = 64 << 20
 _BYTES = 1 << 20  # one in ten thousand passes wrongly at 200,000 plans, one in ten at 2 million
 _HASHES = 4

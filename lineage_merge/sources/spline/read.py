@@ -111,7 +111,7 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
     unrecorded = sorted({part.database for part in plan_parts} - recorded)
     plans = known_plans(context, recent, chosen)
     read_texts: Callable[[export.Part], Iterator[tuple[PlanKey, Texts]]] = _text_rows
-    if sum(part.slice.end - part.slice.start for part in plan_parts) > key_filter.WORTH_BYTES:
+    if lines.unpacked_bytes(part.slice for part in plan_parts) > key_filter.WORTH_BYTES:
         wanted = engine.share(key_filter.of_plans(plans.map(_key), unrecorded))
         read_texts = partial(_wanted_text_rows, wanted=wanted)
     texts: Rows[Any] = _parts(engine, plan_parts).flat_map(read_texts)

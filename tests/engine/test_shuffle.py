@@ -1,0 +1,81 @@
+"""What Python workers do when rows are grouped, without Spark."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from operator import add, itemgetter
+from typing import Any
+
+import pytest
+
+from lineage_merge.engine import shuffle
+from lineage_merge.merge.facts import Facts
+
+PARTITIONS = 7
+ROWS = [(f"key {number % 40}", number) for number in range(5000)]
+
+
+def partitions(*parts: Iterable[shuffle.Bucket]) -> list[list[shuffle.Bucket]]:
+    """Move buckets to their partitions, as Spark does."""
+    moved = defaultdict(list)
+    for part in parts:
+        for bucket in part:
+            moved[bucket[0]].append(bucket)
+    return list(moved.values())
+
+
+def summed(key: str, rows: list[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    yield key, len(rows), sum(number for _, number in rows)
+
+
+def expected() -> list[tuple[str, int, int]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for key, number in ROWS:
+        groups[key].append(number)
+    return sorted((key, len(numbers), sum(numbers)) for key, numbers in groups.items())
+
+
+# With 1 MB, which each process has in use already, all is written to disk and read again.
+@pytest.mark.parametrize("memory_mb", [1, 1 << 20])
+def test_rows_of_several_parts_are_grouped_by_key(
+    memory_mb: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    to_buckets = shuffle.KeyedBuckets(itemgetter(0), PARTITIONS)
+    grouping = shuffle.Grouping(summed, memory_mb)
+
+    moved = partitions(to_buckets(ROWS[:1234]), to_buckets(ROWS[1234:]))
+
+    assert len(moved) == PARTITIONS
+    assert sorted(each for part in moved for each in grouping(part)) == expected()
+
+
+@pytest.mark.parametrize("memory_mb", [1, 1 << 20])
+def test_values_of_several_parts_are_combined_by_key(
+    memory_mb: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    combining = shuffle.Combining(int, add, add, memory_mb)
+    to_buckets = shuffle.PairBuckets(PARTITIONS)
+
+    moved = partitions(*(to_buckets(combining.values(part)) for part in (ROWS[:1234], ROWS[1234:])))
+
+    found = sorted(each for part in moved for each in combining.combined(part))
+    assert found == [(key, total) for key, _, total in expected()]
+
+
+def test_keys_of_one_value_go_to_one_partition_in_every_process() -> None:
+    to_buckets = shuffle.KeyedBuckets(itemgetter(0), 1000)
+    found = {place for place, _ in to_buckets([("dev|a\ud800", 1), ("dev|a\ud800", 2)])}
+    # The number is part of the test: a hash that differs by process would be another one.
+    assert found == {43}
+
+
+def test_rows_come_back_from_their_buckets() -> None:
+    buckets = shuffle.KeyedBuckets(itemgetter(1), 3)(ROWS)
+    assert sorted(shuffle.rows_of(buckets)) == sorted(ROWS)
+
+
+def test_facts_are_unchanged_by_a_move() -> None:
+    facts = Facts((1, "table"), {"name": (2, "orders")}, {"aliases": {"a", "b"}})
+    buckets = shuffle.PairBuckets(2)([("id", facts)])
+    assert list(shuffle.rows_of(buckets)) == [facts]
