@@ -21,13 +21,13 @@ from lineage_merge.engine.on_spark import SparkEngine
 from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.graph import files
+from lineage_merge.graph.schema import Row
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import join, names
 from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_retired
-from lineage_merge.merge.facts import Row
 from lineage_merge.merge.identities import IdentityRow, identities, job_runs
 from lineage_merge.merge.outcome import REPORT, Report
 from lineage_merge.merge.report import report
@@ -52,8 +52,9 @@ IDENTITY_DDL = "other string, means string, how string"
 class Built:
     """Nodes and edges as rows (`lineage_merge.graph.schema`), and how they came about.
 
-    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`). What the
-    engine keeps is freed by `release`, which comes at the end of ``with built:``.
+    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`). `owner`
+    is the environment and DAG; None: as in the rows. What the engine keeps is freed by `release`, which comes
+    at the end of ``with built:``.
     """
 
     nodes: Rows[Row]
@@ -64,6 +65,7 @@ class Built:
     runs: Mapping[JobKey, int] | None = None
     identities: Rows[IdentityRow] | None = None
     coverage: Coverage = field(default=NOTHING)
+    owner: tuple[str, str] | None = None
 
     def release(self) -> None:
         """Free the rows, which cannot be read any more."""
@@ -111,6 +113,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
                 job_runs(records),
                 identities(records, merged.aliases).keep(),
                 covered(config, found),
+                (config.environment, config.dag_name),
             )
 
 
@@ -122,7 +125,7 @@ def _records(spark: SparkSession, config: Config, known: names.Names, say: Say) 
     if listed is not None and listed <= limit:
         with step("read"):
             say(f"reading {', '.join(source.name for source in sources)}")
-            records = read_in_one_task(spark, config, known, limit)
+            records = read_in_one_task(spark, config, known, sources, limit)
         if records is not None:
             return _local_engine().rows(records)
         say(f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it")
@@ -258,6 +261,8 @@ def load_graph(
 
 def _whose(built: Built, config: Config) -> tuple[str, str]:
     """Environment and DAG of the nodes: files say it themselves."""
+    if built.owner:
+        return built.owner
     found = built.nodes.map(_tag).distinct().collect()
     if len(found) > 1:
         raise IntermediateError("the files hold several environments or DAGs: load each by itself")

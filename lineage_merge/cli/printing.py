@@ -144,8 +144,9 @@ def loaded_text(loaded: "Loaded") -> str:
     if loaded.dry_run:
         in_bulk = " in bulk" if loaded.way == "bulk" else ""
         return f"nothing, it is a dry run; would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
-    how = "bulk load and " if loaded.way == "bulk" else ""
-    return f"{elements} ({how}{counted(loaded.requests, 'request', 'requests')}, {loaded.seconds:.1f} s)"
+    how = "bulk load, " if loaded.way == "bulk" else ""
+    traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {loaded.elements_read:,} elements read"
+    return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"
 
 
 def _read(what: str, number: int) -> str:

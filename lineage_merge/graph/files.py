@@ -19,7 +19,7 @@ from lineage_merge import partitions
 from lineage_merge.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import IntermediateError, SourceError, SourceMissing
-from lineage_merge.graph.schema import edge_ddl, edge_schema, node_ddl, node_schema
+from lineage_merge.graph.schema import Row, edge_ddl, edge_schema, node_ddl, node_schema
 from lineage_merge.json_schema import Checker
 from lineage_merge.storage import (
     StoredFile,
@@ -33,7 +33,6 @@ from lineage_merge.storage import (
 
 Format = Literal["parquet", "jsonl"]
 # An element, with the keys and values that are known of it.
-Row = dict[str, Any]
 
 _BROKEN = "_broken"
 # What Spark makes texts of where a text belongs: arrays, objects, numbers, yes and no.

@@ -36,7 +36,7 @@ from lineage_merge.errors import BulkLoadFailed, ConfigError, GraphRejected, Sou
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
 from lineage_merge.graph.neptune_files import write_rows
 from lineage_merge.graph.neptune_parts import EDGES, VERTICES
-from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
+from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.load import neptune_loader
 from lineage_merge.load.configured import region_of
 from lineage_merge.load.connection import Endpoint
@@ -45,7 +45,7 @@ from lineage_merge.load.neptune_api import Loader
 from lineage_merge.load.neptune_loader import Source
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.signing import region_of_chain
-from lineage_merge.load.texts import Values, values_to_write
+from lineage_merge.load.texts import values_to_write
 from lineage_merge.progress import Say
 from lineage_merge.storage import delete_folder, list_files
 
@@ -125,10 +125,10 @@ def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> 
 class Parts:
     """What differs, by the way it takes: `first` and `last` over Gremlin, the others as rows of CSV."""
 
-    first: Rows[Values]
+    first: Rows[Row]
     vertices: Rows[tuple[Any, ...]]
     edges: Rows[tuple[Any, ...]]
-    last: Rows[Values]
+    last: Rows[Row]
 
 
 def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str]) -> Parts:
@@ -145,7 +145,7 @@ def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str
 
 class _Vertex(NamedTuple):
     by_request: bool
-    values: Values
+    values: Row
 
 
 def _vertex_values(canonical: Shared[frozenset[str]], node: Compared) -> _Vertex:
@@ -158,7 +158,7 @@ def _vertex_values(canonical: Shared[frozenset[str]], node: Compared) -> _Vertex
     return _Vertex(by_request, values_to_write(row, NODE_KEYS, node.to_write))
 
 
-def _edge_values(edge: Compared) -> Values:
+def _edge_values(edge: Compared) -> Row:
     return values_to_write(edge.row, EDGE_KEYS, edge.to_write)
 
 
@@ -170,7 +170,7 @@ def _goes_later(vertex: _Vertex) -> bool:
     return not _goes_first(vertex)
 
 
-def _goes_last(row: Values) -> bool:
+def _goes_last(row: Row) -> bool:
     return not is_certain(_edge(row))
 
 
@@ -179,7 +179,7 @@ def _vertex(vertex: _Vertex) -> tuple[Any, ...]:
     return tuple(map(vertex.values.get, VERTEX_FIELDS))
 
 
-def _edge(row: Values) -> tuple[Any, ...]:
+def _edge(row: Row) -> tuple[Any, ...]:
     return tuple(map(row.get, EDGE_FIELDS))
 
 

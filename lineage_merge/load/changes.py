@@ -9,13 +9,12 @@ from functools import partial
 from typing import NamedTuple
 
 from lineage_merge.engine.rows import Rows
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph.schema import DATASET_LABELS, Row
 from lineage_merge.load import difference, moves, state, stored_state
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import Existing, StoredVertex, other_names, read_some
 from lineage_merge.load.state import Differing, Entry, Kind, RunState, Shard
-from lineage_merge.load.texts import Values
 from lineage_merge.merge.identities import IdentityRow
 
 
@@ -45,8 +44,8 @@ def _digest_of_identity(identity: IdentityRow) -> str:
 
 
 def compare_changes(
-    nodes: Rows[Values],
-    edges: Rows[Values],
+    nodes: Rows[Row],
+    edges: Rows[Row],
     names: Rows[str],
     last: RunState,
     endpoint: Endpoint,
@@ -58,16 +57,18 @@ def compare_changes(
     `names` are ids that mean other datasets in the merge: none of them may be in the graph.
     """
     engine = nodes.engine
-    elements = nodes.count() + edges.count()
-    if state.shard_count(elements, len(last.shards)) != len(last.shards):
-        return None
     if stored_state.counts_of(endpoint, environment, dag_name) != (last.vertices, last.edges):
         return None
     asked = names.distinct().spread(engine.parallelism)
     if not asked.map_partitions(partial(stored_state.are_stored, endpoint)).is_empty():
         return None
     shards = state.shards(nodes, edges, len(last.shards)).keep()
-    found = stored_state.compare_shards(shards, endpoint, environment, dag_name, last.shards).keep()
+    present = shards.map(state.summary_of).collect()
+    if state.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
+        return None
+    found = stored_state.compare_shards(
+        shards, {each.number for each in present}, endpoint, environment, dag_name, last.shards
+    ).keep()
     if not found.filter(_is_damaged).is_empty():
         return None
     left = stored_state.read_left(endpoint, environment, dag_name, len(last.shards), last.left)
@@ -110,19 +111,19 @@ def _removed(found: Differing) -> Iterable[Entry]:
     return found.removed
 
 
-def _changed(kind: Kind, found: Differing) -> Iterator[Values]:
+def _changed(kind: Kind, found: Differing) -> Iterator[Row]:
     return (row for row in found.changed if _kind(row) == kind)
 
 
-def _unchanged(kind: Kind, found: Differing) -> Iterator[Values]:
+def _unchanged(kind: Kind, found: Differing) -> Iterator[Row]:
     return (row for row in found.unchanged if _kind(row) == kind)
 
 
-def _kind(row: Values) -> Kind:
+def _kind(row: Row) -> Kind:
     return "e" if "from" in row else "v"
 
 
-def _id(row: Values) -> str:
+def _id(row: Row) -> str:
     identifier: str = row.get("id") or ""
     return identifier
 
@@ -131,12 +132,12 @@ def _id_of(kind: Kind, entry: Entry) -> Iterable[str]:
     return (entry.id,) if entry.kind == kind else ()
 
 
-def _job_id(node: Values) -> Iterable[str]:
+def _job_id(node: Row) -> Iterable[str]:
     return (node["id"],) if node.get("label") == "job" else ()
 
 
 def _is_named_by_the_graph(
-    nodes: Rows[Values], existing: Existing, endpoint: Endpoint, environment: str
+    nodes: Rows[Row], existing: Existing, endpoint: Endpoint, environment: str
 ) -> bool:
     """Whether the graph may have a dataset under another id that it lacks under its own."""
     stored = nodes.engine.share(frozenset(existing.vertices.map(_stored_id).collect()))

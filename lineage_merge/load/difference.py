@@ -24,10 +24,9 @@ from typing import Any, Literal, NamedTuple
 
 from lineage_merge.engine.rows import Rows
 from lineage_merge.graph.labels import labels_of
-from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES, Row
 from lineage_merge.load import texts
 from lineage_merge.load.existing import Existing, StoredEdge, StoredVertex, dataset_of
-from lineage_merge.load.texts import Values
 
 # `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
 # `absent`: an edge of which the merge says nothing; `unmatched`: a vertex with the DAG's tag, likewise.
@@ -63,7 +62,7 @@ class Compared(NamedTuple):
     """
 
     change: Change
-    row: Values
+    row: Row
     to_write: tuple[str, ...] | None = None
     cleared: tuple[str, ...] = ()
     old_label: str | None = None
@@ -89,31 +88,29 @@ class Held:
     built_elsewhere: bool = False
 
 
-def compare_nodes(nodes: Rows[Values], edges: Rows[Values], existing: Existing) -> Rows[Compared]:
+def compare_nodes(nodes: Rows[Row], edges: Rows[Row], existing: Existing) -> Rows[Compared]:
     """Compare the nodes of a merge with the vertices of the graph; others of the DAG are `unmatched`.
 
     Of the merge's `edges` those count that say which datasets it builds.
     """
-    items: Rows[tuple[str, Values | StoredVertex | None]] = nodes.map(_node_of_dataset)
+    items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(_node_of_dataset)
     grouped = items.union(existing.vertices.map(_vertex_of_dataset), edges.flat_map(_built_dataset))
     return grouped.group(itemgetter(0), _compare_dataset)
 
 
-def _node_of_dataset(node: Values) -> tuple[str, Values | StoredVertex | None]:
+def _node_of_dataset(node: Row) -> tuple[str, Row | StoredVertex | None]:
     return dataset_of(node.get("id") or "", node.get("label") == "column"), node
 
 
-def _vertex_of_dataset(vertex: StoredVertex) -> tuple[str, Values | StoredVertex | None]:
+def _vertex_of_dataset(vertex: StoredVertex) -> tuple[str, Row | StoredVertex | None]:
     return dataset_of(vertex.id, vertex.label == "column"), vertex
 
 
-def _built_dataset(edge: Values) -> Iterable[tuple[str, Values | StoredVertex | None]]:
+def _built_dataset(edge: Row) -> Iterable[tuple[str, Row | StoredVertex | None]]:
     return ((edge["to"], None),) if edge.get("label") == "writes" and edge.get("to") else ()
 
 
-def _compare_dataset(
-    _dataset: str, items: list[tuple[str, Values | StoredVertex | None]]
-) -> Iterator[Compared]:
+def _compare_dataset(_dataset: str, items: list[tuple[str, Row | StoredVertex | None]]) -> Iterator[Compared]:
     builds = any(item is None for _, item in items)
     stored = {item.id: item for _, item in items if isinstance(item, StoredVertex)}
     known: set[str] = set()
@@ -127,15 +124,15 @@ def _compare_dataset(
             yield Compared("unmatched", _unmatched(vertex), others=vertex.others)
 
 
-def _unmatched(vertex: StoredVertex) -> Values:
-    row: Values = {"id": vertex.id, "label": vertex.label}
+def _unmatched(vertex: StoredVertex) -> Row:
+    row: Row = {"id": vertex.id, "label": vertex.label}
     if "project" in vertex.held:
         types = [str(vertex.held["job_type"])] if "job_type" in vertex.held else []
         row["project"] = " ".join([*types, str(vertex.held["project"])])
     return row
 
 
-def compared_node(node: Values, stored: StoredVertex | None, builds: bool) -> Compared:
+def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compared:
     """Compare a node with the vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
@@ -148,31 +145,31 @@ def compared_node(node: Values, stored: StoredVertex | None, builds: bool) -> Co
     return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others)
 
 
-def unchanged_node(node: Values) -> Compared:
+def unchanged_node(node: Row) -> Compared:
     """Return a node that the graph has as the merge has it."""
     return Compared("same", _part(node, _OF_NODES))
 
 
-def unchanged_edge(edge: Values) -> Compared:
+def unchanged_edge(edge: Row) -> Compared:
     """Return an edge that the graph has as the merge has it."""
     return Compared("same", _part(edge, _OF_EDGES))
 
 
-def compare_edges(edges: Rows[Values], existing: Existing) -> Rows[Compared]:
+def compare_edges(edges: Rows[Row], existing: Existing) -> Rows[Compared]:
     """Compare the edges of a merge with those of the graph; those that only the graph has are `absent`."""
-    items: Rows[tuple[str, Values | StoredEdge]] = edges.map(_edge_by_id)
+    items: Rows[tuple[str, Row | StoredEdge]] = edges.map(_edge_by_id)
     return items.union(existing.edges.map(_stored_by_id)).group(itemgetter(0), _compare_edge)
 
 
-def _edge_by_id(edge: Values) -> tuple[str, Values | StoredEdge]:
+def _edge_by_id(edge: Row) -> tuple[str, Row | StoredEdge]:
     return edge.get("id") or "", edge
 
 
-def _stored_by_id(edge: StoredEdge) -> tuple[str, Values | StoredEdge]:
+def _stored_by_id(edge: StoredEdge) -> tuple[str, Row | StoredEdge]:
     return edge.id, edge
 
 
-def _compare_edge(_id: str, items: list[tuple[str, Values | StoredEdge]]) -> Iterator[Compared]:
+def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterator[Compared]:
     stored = [item for _, item in items if isinstance(item, StoredEdge)]
     # One whose id was not corrected is written whole: the graph may have nothing under its own id.
     there = next((edge for edge in stored if edge.interim), stored[0] if stored else None)
@@ -185,7 +182,7 @@ def _compare_edge(_id: str, items: list[tuple[str, Values | StoredEdge]]) -> Ite
         yield absent_edge(there)
 
 
-def compared_edge(edge: Values, stored: StoredEdge | None) -> Compared:
+def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
     """Compare an edge with that of the graph of its id."""
     if stored is None:
         return Compared("new", edge)
@@ -205,7 +202,7 @@ def absent_edge(stored: StoredEdge) -> Compared:
     return Compared("absent", row | _part(stored.held, ("job_type", "job_name")))
 
 
-def _part(row: Mapping[str, Any], names: Iterable[str]) -> Values:
+def _part(row: Mapping[str, Any], names: Iterable[str]) -> Row:
     return {name: row[name] for name in names if row.get(name) is not None}
 
 
@@ -293,8 +290,8 @@ def _number(held: Held, name: str) -> int:
     return int(there[0]) if there else 0
 
 
-def _texts(held: Values) -> dict[str, list[str]]:
-    """Values as text, whatever their type and cardinality: what is compared is whether they differ."""
+def _texts(held: Row) -> dict[str, list[str]]:
+    """Row as text, whatever their type and cardinality: what is compared is whether they differ."""
     return {
         name: list(map(str, value)) if isinstance(value, list) else [str(value)]
         for name, value in held.items()

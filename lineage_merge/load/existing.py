@@ -5,20 +5,24 @@ those that carry the DAG's tag. Which edges: those of the DAG. An edge of a DAG 
 a vertex that carries its tag, so the edges are found at their starts, in parallel.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
 from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.graph.labels import labels_of, one_label
+from lineage_merge.graph.schema import Row
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.sending import Asker, asking, by_request
-from lineage_merge.load.texts import Values, edge_held, vertex_held
+from lineage_merge.load.texts import edge_held, vertex_held
+
+Found = TypeVar("Found")
 
 # Ids in one answer.
 _PAGE = 10_000
@@ -34,7 +38,7 @@ class StoredVertex(NamedTuple):
 
     id: str
     label: str
-    held: Values
+    held: Row
     tagged: bool
     others: tuple[str, ...]
     built_elsewhere: bool
@@ -52,7 +56,7 @@ class StoredEdge(NamedTuple):
     label: str
     from_id: str
     to_id: str
-    held: Values
+    held: Row
     interim: bool
 
 
@@ -133,9 +137,17 @@ def edges_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     return project_edges(g.E(*ids, *(each + INTERIM for each in ids)))
 
 
-def aliases_of(g: GraphTraversalSource, environment: str) -> GraphTraversal:
-    """The aliases of an environment's vertices."""
-    of_environment = g.V().has("environment", environment).has("aliases")
+def alias_counts(g: GraphTraversalSource, environment: str) -> GraphTraversal:
+    """How many vertices of each label of an environment have aliases."""
+    return g.V().has("environment", environment).has("aliases").group_count().by(T.label)
+
+
+def aliases_of(g: GraphTraversalSource, environment: str, label: str) -> GraphTraversal:
+    """The vertices of a label of an environment that have aliases, with them."""
+    vertices = g.V()
+    for each in labels_of(label):
+        vertices = vertices.has_label(each)
+    of_environment = vertices.has("environment", environment).has("aliases")
     projected = of_environment.project("id", "label", "aliases").by(T.id).by(T.label)
     return projected.by(__.values("aliases").fold())
 
@@ -151,24 +163,41 @@ def _if_edge(found: StoredVertex | StoredEdge) -> Iterable[StoredEdge]:
 def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[str]:
     with asking(endpoint) as ask:
         counts = ask(partial(vertex_counts, environment=environment, dag_name=dag_name))[0]
-        for label, count in sorted(counts.items()):
-            ids: set[str] = set()
-            for start in range(0, count, _PAGE):
-                page = partial(_page, environment, dag_name, label, start)
-                ids.update(ask(page))
-            if len(ids) < count:
-                # A graph gives pages in no order that it promises.
-                ids.update(ask(partial(tagged_ids, environment=environment, dag_name=dag_name, label=label)))
-            yield from ids
+        yield from _pages(ask, partial(tagged_ids, environment=environment, dag_name=dag_name), counts, _same)
 
 
-def _page(environment: str, dag_name: str, label: str, start: int, g: GraphTraversalSource) -> GraphTraversal:
-    return tagged_ids(g, environment, dag_name, label).range_(start, start + _PAGE)
+def _pages(
+    ask: Asker, query: Callable[..., GraphTraversal], counts: Mapping[str, int], key: Callable[[Found], str]
+) -> Iterator[Found]:
+    """Yield what a query of one label (``query(g, label=...)``) finds, in bounded answers, each key once.
+
+    `counts` says how much there is of each label.
+    """
+    for label, count in sorted(counts.items()):
+        found: dict[str, Found] = {}
+        for start in range(0, count, _PAGE):
+            found.update((key(each), each) for each in ask(partial(_page, query, label, start)))
+        if len(found) < count:
+            # A graph gives pages in no order that it promises.
+            found.update((key(each), each) for each in ask(partial(query, label=label)))
+        yield from found.values()
+
+
+def _same(identifier: str) -> str:
+    return identifier
+
+
+def _page(
+    query: Callable[..., GraphTraversal], label: str, start: int, g: GraphTraversalSource
+) -> GraphTraversal:
+    return query(g, label=label).range_(start, start + _PAGE)
 
 
 def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
     with asking(endpoint) as ask:
-        for found in ask(partial(aliases_of, environment=environment)):
+        counts = ask(partial(alias_counts, environment=environment))[0]
+        query = partial(aliases_of, environment=environment)
+        for found in _pages(ask, query, counts, itemgetter("id")):
             for alias in found["aliases"]:
                 yield AliasOf(found["id"], one_label(found["label"]), alias)
 
@@ -236,6 +265,6 @@ def end_is_column(label: str, end: str) -> bool:
     return label in ("feeds_column", "has_column")
 
 
-def dataset_of_end(edge: Values, end: str) -> str:
+def dataset_of_end(edge: Row, end: str) -> str:
     """Return the dataset at an end of an edge row, or whose column is there."""
     return dataset_of(edge.get(end) or "", end_is_column(edge.get("label") or "", end))

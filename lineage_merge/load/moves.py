@@ -17,7 +17,7 @@ from gremlin_python.process.traversal import P
 from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.labels import one_label
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph.schema import DATASET_LABELS, Row
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import (
@@ -31,7 +31,6 @@ from lineage_merge.load.existing import (
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import Asker, asking, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take
-from lineage_merge.load.texts import Values
 from lineage_merge.model import JobKey, edge_id, encode
 
 _ATTEMPTS = 5
@@ -157,7 +156,7 @@ def _stays(names: Names, vertex: StoredVertex) -> bool:
     return dataset_of(vertex.id, vertex.label == "column") not in names.value
 
 
-def renamed_nodes(nodes: Rows[Values], names: Names) -> Rows[Values]:
+def renamed_nodes(nodes: Rows[Row], names: Names) -> Rows[Row]:
     """Return the nodes of a merge that has datasets by a name that the graph knows another vertex by.
 
     Such a node's own name is left out; where the merge has the other one too, that one takes precedence.
@@ -165,7 +164,7 @@ def renamed_nodes(nodes: Rows[Values], names: Names) -> Rows[Values]:
     return nodes.map(partial(_renamed_node, names)).group(_node_key, _combined_node)
 
 
-def _renamed_node(names: Names, node: Values) -> tuple[bool, Values]:
+def _renamed_node(names: Names, node: Row) -> tuple[bool, Row]:
     """Return whether a node keeps its id, and the node."""
     is_column = node["label"] == "column"
     dataset = dataset_of(node["id"], is_column)
@@ -179,15 +178,15 @@ def _renamed_node(names: Names, node: Values) -> tuple[bool, Values]:
     return False, {**values, "id": identifier, "label": renamed.label}
 
 
-def _node_key(node: tuple[bool, Values]) -> str:
+def _node_key(node: tuple[bool, Row]) -> str:
     identifier: str = node[1]["id"]
     return identifier
 
 
-def _combined_node(_id: str, nodes: list[tuple[bool, Values]]) -> Iterable[Values]:
+def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
     if len(nodes) == 1:
         return (nodes[0][1],)
-    values: Values = {}
+    values: Row = {}
     for name in {name for _, node in nodes for name in node}:
         known = [(is_own, node[name]) for is_own, node in nodes if node.get(name) is not None]
         if known:
@@ -195,12 +194,12 @@ def _combined_node(_id: str, nodes: list[tuple[bool, Values]]) -> Iterable[Value
     return (values,)
 
 
-def renamed_edges(edges: Rows[Values], names: Names) -> Rows[Values]:
+def renamed_edges(edges: Rows[Row], names: Names) -> Rows[Row]:
     """Return the merge's edges likewise."""
     return edges.flat_map(partial(_renamed_edge, names)).group(itemgetter("id"), _first_row)
 
 
-def _renamed_edge(names: Names, edge: Values) -> Iterator[Values]:
+def _renamed_edge(names: Names, edge: Row) -> Iterator[Row]:
     start, end = (_renamed_end(names.value, edge["label"], name, edge[name]) for name in ("from", "to"))
     if (start, end) == (edge["from"], edge["to"]):
         yield edge
@@ -210,11 +209,11 @@ def _renamed_edge(names: Names, edge: Values) -> Iterator[Values]:
         yield {**edge, "id": identifier, "from": start, "to": end}
 
 
-def _first_row(_id: str, rows: list[Values]) -> Iterable[Values]:
+def _first_row(_id: str, rows: list[Row]) -> Iterable[Row]:
     return (min(rows, key=_row_text),) if len(rows) > 1 else rows
 
 
-def _row_text(row: Values) -> str:
+def _row_text(row: Row) -> str:
     return repr(sorted(row.items()))
 
 
@@ -228,7 +227,7 @@ _ALIAS = re.compile(r"(.*) \([^()]*\)")
 
 
 def named_by_the_graph(
-    nodes: Rows[Values],
+    nodes: Rows[Row],
     existing: Existing,
     aliases: Rows[AliasOf],
     ignored: frozenset[tuple[str, str]],
@@ -250,7 +249,7 @@ def named_by_the_graph(
 _NameFact = Renamed | str | bool
 
 
-def _own_name(node: Values) -> Iterable[tuple[str, _NameFact]]:
+def _own_name(node: Row) -> Iterable[tuple[str, _NameFact]]:
     prefix = f"{node['environment']}|"
     if node["label"] in DATASET_LABELS and node["id"].startswith(prefix):
         yield node["id"], node["id"]

@@ -20,10 +20,9 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from lineage_merge.engine.rows import Rows, Shared
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph.schema import DATASET_LABELS, Row
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import Existing, StoredVertex, dataset_of_end
-from lineage_merge.load.texts import Values
 from lineage_merge.merge.identities import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model import JobKey, decode, edge_id, encode
 
@@ -142,7 +141,7 @@ def _alias(resolved: str) -> str:
 
 def find_renames(
     identities: Rows[IdentityRow],
-    nodes: Rows[Values],
+    nodes: Rows[Row],
     existing: Existing,
     environment: str,
     dag_name: str,
@@ -171,7 +170,7 @@ def _means(identity: IdentityRow) -> tuple[str, _Fact]:
     return identity.other, identity
 
 
-def _in_merge(node: Values) -> Iterable[tuple[str, _Fact]]:
+def _in_merge(node: Row) -> Iterable[tuple[str, _Fact]]:
     return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
@@ -200,7 +199,7 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]
     return name.changes()
 
 
-def _id_if_wanted(wanted: Shared[set[str]], node: Values) -> Iterable[str]:
+def _id_if_wanted(wanted: Shared[set[str]], node: Row) -> Iterable[str]:
     return (node["id"],) if node.get("id") in wanted.value else ()
 
 
@@ -242,7 +241,7 @@ def _at_images(
             yield identifier, row["id"]
 
 
-def _ends_at(images: Mapping[str, list[str]], edge: Values, end: str) -> list[str]:
+def _ends_at(images: Mapping[str, list[str]], edge: Row, end: str) -> list[str]:
     """Return an end of an edge (a dataset, or a column of it), and those in its place at each image."""
     dataset = dataset_of_end(edge, end)
     rest = edge[end][len(dataset) :]

@@ -21,9 +21,9 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Self
 
 from lineage_merge.engine.rows import Rows
+from lineage_merge.graph.schema import Row
 from lineage_merge.load import texts
 from lineage_merge.load.existing import dataset_of, dataset_of_end
-from lineage_merge.load.texts import Values
 
 FORMAT = 1
 SHARD_ELEMENTS = 2_000
@@ -52,7 +52,7 @@ class Element(NamedTuple):
     """A node or edge of a merge with its entry."""
 
     entry: Entry
-    row: Values
+    row: Row
 
 
 class Shard(NamedTuple):
@@ -61,6 +61,19 @@ class Shard(NamedTuple):
     number: int
     digest: str
     elements: tuple[Element, ...]
+
+
+class ShardSummary(NamedTuple):
+    """A shard without its elements."""
+
+    number: int
+    digest: str
+    size: int
+
+
+def summary_of(shard: Shard) -> ShardSummary:
+    """Return a shard without its elements."""
+    return ShardSummary(shard.number, shard.digest, len(shard.elements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +123,8 @@ class Differing(NamedTuple):
     `is_damaged`: what is stored is not what an earlier load wrote.
     """
 
-    unchanged: tuple[Values, ...] = ()
-    changed: tuple[Values, ...] = ()
+    unchanged: tuple[Row, ...] = ()
+    changed: tuple[Row, ...] = ()
     removed: tuple[Entry, ...] = ()
     is_damaged: bool = False
 
@@ -123,21 +136,21 @@ def shard_count(elements: int, earlier: int = 0) -> int:
     return max(1, -(-elements // SHARD_ELEMENTS))
 
 
-def shards(nodes: Rows[Values], edges: Rows[Values], number: int) -> Rows[Shard]:
+def shards(nodes: Rows[Row], edges: Rows[Row], number: int) -> Rows[Shard]:
     """Divide the elements of a merge into shards."""
-    placed: Rows[tuple[int, Values]] = nodes.map(partial(_placed_node, number))
+    placed: Rows[tuple[int, Row]] = nodes.map(partial(_placed_node, number))
     return placed.union(edges.map(partial(_placed_edge, number))).group(itemgetter(0), _shard)
 
 
-def _placed_node(number: int, node: Values) -> tuple[int, Values]:
+def _placed_node(number: int, node: Row) -> tuple[int, Row]:
     return _place(_owner_of_node(node), number), node
 
 
-def _placed_edge(number: int, edge: Values) -> tuple[int, Values]:
+def _placed_edge(number: int, edge: Row) -> tuple[int, Row]:
     return _place(dataset_of_end(edge, "to"), number), edge
 
 
-def _owner_of_node(node: Values) -> str:
+def _owner_of_node(node: Row) -> str:
     return dataset_of(node.get("id") or "", node.get("label") == "column")
 
 
@@ -145,14 +158,13 @@ def _place(owner: str, number: int) -> int:
     return zlib.crc32(owner.encode(errors="surrogatepass")) % number
 
 
-def _shard(number: int, rows: list[tuple[int, Values]]) -> Iterator[Shard]:
+def _shard(number: int, rows: list[tuple[int, Row]]) -> Iterator[Shard]:
     built = {row.get("to") for _, row in rows if row.get("label") == "writes"}
     elements = sorted((_element(row, built) for _, row in rows), key=itemgetter(0))
-    digest = digest_of("".join(f"{entry.kind}{entry.id}\n{entry.digest}\n" for entry, _ in elements))
-    yield Shard(number, digest, tuple(elements))
+    yield Shard(number, digest_of_entries(entry for entry, _ in elements), tuple(elements))
 
 
-def _element(row: Values, built: set[Any]) -> Element:
+def _element(row: Row, built: set[Any]) -> Element:
     if "from" in row:
         values = texts.edge_values(row)
         values.pop("sequence", None)
@@ -185,8 +197,8 @@ def unpacked(text: str) -> list[Entry]:
 def difference(shard: Shard | None, entries: Iterable[Entry]) -> Differing:
     """Compare the elements of a merge in a shard with the entries of an earlier load."""
     before = {(entry.kind, entry.id): entry for entry in entries}
-    unchanged: list[Values] = []
-    changed: list[Values] = []
+    unchanged: list[Row] = []
+    changed: list[Row] = []
     for entry, row in shard.elements if shard else ():
         known = before.pop((entry.kind, entry.id), None)
         (unchanged if known == entry else changed).append(row)

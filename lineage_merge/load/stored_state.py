@@ -1,6 +1,6 @@
 """Reads and writes what a load leaves in the graph for the next one (`load.state`)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -67,24 +67,24 @@ def stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
 
 
 def compare_shards(
-    shards: Rows[Shard], endpoint: Endpoint, environment: str, dag_name: str, known: tuple[str, ...]
+    shards: Rows[Shard],
+    present: Container[int],
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+    known: tuple[str, ...],
 ) -> Rows[Differing]:
     """Compare the shards of a merge with what an earlier load left; `known` are the digests of its shards.
 
-    Only those are read whose digest differs.
+    `present` are the numbers of the merge's shards. Only those are read whose digest differs.
     """
     engine = shards.engine
-    present = {number for number, _ in shards.map(_number_and_digest).collect()}
     missing = [number for number in range(len(known)) if number not in present]
     differing = shards.map_partitions(partial(_compare, endpoint, environment, dag_name, engine.share(known)))
     empty = engine.rows(missing).map_partitions(
         partial(_removed, endpoint, environment, dag_name, engine.share(known))
     )
     return differing.union(empty)
-
-
-def _number_and_digest(shard: Shard) -> tuple[int, str]:
-    return shard.number, shard.digest
 
 
 def _compare(

@@ -146,7 +146,7 @@ def end(
     """
     run = run_id(environment, dag_name)
     values = _values(facts)
-    full = json.loads(begun.own_state)["full"]
+    full = RunState.read(begun.own_state).full
     left = state if state and full <= 1 else RunState(full=max(0, full - 1))
     marks = [*begun.touched, _own_mark(begun.token)]
     with asking(endpoint) as ask:

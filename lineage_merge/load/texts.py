@@ -7,9 +7,7 @@ comparison.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS
-
-Values = dict[str, Any]
+from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS, Row
 
 _OF_VERTEX = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)})
 _OF_EDGE = frozenset(item.name for item in EDGE_PROPERTIES)
@@ -17,9 +15,9 @@ _ALL = _OF_VERTEX | _OF_EDGE
 _KEYS = frozenset({"environment", "dag_name"})
 
 
-def node_values(row: Mapping[str, Any]) -> Values:
+def node_values(row: Mapping[str, Any]) -> Row:
     """Return what a merge knows of a node: its environment and properties, sets as sorted lists."""
-    values: Values = {}
+    values: Row = {}
     for name, value in row.items():
         if value is None or name not in _OF_VERTEX:
             continue
@@ -30,17 +28,17 @@ def node_values(row: Mapping[str, Any]) -> Values:
     return values
 
 
-def edge_values(row: Mapping[str, Any]) -> Values:
+def edge_values(row: Mapping[str, Any]) -> Row:
     """Return what a merge knows of an edge: its properties."""
     return {name: value for name, value in row.items() if value is not None and name in _OF_EDGE}
 
 
-def vertex_held(values: Mapping[str, list[Any]]) -> Values:
+def vertex_held(values: Mapping[str, list[Any]]) -> Row:
     """Return what the graph holds of a vertex (`value_map`), without its tags.
 
     Of a property that has one value the first, in the order of texts; sets as sorted texts.
     """
-    held: Values = {}
+    held: Row = {}
     for name, there in values.items():
         if there and name != "dag_name":
             held[name] = sorted(map(str, there)) if name in SETS else _first(there)
@@ -51,17 +49,15 @@ def _first(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else min(values, key=str)
 
 
-def edge_held(values: Mapping[str, Any]) -> Values:
+def edge_held(values: Mapping[str, Any]) -> Row:
     """Return what the graph holds of an edge, without its environment and DAG."""
     return {name: value for name, value in values.items() if name not in _KEYS}
 
 
-def values_to_write(
-    row: Mapping[str, Any], keys: Collection[str], names: Iterable[str] | None = None
-) -> Values:
+def values_to_write(row: Mapping[str, Any], keys: Collection[str], names: Iterable[str] | None = None) -> Row:
     """Return the keys of a row and the properties of these `names` (None: all), as `requests` takes them."""
     chosen = _ALL if names is None else frozenset(names)
-    found: Values = {}
+    found: Row = {}
     for name, value in row.items():
         if value is not None and (name in chosen or name in keys):
             found[name] = sorted(value) if name in SETS and isinstance(value, list | tuple) else value

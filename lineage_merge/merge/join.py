@@ -7,9 +7,10 @@ from functools import partial
 from lineage_merge.config import Merge
 from lineage_merge.engine.local import LocalEngine
 from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.graph.schema import Row
 from lineage_merge.merge import facts
 from lineage_merge.merge.aliases import Aliases, find_aliases
-from lineage_merge.merge.facts import EdgeKey, Facts, Key, Row
+from lineage_merge.merge.facts import EdgeKey, Facts, Key
 from lineage_merge.merge.fold import fold
 from lineage_merge.records import Record
 

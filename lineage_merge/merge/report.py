@@ -8,8 +8,9 @@ from heapq import nsmallest
 from typing import cast
 
 from lineage_merge.engine.rows import Rows
+from lineage_merge.graph.schema import Row
 from lineage_merge.merge.aliases import Aliases
-from lineage_merge.merge.facts import Row, is_edge
+from lineage_merge.merge.facts import is_edge
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.outcome import MERGE, MOST_PROBLEMS, Joined, Report
 from lineage_merge.model import Problem, ProblemKind

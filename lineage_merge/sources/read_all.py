@@ -61,13 +61,13 @@ def input_bytes(config: Config) -> int | None:
 
 
 def read_in_one_task(
-    spark: "SparkSession", config: Config, names: Names, most_bytes: int
+    spark: "SparkSession", config: Config, names: Names, sources: Sequence[Source], most_bytes: int
 ) -> list[Record] | None:
-    """The records of all sources, read and translated by one task of Spark's.
+    """The records of sources, read and translated by one task of Spark's.
 
     None where that would read more than `most_bytes` of text: packed files may be larger than listed.
     """
-    task = _OneTask(_for_executors(config), names, configured_sources(config), most_bytes)
+    task = _OneTask(_for_executors(config), names, sources, most_bytes)
     (records,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
     return None if records is None else [Record(*each) for each in records]
 

@@ -42,6 +42,15 @@ class Leaks(Exception):
     """A password stands where it may not. Such a case is not made smaller: less of an address is none."""
 
 
+# The fields of `sources.runs.events.EventRow` with their types.
+EVENT_DDL = (
+    "database string, problem string, wanted boolean, key string, plan string, application string,"
+    " job string, job_type string, target string, dataset string, at bigint,"
+    " duration_ms bigint, run_id string, shown_run_id string, failed boolean, append boolean, rows bigint,"
+    " framework string, unlabelled array<string>, statement string"
+)
+
+
 @contextmanager
 def limit(seconds: float = _LIMIT_SECONDS) -> Iterator[None]:
     """Raises `Hangs` where the block takes more of the processor's time."""

@@ -16,7 +16,6 @@ from lineage_merge.sources.hive.events import target_of, write_rows
 from lineage_merge.sources.hive.read import Context, Logged, _query, _read_part
 from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.translate import JOB_TYPE, job_name, tables, translate
-from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.storage import Slice
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -106,7 +105,7 @@ def _translated(found: Logged) -> None:
     query = _query(found)
     events = [each.event for each in write_rows(query, _context().wanted())]
     for each in events:
-        cases.assert_fits(each, EVENT_DDL)
+        cases.assert_fits(each, cases.EVENT_DDL)
     job = JobKey(JOB_TYPE, job_name(query, _context().by))
     targets = {target_of(each.plan) for each in events if each.plan}
     cases.assert_records(records(translate(query, targets, job, _context().tables), _context().names))

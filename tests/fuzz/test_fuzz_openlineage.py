@@ -17,7 +17,6 @@ from lineage_merge.sources.openlineage.events import event_rows, number_of
 from lineage_merge.sources.openlineage.read import Context, Text, Thing, _of_static, _run, _texts
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.translate import targets, translate
-from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.storage import Slice
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -134,7 +133,7 @@ def _translated(found: list[Text]) -> None:
             continue
         run = _run(grouped)
         for each in event_rows(run, _context().wanted()):
-            cases.assert_fits(each, EVENT_DDL)
+            cases.assert_fits(each, cases.EVENT_DDL)
             if each.plan and each.target:
                 elements = translate(run, targets(run)[number_of(each.plan)], 1)
                 cases.assert_records(records(elements, _context().names))

@@ -11,7 +11,6 @@ import pytest
 
 from lineage_merge.model import Problem
 from lineage_merge.sources.runs.choice import Chosen
-from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.sources.spline.agent.read import Found, _event_rows, _found, _together, _translate
 from lineage_merge.sources.spline.plans import Known
 from lineage_merge.storage import Slice
@@ -113,6 +112,6 @@ def _translated(found: list[Found]) -> None:
             events = list(_event_rows(context("agent"), [together], since=-(2**63)))
             assert events
             for event in events:
-                cases.assert_fits(event, EVENT_DDL)
+                cases.assert_fits(event, cases.EVENT_DDL)
                 if event.problem:
                     cases.assert_named(Problem(*json.loads(event.problem)))

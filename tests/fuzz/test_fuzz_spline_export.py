@@ -12,7 +12,6 @@ import pytest
 from lineage_merge.errors import DocumentError
 from lineage_merge.model import Problem
 from lineage_merge.records import Record
-from lineage_merge.sources.runs.events import EVENT_DDL
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
 from lineage_merge.sources.spline.events import event_rows
@@ -104,7 +103,7 @@ def _check_events(part: export.Part, file: File) -> None:
     wanted = context().wanted()
     rows = list(event_rows("", _parsed(part), wanted, EVERYTHING))
     for row in rows:
-        cases.assert_fits(row, EVENT_DDL)
+        cases.assert_fits(row, cases.EVENT_DDL)
         if row.problem:
             cases.assert_named(Problem(*json.loads(row.problem)))
     alone = event_rows("", (json.loads(text) for text in file.good), wanted, EVERYTHING)

@@ -10,7 +10,8 @@ from lineage_merge.engine.local import LocalEngine
 from lineage_merge.engine.on_spark import SparkEngine
 from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.errors import IntermediateError
-from lineage_merge.graph.files import Flaw, Format, Row, flaws, read, read_rows, write
+from lineage_merge.graph.files import Flaw, Format, flaws, read, read_rows, write
+from lineage_merge.graph.schema import Row
 
 Elements = Sequence[dict[str, Any]]
 

@@ -7,6 +7,7 @@ from operator import add, itemgetter
 from typing import Any
 
 from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.graph.schema import Row
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex
@@ -14,7 +15,6 @@ from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.retire.of_datasets import LostColumn, lost_of_datasets
 from lineage_merge.load.retire.of_jobs import AbsentEdge, absent_of_jobs
 from lineage_merge.load.retire.scope import scope_of
-from lineage_merge.load.texts import Values
 from lineage_merge.merge.coverage import Coverage
 from lineage_merge.model import JobKey
 
@@ -86,11 +86,11 @@ def plan_deletions(
     return Deletions(ids, vertex_ids, edge_count, vertex_count, examples, refusal)
 
 
-def _deleted_row(edge: AbsentEdge) -> Iterable[Values]:
+def _deleted_row(edge: AbsentEdge) -> Iterable[Row]:
     return (edge.row,) if edge.deleted else ()
 
 
-def _column_row(lost: LostColumn | str) -> Iterable[Values]:
+def _column_row(lost: LostColumn | str) -> Iterable[Row]:
     return (lost.row,) if isinstance(lost, LostColumn) else ()
 
 
@@ -123,14 +123,14 @@ def _bare_job(edge: AbsentEdge) -> Iterable[JobKey]:
     return (JobKey(edge.row.get("job_type", ""), edge.row["job_name"]),) if is_bare else ()
 
 
-def _place(row: Values) -> tuple[Any, ...]:
+def _place(row: Row) -> tuple[Any, ...]:
     return row.get("job_name") is not None, row.get("job_name") or "", row["label"], row["from"], row["to"]
 
 
 _Alike = tuple[str, str, str, str]
 
 
-def _renamed(deleted: Rows[Values], edges: Rows[Compared], replaced: frozenset[str]) -> int:
+def _renamed(deleted: Rows[Row], edges: Rows[Compared], replaced: frozenset[str]) -> int:
     """Count the deleted edges that the merge has between the same ends, by another job of that type."""
     shared = deleted.engine.share(replaced)
     rows: Rows[tuple[_Alike, bool]] = deleted.flat_map(partial(_alike_deleted, shared))
@@ -138,12 +138,12 @@ def _renamed(deleted: Rows[Values], edges: Rows[Compared], replaced: frozenset[s
     return sum(counts.collect())
 
 
-def _alike(row: Values) -> _Alike:
+def _alike(row: Row) -> _Alike:
     start = "" if row["label"] == "writes" else row["from"]  # the job itself
     return row["label"], start, row["to"], row["job_type"]
 
 
-def _alike_deleted(replaced: Shared[frozenset[str]], row: Values) -> Iterable[tuple[_Alike, bool]]:
+def _alike_deleted(replaced: Shared[frozenset[str]], row: Row) -> Iterable[tuple[_Alike, bool]]:
     is_lost = row["id"] not in replaced.value and "job_type" in row
     return ((_alike(row), True),) if is_lost else ()
 

@@ -7,17 +7,17 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.graph.schema import Row
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import dataset_of, dataset_of_end
 from lineage_merge.load.retire.of_jobs import AbsentEdge
 from lineage_merge.load.retire.scope import Scope
-from lineage_merge.load.texts import Values
 
 
 class LostColumn(NamedTuple):
     """A `has_column` edge that is to be deleted; `replaced`: the merge has it at another dataset."""
 
-    row: Values
+    row: Row
     replaced: bool
 
 

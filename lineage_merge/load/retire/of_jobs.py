@@ -7,11 +7,11 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.graph.schema import Row
 from lineage_merge.load.diff_counts import OF_COLUMNS
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex
 from lineage_merge.load.retire.scope import Scope
-from lineage_merge.load.texts import Values
 from lineage_merge.model import JobKey
 from lineage_merge.sources.dbt.jobs import project_of
 
@@ -22,7 +22,7 @@ class AbsentEdge(NamedTuple):
     `bare`: a job that the merge has loses all it had; `replaced`: the merge has the edge at another dataset.
     """
 
-    row: Values
+    row: Row
     deleted: bool
     bare: bool = False
     replaced: bool = False
@@ -89,7 +89,7 @@ def _absent_job(edge: Compared) -> Iterable[JobKey]:
     return (_job_of(edge.row),) if edge.change == "absent" and "job_name" in edge.row else ()
 
 
-def _job_of(row: Values) -> JobKey:
+def _job_of(row: Row) -> JobKey:
     return JobKey(row.get("job_type", ""), row["job_name"])
 
 
@@ -123,8 +123,8 @@ def _decide_job(
 ) -> Iterator[AbsentEdge]:
     runs, replaced_ids = known.value
     job = JobFacts(*key, runs=runs.get(JobKey(*key)))
-    absent: list[Values] = []
-    replaced: list[Values] = []
+    absent: list[Row] = []
+    replaced: list[Row] = []
     stays = False
     for _, fact in facts:
         match fact:
@@ -149,7 +149,7 @@ def _decide_job(
         yield AbsentEdge(row, True, replaced=True)
 
 
-def _target(edge: Values) -> str:
+def _target(edge: Row) -> str:
     """The dataset that an edge ends at; of `feeds_column`, the one whose column it ends at."""
     end: str = edge["to"]
     return end.rpartition("|")[0] if edge["label"] == "feeds_column" else end

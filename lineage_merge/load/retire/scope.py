@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lineage_merge.engine.rows import Rows
+from lineage_merge.graph.schema import Row
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex
-from lineage_merge.load.texts import Values
 from lineage_merge.merge.coverage import Coverage
 
 
@@ -95,7 +95,7 @@ def _stored_job(vertex: StoredVertex) -> Iterable[tuple[_Project, _Moments]]:
     return (_job(vertex.held, in_merge=False),) if vertex.label == "job" else ()
 
 
-def _job(values: Values, *, in_merge: bool) -> tuple[_Project, _Moments]:
+def _job(values: Row, *, in_merge: bool) -> tuple[_Project, _Moments]:
     moments = (None if values.get(name) is None else int(values[name]) for name in _Moments._fields)
     return _Project(in_merge, values.get("job_type"), values.get("project")), _Moments(*moments)
 

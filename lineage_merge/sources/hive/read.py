@@ -24,10 +24,10 @@ from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
 from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.translate import JOB_TYPE, WAREHOUSE_RULE, Tables, job_name, tables, translate
-from lineage_merge.sources.runs import choice, jobs
+from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.jobs import JobFacts
+from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.nulls import largest, nulls_first
 from lineage_merge.storage import Slice, read_lines
 
@@ -94,14 +94,10 @@ def read_hive(engine: Engine, config: Config, names: Names) -> Rows[Record]:
     # A query is a run of its own, however many tables it fills.
     by_run = recent.group(_run, _one_write)
 
-    def of_jobs(facts: Iterable[JobFacts]) -> Iterator[Record]:
-        return records(map(jobs.job, facts), context.names)
-
     return engine.union(
         [
             translated,
-            jobs.job_facts(by_run, chosen).map_partitions(of_jobs),
-            jobs.good_runs(by_run).map(jobs.good_runs_record),
+            job_records(by_run, chosen, context.names),
             found.map_partitions(lambda rows: records(_problems(rows), context.names)),
             engine.rows(records([*_counted(number), *notices], names), 1),
         ]
@@ -112,12 +108,10 @@ def _parts(engine: Engine, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]
     parts = lines.find(hive.log)
     if hive.kafka is None:
         return parts, ()
-    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.engine.on_spark import session_of
     from lineage_merge.sources.landing import kafka
 
-    if not isinstance(engine, SparkEngine):
-        raise TypeError("Kafka is read with Spark only")
-    landed = kafka.landed(engine.spark, hive.kafka)
+    landed = kafka.landed(session_of(engine, "Kafka"), hive.kafka)
     try:
         return [*parts, *lines.find([landed.folder])], landed.notices
     except SourceMissing:  # nothing has come yet

@@ -24,10 +24,10 @@ from lineage_merge.sources.openlineage.nested_writes import without_nested
 from lineage_merge.sources.openlineage.runs import Run, add_up, as_run, newest
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.translate import targets, translate, translate_dataset
-from lineage_merge.sources.runs import choice, jobs
+from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Chosen, PlanKey
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.jobs import JobFacts
+from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.storage import Slice
 
@@ -91,16 +91,12 @@ def read_openlineage(engine: Engine, config: Config, names: Names) -> Rows[Recor
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
         return _plan_records([each for _, each in found], context.names)
 
-    def job_records(facts: Iterable[JobFacts]) -> Iterator[Record]:
-        return records(map(jobs.job, facts), context.names)
-
     said = [*_counted(things), *notices]
     return engine.union(
         [
             translated.group(_run_id, plan_records),
             things.filter(_is_static).map_partitions(lambda found: _static(context, found)),
-            jobs.job_facts(recent, chosen).map_partitions(job_records),
-            jobs.good_runs(recent).map(jobs.good_runs_record),
+            job_records(recent, chosen, context.names),
             engine.rows(records(said, names), 1),
         ]
     )
@@ -111,12 +107,10 @@ def _parts(engine: Engine, settings: OpenLineage) -> tuple[list[Slice], tuple[Pr
     parts = files.find(settings.events)
     if settings.kafka is None:
         return parts, ()
-    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.engine.on_spark import session_of
     from lineage_merge.sources.landing import kafka
 
-    if not isinstance(engine, SparkEngine):
-        raise TypeError("Kafka is read with Spark only")
-    landing = kafka.landed(engine.spark, settings.kafka)
+    landing = kafka.landed(session_of(engine, "Kafka"), settings.kafka)
     return [*parts, *files.find_any(landing.folder)], landing.notices
 
 

@@ -1,12 +1,14 @@
 """What the runs of each job did: the newest one's facts, and how many successful ones there were."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from functools import partial
 from operator import add
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.engine.rows import Rows
+from lineage_merge.merge.names import Names
 from lineage_merge.model import Job, JobKey
-from lineage_merge.records import Record, row
+from lineage_merge.records import Record, records, row
 from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.nulls import largest, nulls_first, total
@@ -59,6 +61,16 @@ def job_facts(events: Rows[EventRow], counted_events: Rows[Counted]) -> Rows[Job
     """What the newest run of each job that has a counted write did, failed or not."""
     of_runs = events.flat_map(_write).group(_run, _run_facts)
     return of_runs.union(counted_events.map(_counted_job)).combine(_as_it_is, _newer, _newer).flat_map(_facts)
+
+
+def job_records(events: Rows[EventRow], counted_events: Rows[Counted], names: Names) -> Rows[Record]:
+    """Records of the jobs that have a counted write, and of how many successful runs each job had."""
+    facts = job_facts(events, counted_events).map_partitions(partial(_records, names=names))
+    return facts.union(good_runs(events).map(good_runs_record))
+
+
+def _records(facts: Iterable[JobFacts], names: Names) -> Iterator[Record]:
+    return records(map(job, facts), names)
 
 
 def job(facts: JobFacts) -> Job:

@@ -17,10 +17,10 @@ from lineage_merge.merge.names import Names
 from lineage_merge.model import Count, Element, JobKey, Problem, Reference
 from lineage_merge.records import Record, records
 from lineage_merge.redaction import redact
-from lineage_merge.sources.runs import choice, jobs
+from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Chosen, Counted, PlanKey
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.jobs import JobFacts
+from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
@@ -163,8 +163,7 @@ def combined(
         translated = newest_plans(translated.keep(), unrecorded)
     parts = [
         translated.flat_map(_records_of),
-        jobs.job_facts(recent, chosen).map_partitions(partial(_job_records, names=context.names)),
-        jobs.good_runs(recent).map(jobs.good_runs_record),
+        job_records(recent, chosen, context.names),
         events.map_partitions(partial(_problem_records, names=context.names)),
         engine.rows(list(records(map(_unrecorded, unrecorded), context.names)), 1),
     ]
@@ -209,10 +208,6 @@ def _is_of_others(each: Translated, databases: frozenset[str]) -> bool:
 
 def _records_of(each: Translated) -> list[Record]:
     return each.records
-
-
-def _job_records(facts: Iterable[JobFacts], names: Names) -> Iterator[Record]:
-    return records(map(jobs.job, facts), names)
 
 
 def _problem_records(events: Iterable[EventRow], names: Names) -> Iterator[Record]:

@@ -129,12 +129,10 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
     spline = context.spline
     if spline.kafka is None:
         return lines.find(spline.agent), ()
-    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.engine.on_spark import session_of
     from lineage_merge.sources.landing import kafka
 
-    if not isinstance(engine, SparkEngine):
-        raise TypeError("Kafka is read by Spark only")
-    landed = kafka.landed(engine.spark, spline.kafka, record_line)
+    landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)
     found = lines.find(spline.agent)
     try:
         found += lines.find([landed.folder])
