@@ -57,8 +57,8 @@ def measure(folder: Path, plans: int, master: str) -> Case:
     """Build once, in this process."""
     from benchmarks.generated.export import CONFIG
     from lineage_merge.config import SparkOptions, load
+    from lineage_merge.infra.spark_session import session
     from lineage_merge.pipeline import build, write_folder
-    from lineage_merge.spark import session
 
     config = load(folder.resolve() / CONFIG, flags={"spark.distribute_above_mb": "0"})
     on_cluster = master.startswith("local-cluster")

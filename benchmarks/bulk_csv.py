@@ -20,10 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from benchmarks import results
 from benchmarks.results import Figure
 from lineage_merge.config import SparkOptions
-from lineage_merge.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.graph import neptune_files
 from lineage_merge.graph.schema import edge_ddl, node_ddl
-from lineage_merge.spark import session
+from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
+from lineage_merge.infra.spark_session import session
 
 
 def lineage(spark: SparkSession, vertices: int) -> tuple[DataFrame, DataFrame]:

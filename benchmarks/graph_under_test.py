@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from lineage_merge.config import SparkOptions
-from lineage_merge.embedded import EmbeddedServer
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.spark_session import session
 from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.spark import session
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[Bench]:
     with ExitStack() as stack:
         engine: Engine = LocalEngine(threads=os.cpu_count() or 1)
         if arguments.engine == "spark":
-            from lineage_merge.engine.on_spark import SparkEngine
+            from lineage_merge.infra.engine.on_spark import SparkEngine
 
             engine = SparkEngine(stack.enter_context(session(SparkOptions())))
         url = arguments.endpoint or stack.enter_context(EmbeddedServer(None)).url

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.model import JobKey, edge_id, job_id
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.model.elements import JobKey, edge_id, job_id
 
 Row = dict[str, Any]
 DAG = "benchmark"

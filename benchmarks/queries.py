@@ -30,7 +30,7 @@ from typing import Any
 
 from benchmarks import made_graph, results
 from benchmarks.results import Figure
-from lineage_merge.embedded import EmbeddedServer
+from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.sending import asking
 from lineage_merge.query.comparison import compare

@@ -32,7 +32,7 @@ import json
 from pathlib import Path
 from lineage_merge import sample
 from lineage_merge.config import SparkOptions
-from lineage_merge.spark import session
+from lineage_merge.infra.spark_session import session
 
 def parsed(_rows):
     for file in Path(folder).rglob("*.json*"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Generic, TypeVar
 
-from lineage_merge.model import FeedsColumn, Influences, JobKey, Reference
+from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 
 # What a source calls a dataset while it works: a reference already, or a key of its own.
 Source = TypeVar("Source")

@@ -16,9 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge import config, steps, storage
+from lineage_merge import config, steps
 from lineage_merge.config import Config
-from lineage_merge.errors import (
+from lineage_merge.infra import storage
+from lineage_merge.infra.telemetry import running
+from lineage_merge.model.errors import (
     ConfigError,
     DocumentError,
     GraphDenied,
@@ -30,7 +32,6 @@ from lineage_merge.errors import (
     SourceError,
 )
 from lineage_merge.steps import Step
-from lineage_merge.telemetry import running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,7 +176,7 @@ def _run(given: Told, settings: Config) -> dict[str, Any]:
 def _session(settings: Config) -> Iterator["SparkSession"]:
     """The cluster's session, as it is configured there; with `spark.master` one of our own."""
     if settings.spark.master:
-        from lineage_merge.spark import session
+        from lineage_merge.infra.spark_session import session
 
         with session(settings.spark) as spark:
             yield spark
@@ -191,7 +192,7 @@ def _session(settings: Config) -> Iterator["SparkSession"]:
 @contextmanager
 def _logging(settings: Config) -> Iterator[None]:
     if settings.log.format == "json":
-        from lineage_merge.telemetry import logs
+        from lineage_merge.infra.telemetry import logs
 
         with logs.as_json():
             yield

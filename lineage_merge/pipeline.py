@@ -14,14 +14,18 @@ from typing import Any, Self
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import EMBEDDED, Config
-from lineage_merge.embedded.server import EmbeddedServer
-from lineage_merge.embedded.store import default_graph_file
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.graph import files
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.embedded.graph_store import default_graph_file
+from lineage_merge.infra.embedded.server import EmbeddedServer
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.spark_session import own_errors
+from lineage_merge.infra.storage import read_text, write_text
+from lineage_merge.infra.telemetry import in_step, running, step
+from lineage_merge.infra.telemetry.counts import loaded_counts, report_counts
 from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
@@ -31,15 +35,11 @@ from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_ret
 from lineage_merge.merge.identities import IdentityRow, identities, job_runs
 from lineage_merge.merge.outcome import REPORT, Report
 from lineage_merge.merge.report import report
-from lineage_merge.model import JobKey
-from lineage_merge.progress import Say, silent
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.errors import DocumentError, IntermediateError, SinkError, SourceMissing
 from lineage_merge.records import Record, problem_of
 from lineage_merge.sinks import after_load
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
-from lineage_merge.spark import own_errors
-from lineage_merge.storage import read_text, write_text
-from lineage_merge.telemetry import in_step, running, step
-from lineage_merge.telemetry.counts import loaded_counts, report_counts
 
 EMPTY = Report({}, {}, {}, (), ())
 

@@ -9,8 +9,9 @@ so that the merge joins and groups by id alone.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.redaction import Redacted, redact, redact_sql
 from lineage_merge.merge.names import Identity, Names, path_of
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,
@@ -31,7 +32,6 @@ from lineage_merge.model import (
     dataset_id,
     encode,
 )
-from lineage_merge.redaction import Redacted, redact, redact_sql
 
 
 class Record(NamedTuple):

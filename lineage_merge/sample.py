@@ -3,8 +3,8 @@
 from importlib.resources import files
 from pathlib import Path
 
-from lineage_merge.errors import SourceMissing
-from lineage_merge.model import DatasetName, dataset_id
+from lineage_merge.model.elements import DatasetName, dataset_id
+from lineage_merge.model.errors import SourceMissing
 
 _WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from lineage_merge import storage
 from lineage_merge.config import Config
-from lineage_merge.errors import IntermediateError, SourceMissing
+from lineage_merge.infra import storage
+from lineage_merge.infra.progress import Say
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.merge.outcome import REPORT
-from lineage_merge.progress import Say
+from lineage_merge.model.errors import IntermediateError, SourceMissing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

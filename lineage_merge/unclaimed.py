@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from lineage_merge.infra.redaction import redact
 from lineage_merge.query.owners import Owner
-from lineage_merge.redaction import redact
 from lineage_merge.sources.spline.seen import Seen
 
 # As the configuration's schema wants a DAG's name.

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lineage_merge.embedded.jars import GREMLIN, digest_of, ivy_arguments
-from lineage_merge.embedded.java import find_java
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import GREMLIN, digest_of, ivy_arguments
 
 # Ivy has no pattern for the folders of an organisation in Maven's layout, so a dot stands for a slash.
 _PATTERN = "[organisation]/[module]/[revision]/[artifact]-[revision](-[classifier]).[ext]"

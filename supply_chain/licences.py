@@ -85,8 +85,8 @@ def packages(python: str) -> Iterator[Part]:
 
 def jars() -> Iterator[Part]:
     """The embedded Gremlin Server's jars, by their POMs as Ivy reads them; no jar is fetched."""
-    from lineage_merge.embedded.jars import GREMLIN, ivy_arguments
-    from lineage_merge.embedded.java import find_java
+    from lineage_merge.infra.embedded.java import find_java
+    from lineage_merge.infra.embedded.maven_jars import GREMLIN, ivy_arguments
 
     with tempfile.TemporaryDirectory() as folder:
         work, cache = Path(folder), Path(folder, "cache")
@@ -104,7 +104,7 @@ def jars() -> Iterator[Part]:
 def page(found: list[Part], of_server: list[Part]) -> str:
     """The page. Raises `NotAllowed`, with every package whose licence may not come in."""
     import hatch_build
-    from lineage_merge.embedded.jars import GREMLIN
+    from lineage_merge.infra.embedded.maven_jars import GREMLIN
 
     refused = [error for part in [*found, *of_server] if (error := _refused(part))]
     if refused:

@@ -10,7 +10,7 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import SparkOptions
-from lineage_merge.spark import session
+from lineage_merge.infra.spark_session import session
 from tests import drawing
 
 pytest_plugins = [

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 
 # Parameters of a fixture that calls `engine_of`.
 ENGINES = ("local", "spark")
@@ -18,7 +18,7 @@ def engine_of(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if request.param == "local":
         yield LocalEngine()
         return
-    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.infra.engine.on_spark import SparkEngine
 
     engine = SparkEngine(request.getfixturevalue("spark"))
     yield engine

@@ -12,7 +12,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.process.traversal import Traversal
 
-from lineage_merge.embedded import EmbeddedServer, jars
+from lineage_merge.infra.embedded import EmbeddedServer, maven_jars
 from lineage_merge.load.traversals import source
 
 SERVER = "LINEAGE_MERGE_TEST_GREMLIN_SERVER"
@@ -26,10 +26,10 @@ def _iterated(self: Traversal) -> Traversal:
 
 Traversal.iterate = _iterated
 if version := os.environ.get(SERVER):
-    jars.GREMLIN = jars.GREMLIN._replace(
+    maven_jars.GREMLIN = maven_jars.GREMLIN._replace(
         name=f"Gremlin Server {version}",
         folder=f"gremlin-server-{version}",
-        dependencies=jars.GREMLIN.dependencies.replace(jars.GREMLIN_SERVER, version),
+        dependencies=maven_jars.GREMLIN.dependencies.replace(maven_jars.GREMLIN_SERVER, version),
         pins=None,  # those of the package are of its own version
         places=None,
     )

@@ -18,13 +18,13 @@ import pytest
 _FIXTURES = {"spark", "gremlin_url", "conflicting_url", "pipeline_url", "tickit_folder", "tickit_url"}
 # What starts it, by module: a test starts it that uses one of these, or a function of the tests that does.
 _STARTERS = {
-    "lineage_merge.spark": {"session"},
-    "lineage_merge.embedded": {"EmbeddedServer"},
+    "lineage_merge.infra.spark_session": {"session"},
+    "lineage_merge.infra.embedded": {"EmbeddedServer"},
     "lineage_merge.pipeline": {"endpoint"},
-    "lineage_merge.embedded.java": {"find_java", "java_home"},
-    "lineage_merge.embedded.process": {"ServerProcess"},
-    "lineage_merge.embedded.server": {"EmbeddedServer"},
-    "lineage_merge.embedded.serving": {"serve"},
+    "lineage_merge.infra.embedded.java": {"find_java", "java_home"},
+    "lineage_merge.infra.embedded.process": {"ServerProcess"},
+    "lineage_merge.infra.embedded.server": {"EmbeddedServer"},
+    "lineage_merge.infra.embedded.serving": {"serve"},
     "pyspark.sql.session": {"SparkSession"},
     "tests.command_line": {"as_process", "command"},
 }

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from lineage_merge.embedded.jars import Bundle, bundle_jars
-from lineage_merge.embedded.java import find_java
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 
 _VERSION = "3.9.1"
 _BUNDLE = Bundle(

@@ -9,7 +9,14 @@ from typing import Any
 
 from lineage_merge.load.connection import Endpoint, open_client
 from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
-from lineage_merge.model import DatasetName, JobKey, column_id, dataset_id, edge_id, job_id
+from lineage_merge.model.elements import (
+    DatasetName,
+    JobKey,
+    column_id,
+    dataset_id,
+    edge_id,
+    job_id,
+)
 
 Row = dict[str, Any]
 NAMESPACE = "redshift://wh:5439"

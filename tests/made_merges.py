@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.update import Merge
 from lineage_merge.merge.coverage import Coverage
 from lineage_merge.merge.identities import EVERYWHERE, OWN, IdentityRow
-from lineage_merge.model import JobKey, column_id, edge_id, job_id
+from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
 EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lineage_merge.embedded import EmbeddedServer
+from lineage_merge.infra.embedded import EmbeddedServer
 from tests.lineage_made import pipeline
 
 

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.records import Record
 
 Flow = tuple[str, str, str]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.airflow.connections import PASSWORD_VARIABLE, arangodb, credentials, environment, gremlin
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 
 PASSWORD = "hunter2"
 SECRET = "lineage/arango#password"

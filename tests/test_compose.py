@@ -23,10 +23,11 @@ from gremlin_python.driver.client import Client
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.traversal import T
 
-from lineage_merge import config, storage
-from lineage_merge.embedded.jars import GREMLIN_SERVER, gremlin_jars
-from lineage_merge.embedded.java import find_java
-from lineage_merge.embedded.process import free_port
+from lineage_merge import config
+from lineage_merge.infra import storage
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import GREMLIN_SERVER, gremlin_jars
+from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.load.connection import Endpoint, connect
 from tests.s3_fixtures import S3
 

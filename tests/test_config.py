@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge import config, storage
+from lineage_merge import config
 from lineage_merge.config import Config, Key, Rule
-from lineage_merge.errors import ConfigError
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.registry import SOURCES

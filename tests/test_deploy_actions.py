@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from lineage_merge import storage
+from lineage_merge.infra import storage
 from lineage_merge.publish import artefacts
 from tests.iam_policy import Need, allows, needs
 from tests.s3_fixtures import S3

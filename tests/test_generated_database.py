@@ -14,7 +14,7 @@ from benchmarks.generated.manifest import manifest
 from benchmarks.generated.pipeline import At, Dataset, Made, Pipeline, Plan, Run
 from benchmarks.generated.spline import COLLECTIONS, documents, plan_documents
 from benchmarks.generated.templates import Template
-from lineage_merge.model import FeedsColumn, Influences
+from lineage_merge.model.elements import FeedsColumn, Influences
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING

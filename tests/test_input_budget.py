@@ -10,17 +10,18 @@ from typing import Any
 import boto3
 import pytest
 
-from lineage_merge import config, input_budget, storage
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.errors import InputTooLarge
+from lineage_merge import config
+from lineage_merge.infra import input_budget, storage
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.names import from_config
+from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.sources import lines
 from lineage_merge.sources.registry import configured
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.messages import messages
-from lineage_merge.storage import Slice
 from tests.arango_fixtures import ArangoServer
 from tests.s3_fixtures import S3
 from tests.spline_documents import SplineDatabase

@@ -13,8 +13,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config, job, publish
-from lineage_merge.embedded.java import java_home
-from lineage_merge.errors import ConfigError
+from lineage_merge.infra.embedded.java import java_home
+from lineage_merge.model.errors import ConfigError
 from tests import expected
 from tests.arango_fixtures import ArangoServer
 from tests.command_line import clean_environment

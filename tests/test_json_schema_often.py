@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker
 from lineage_merge.sources.spline.documents import COLLECTIONS
 
 CAPTURES = Path(__file__).parent / "data" / "spline"

@@ -3,8 +3,9 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, partitions, pipeline, sample
-from lineage_merge.storage import StoredFile
+from lineage_merge import config, pipeline, sample
+from lineage_merge.infra import shuffle_partitions
+from lineage_merge.infra.storage import StoredFile
 
 MEGABYTE = 1 << 20
 
@@ -20,26 +21,26 @@ def number(spark: SparkSession) -> int:
 
 
 def test_there_are_few_for_a_small_pipeline(own: SparkSession) -> None:
-    partitions.fit(own, [StoredFile("a.json", 3 * MEGABYTE), StoredFile("b.json.gz", MEGABYTE)])
+    shuffle_partitions.fit(own, [StoredFile("a.json", 3 * MEGABYTE), StoredFile("b.json.gz", MEGABYTE)])
     assert number(own) == 2
 
 
 def test_there_are_more_for_large_input_and_no_fewer_for_small_input_after_it(own: SparkSession) -> None:
-    partitions.fit(own, [StoredFile("a.json", 90 * MEGABYTE), StoredFile("b.json", 50 * MEGABYTE)])
+    shuffle_partitions.fit(own, [StoredFile("a.json", 90 * MEGABYTE), StoredFile("b.json", 50 * MEGABYTE)])
     assert number(own) == 5
-    partitions.fit(own, [StoredFile("c.json", MEGABYTE)])
+    shuffle_partitions.fit(own, [StoredFile("c.json", MEGABYTE)])
     assert number(own) == 5
 
 
 @pytest.mark.parametrize("name", ["a.json.gz", "part-0.parquet"])
 def test_packed_files_count_for_what_is_in_them(own: SparkSession, name: str) -> None:
-    partitions.fit(own, [StoredFile(name, 20 * MEGABYTE)])
+    shuffle_partitions.fit(own, [StoredFile(name, 20 * MEGABYTE)])
     assert number(own) == 5
 
 
 def test_a_session_of_somebody_else_is_left_alone(own: SparkSession) -> None:
-    own.conf.unset(partitions.OURS)
-    partitions.fit(own, [StoredFile("a.json", 900 * MEGABYTE)])
+    own.conf.unset(shuffle_partitions.OURS)
+    shuffle_partitions.fit(own, [StoredFile("a.json", 900 * MEGABYTE)])
     assert number(own) == 2
 
 
@@ -54,6 +55,6 @@ def test_a_graph_that_many_partitions_made_is_the_same(
         return nodes, edges
 
     few = built(spark)
-    monkeypatch.setattr(partitions, "BYTES", 20_000)
+    monkeypatch.setattr(shuffle_partitions, "BYTES", 20_000)
     assert built(own) == few
     assert number(own) > 4

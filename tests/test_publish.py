@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge import __version__, publish
-from lineage_merge.errors import ConfigError, LineageMergeError, SourceMissing
+from lineage_merge.model.errors import ConfigError, LineageMergeError, SourceMissing
 from lineage_merge.publish import artefacts, dependencies, wheel
 from tests.command_line import in_process
 from tests.s3_fixtures import S3

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline, sample, steps
 from lineage_merge.config import Config
-from lineage_merge.errors import DocumentError
-from lineage_merge.progress import silent
+from lineage_merge.infra.progress import silent
+from lineage_merge.model.errors import DocumentError
 from tests.spline_documents import SplineDatabase
 
 DISTRIBUTED = {"spark.distribute_above_mb": "0"}

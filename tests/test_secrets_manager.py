@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import boto3
 import pytest
 
-from lineage_merge.errors import ConfigError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.errors import (
+    ConfigError,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
 from lineage_merge.sources.spline.settings import Arango
 from tests.s3_fixtures import S3
 

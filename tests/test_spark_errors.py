@@ -10,8 +10,8 @@ import pytest
 from py4j.java_gateway import GatewayClient, GatewayParameters
 from pyspark.sql import SparkSession
 
-from lineage_merge.errors import DocumentError, LineageMergeError
-from lineage_merge.spark import own_errors, quiet_server
+from lineage_merge.infra.spark_session import own_errors, quiet_server
+from lineage_merge.model.errors import DocumentError, LineageMergeError
 
 
 def message(spark: SparkSession, told: str) -> str:
@@ -67,7 +67,7 @@ def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
 
 def test_the_server_of_a_session_is_told_to_be_quiet(spark: SparkSession) -> None:
     server = spark.sparkContext._accumulatorServer
-    assert server.handle_error.__module__ == "lineage_merge.spark"
+    assert server.handle_error.__module__ == "lineage_merge.infra.spark_session"
 
 
 @pytest.mark.usefixtures("spark")

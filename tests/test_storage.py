@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
-from lineage_merge.storage import (
+from lineage_merge.infra.storage import (
     Slice,
     delete_folder,
     list_files,
@@ -22,6 +21,7 @@ from lineage_merge.storage import (
     read_text,
     write_text,
 )
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from tests.s3_fixtures import S3
 
 Put = Callable[[str, bytes], str]

@@ -98,7 +98,7 @@ def _lines_for_users() -> Iterator[list[str]]:
 
 
 def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
-    from lineage_merge.embedded.jars import GREMLIN_SERVER, SLF4J_SIMPLE
+    from lineage_merge.infra.embedded.maven_jars import GREMLIN_SERVER, SLF4J_SIMPLE
 
     rows = {jar: version for jar, version, _ in of_page("Jars")}
     assert rows["org.apache.tinkerpop:gremlin-server"] == GREMLIN_SERVER
@@ -106,7 +106,7 @@ def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
 
 
 def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
-    from lineage_merge.embedded.jars import GREMLIN
+    from lineage_merge.infra.embedded.maven_jars import GREMLIN
 
     assert GREMLIN.pins
     pinned = {line.split()[1] for line in GREMLIN.pins.read_text().splitlines()}

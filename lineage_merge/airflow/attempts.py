@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from lineage_merge.errors import SourceMissing
+from lineage_merge.model.errors import SourceMissing
 
 # Differ between two tries of a step that do the same; a load's folder is the build's, so it counts.
 _OF_A_TRY: Mapping[str, frozenset[str]] = {
@@ -64,14 +64,14 @@ def without_secrets(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 def write(root: str, step: str, record: RunRecord) -> None:
     """Store the record of a step's newest run. Raises `SourceError`."""
-    from lineage_merge import storage
+    from lineage_merge.infra import storage
 
     storage.write_text(_location(root, step), json.dumps(asdict(record), indent=2) + "\n")
 
 
 def read(root: str, step: str) -> RunRecord | None:
     """Return the record of a step's newest run, None if there is none. Raises `SourceError`."""
-    from lineage_merge import storage
+    from lineage_merge.infra import storage
 
     try:
         return RunRecord(**json.loads(storage.read_text(_location(root, step))))

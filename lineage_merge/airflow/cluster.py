@@ -9,7 +9,7 @@ from lineage_merge.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.airflow.connections import aws, environment
 from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
 from lineage_merge.airflow.settings import Merge, fail_if_permanent, refusal_is_warning, resolved
-from lineage_merge.errors import ConfigError, RetireRefused
+from lineage_merge.model.errors import ConfigError, RetireRefused
 
 if TYPE_CHECKING:
     from lineage_merge.steps import Step
@@ -28,7 +28,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
 
     with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
         from lineage_merge.config import by_key
-        from lineage_merge.storage import is_s3
+        from lineage_merge.infra.storage import is_s3
 
         if not is_s3(attempt.folder):
             raise ConfigError(

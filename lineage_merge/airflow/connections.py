@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 
 ARANGODB = "arangodb_default"
 GREMLIN = "gremlin_default"

@@ -13,7 +13,7 @@ from lineage_merge.airflow.settings import (
     resolved,
     share_folder,
 )
-from lineage_merge.errors import RetireRefused
+from lineage_merge.model.errors import RetireRefused
 
 
 class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
@@ -32,7 +32,7 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
     def execute(self, context: Mapping[str, Any]) -> None:
         """Run the step. What it did is left in the folder, for the report."""
         from lineage_merge import steps
-        from lineage_merge.spark import session
+        from lineage_merge.infra.spark_session import session
 
         say = without_repeats(self.log.info)
         step: steps.Step = "build" if self.step == "build" else "load"

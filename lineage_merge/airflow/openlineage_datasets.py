@@ -70,7 +70,7 @@ def _host(url: str, default_port: int) -> str:
 
 
 def _named(locations: Iterable[str]) -> Iterator[Dataset]:
-    from lineage_merge.errors import NamingError
+    from lineage_merge.model.errors import NamingError
     from lineage_merge.naming import name_uri
 
     for location in locations:

@@ -9,7 +9,7 @@ from lineage_merge.airflow import connections, upstream
 from lineage_merge.airflow.attempts import Attempt, try_folder
 from lineage_merge.airflow.compat import AirflowFailException, AirflowNotFoundException, base_hook
 from lineage_merge.airflow.verdict import RETIRE_REFUSED
-from lineage_merge.errors import ConfigError, LineageMergeError
+from lineage_merge.model.errors import ConfigError, LineageMergeError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -117,7 +117,7 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
 def _mapping(given: Any, name: str) -> Mapping[str, Any]:
     """A mapping, or the text that a template made of one."""
     if isinstance(given, str) and given.strip():
-        from lineage_merge import yaml_text
+        from lineage_merge.infra import yaml_text
 
         given = yaml_text.parse(given, name, "the rendered template")
     if given and not isinstance(given, Mapping):

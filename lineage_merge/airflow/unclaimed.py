@@ -43,10 +43,10 @@ class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there 
 
     def execute(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The merges that are due; none is an empty list, and nothing is merged then."""
-        from lineage_merge.errors import ConfigError
         from lineage_merge.load import configured
         from lineage_merge.load.connection import connect
         from lineage_merge.load.remove import Pipeline, remove
+        from lineage_merge.model.errors import ConfigError
         from lineage_merge.query.owners import owners
         from lineage_merge.sources.spline.seen import seen
         from lineage_merge.unclaimed import plan

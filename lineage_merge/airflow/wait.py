@@ -108,7 +108,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
 
     def poke(self, context: Mapping[str, Any]) -> bool:
         """One look into Spline's database."""
-        from lineage_merge.errors import SourceUnreachable
+        from lineage_merge.model.errors import SourceUnreachable
         from lineage_merge.sources.spline.arrivals import missing
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):

@@ -48,7 +48,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
 
     async def run(self) -> AsyncIterator[Any]:
         """Yield one event."""
-        from lineage_merge.errors import LineageMergeError, SourceUnreachable
+        from lineage_merge.model.errors import LineageMergeError, SourceUnreachable
 
         while True:
             try:

@@ -9,13 +9,13 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from lineage_merge import storage
 from lineage_merge.capturing.origins import Origins, origins
 from lineage_merge.config import Config
-from lineage_merge.errors import CaptureError, LineageMergeError
+from lineage_merge.infra import storage
 from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Element, Problem, Reference
+from lineage_merge.model.elements import Element, Problem, Reference
+from lineage_merge.model.errors import CaptureError, LineageMergeError
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.query.on_files import edge_of_row, vertex_of_row
 from lineage_merge.records import Record, problem_of, records
@@ -67,7 +67,7 @@ class Captured:
         return origins(columns, self._names, self._tables)
 
     def elements(self) -> tuple[Element, ...]:
-        """The same in the words of `lineage_merge.model`, as a source yields them."""
+        """The same in the words of `lineage_merge.model.elements`, as a source yields them."""
         return self._elements
 
     def records(self) -> list[Record]:

@@ -16,9 +16,9 @@ from lineage_merge.capturing.session import JvmSession
 from lineage_merge.capturing.statements import written
 from lineage_merge.capturing.targets import DATAFRAME, Target, named_target
 from lineage_merge.config import Config
-from lineage_merge.errors import CaptureError
 from lineage_merge.merge import names
-from lineage_merge.model import Authority, Dataset, Element, Problem, Reference
+from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
+from lineage_merge.model.errors import CaptureError
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import application

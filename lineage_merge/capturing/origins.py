@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage import Transformation
+from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.names import Names, path_of
-from lineage_merge.model import Reference
-from lineage_merge.redaction import redact, redact_sql
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import build
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts

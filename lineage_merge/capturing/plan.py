@@ -10,7 +10,7 @@ from typing import Any
 from lineage_merge.capturing.expressions import Expressions, Names, Ref
 from lineage_merge.capturing.spoken import Relation, Spoken
 from lineage_merge.capturing.tree import Json, Node, bottom_up, expression_id, grow, is_tree, singleton
-from lineage_merge.model import Problem, Reference
+from lineage_merge.model.elements import Problem, Reference
 from lineage_merge.sources.spline.documents import Document
 
 # They put out what they take.

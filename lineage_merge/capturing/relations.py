@@ -7,7 +7,7 @@ from py4j.protocol import Py4JError
 
 from lineage_merge.capturing.spoken import Relation
 from lineage_merge.capturing.tree import Json, Node
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.naming import redact
 
 _CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})

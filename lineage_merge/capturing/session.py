@@ -11,7 +11,7 @@ from lineage_merge.capturing.rdds import rdd_sources
 from lineage_merge.capturing.relations import relation
 from lineage_merge.capturing.spoken import RddSources, Relation
 from lineage_merge.capturing.tree import Json, Node, grow
-from lineage_merge.errors import SourceError
+from lineage_merge.model.errors import SourceError
 
 
 class JvmSession:

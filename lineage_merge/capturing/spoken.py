@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Any, Protocol
 
 from lineage_merge.capturing.tree import Json, Node
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 
 
 @dataclass(frozen=True, slots=True)

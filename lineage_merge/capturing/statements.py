@@ -7,8 +7,8 @@ from lineage_merge.capturing.relations import items, jdbc
 from lineage_merge.capturing.relations import version_2 as table_of_version_2
 from lineage_merge.capturing.session import JvmSession
 from lineage_merge.capturing.targets import Target, table_target, view_target
-from lineage_merge.errors import CaptureError
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
+from lineage_merge.model.errors import CaptureError
 
 Written = tuple[Any, Target]
 

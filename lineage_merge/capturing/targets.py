@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.capturing.session import JvmSession
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 
 # What stands for a frame that nobody has said the target of, and for temporary views.
 DATAFRAME = "dataframe"

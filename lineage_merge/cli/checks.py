@@ -7,7 +7,7 @@ import click
 
 from lineage_merge.cli.frame import epilog, make_console, print_json, progress, reported
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, without_progress
-from lineage_merge.errors import ConfigError, IntermediateError
+from lineage_merge.model.errors import ConfigError, IntermediateError
 
 _MOST_FLAWS = 100
 
@@ -67,7 +67,7 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
         from lineage_merge.graph import files
-        from lineage_merge.spark import own_errors
+        from lineage_merge.infra.spark_session import own_errors
 
         with session(SparkOptions(), say) as spark, own_errors():
             say(f"checking {folder}")

@@ -8,7 +8,7 @@ import click
 
 from lineage_merge.cli.frame import epilog, make_console, print_json, progress, reported
 from lineage_merge.cli.options import as_json_or_text, with_config_file
-from lineage_merge.errors import ConfigError, GraphError
+from lineage_merge.model.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config

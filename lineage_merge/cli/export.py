@@ -7,7 +7,7 @@ import click
 
 from lineage_merge.cli.asking import Asked, asking, asks
 from lineage_merge.cli.frame import epilog, print_json, progress
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.sinks import registry
 from lineage_merge.sinks.sink import Export
 

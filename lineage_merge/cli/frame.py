@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.errors import Ambiguous, ConfigError, LineageMergeError, NotFound
+from lineage_merge.model.errors import Ambiguous, ConfigError, LineageMergeError, NotFound
 from lineage_merge.naming import redact
 
 if TYPE_CHECKING:

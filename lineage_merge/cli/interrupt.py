@@ -25,17 +25,17 @@ _AGAIN_SECONDS = 0.3
 
 @contextmanager
 def session(options: "SparkOptions", say: Callable[[str], None]) -> Iterator["SparkSession"]:
-    """`lineage_merge.spark.session`, which Ctrl-C ends with `KeyboardInterrupt`, and cleanly."""
-    from lineage_merge import spark
+    """Yield `infra.spark_session.session`; Ctrl-C ends it with `KeyboardInterrupt`."""
+    from lineage_merge.infra import spark_session
 
     if threading.current_thread() is not threading.main_thread():
-        with spark.session(options, say) as running:
+        with spark_session.session(options, say) as running:
             yield running  # only the main thread gets signals
         return
     interrupt = _Interrupt()
     before = signal.signal(signal.SIGINT, interrupt.remember)
     try:
-        with spark.session(options, say) as running, interrupt.ending_jobs_of(running):
+        with spark_session.session(options, say) as running, interrupt.ending_jobs_of(running):
             yield running
     finally:
         signal.signal(signal.SIGINT, before)

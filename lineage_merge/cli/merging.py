@@ -46,7 +46,7 @@ def demo(as_json: bool, quiet: bool) -> None:
     with reported(), progress(quiet) as say:
         from lineage_merge import config, pipeline, sample
         from lineage_merge.cli.interrupt import session
-        from lineage_merge.embedded.ahead import started_ahead
+        from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.query.graph import open_graph
         from lineage_merge.query.way import way
 
@@ -112,7 +112,7 @@ def run(
     with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
         from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
-        from lineage_merge.embedded.ahead import started_ahead
+        from lineage_merge.infra.embedded.early_start import started_ahead
 
         preflight.check_sources(config)
         preflight.check_graph(config)
@@ -221,11 +221,11 @@ def _observed(
     and to standard error where `as_json` has that for itself.
     """
     config = settings.load()
-    from lineage_merge.telemetry import running
+    from lineage_merge.infra.telemetry import running
 
     out = sys.stderr if as_json else sys.stdout
     if config.log.format == "json":
-        from lineage_merge.telemetry import logs
+        from lineage_merge.infra.telemetry import logs
 
         with (
             logs.as_json(logging.WARNING if quiet else logging.INFO),

@@ -8,7 +8,7 @@ import click
 
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

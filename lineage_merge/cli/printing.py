@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lineage_merge.load.remove import Removed
     from lineage_merge.load.summary import MergeRun
     from lineage_merge.merge.outcome import Report
-    from lineage_merge.model import Problem
+    from lineage_merge.model.elements import Problem
     from lineage_merge.publish import Published
 
 _COULD_NOT = {

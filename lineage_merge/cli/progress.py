@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from lineage_merge.progress import Say
+from lineage_merge.infra.progress import Say
 
 Clock = Callable[[], float]
 

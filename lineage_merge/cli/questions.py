@@ -8,7 +8,7 @@ import click
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.asking import Asked, Session, asking, asks
 from lineage_merge.cli.frame import epilog
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.query.graph import Direction

@@ -10,7 +10,7 @@ import click
 
 from lineage_merge.cli.frame import epilog, print_json, progress, reported
 from lineage_merge.cli.options import as_json_or_text, without_progress
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 
 _MEGABYTE = 1 << 20
 _POSITIVE = click.IntRange(min=1)

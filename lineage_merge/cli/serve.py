@@ -28,7 +28,7 @@ def serve(port: int, graph_file: Path | None) -> None:
     is a random one per start.
     """
     with reported():
-        from lineage_merge.embedded.serving import serve as keep_serving
-        from lineage_merge.embedded.store import default_graph_file
+        from lineage_merge.infra.embedded.graph_store import default_graph_file
+        from lineage_merge.infra.embedded.serving import serve as keep_serving
 
         keep_serving(graph_file or default_graph_file(), port, lambda line: click.echo(line))

@@ -9,7 +9,7 @@ import click
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.asking import Asked, asks
 from lineage_merge.cli.frame import epilog, progress, reported
-from lineage_merge.errors import CheckFailed, ConfigError
+from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config

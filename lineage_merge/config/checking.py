@@ -22,9 +22,9 @@ from lineage_merge.config.settings import (
     Rule,
     SparkOptions,
 )
-from lineage_merge.errors import ConfigError
-from lineage_merge.json_schema import Checker, path_text
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.json_schema import Checker, path_text
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.settings import namespace
 

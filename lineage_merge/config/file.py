@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from lineage_merge import storage
-from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources.registry import SOURCES
 
 
 def read(file: Path | str) -> dict[str, Any]:
     """The settings of a file, a path or s3://bucket/key. Raises `ConfigError`."""
-    from lineage_merge import yaml_text  # not above: flags and variables seldom need it, help never
+    from lineage_merge.infra import yaml_text  # not above: flags and variables seldom need it, help never
 
     settings = yaml_text.parse(_text(file), "", str(file))
     if not isinstance(settings, dict):

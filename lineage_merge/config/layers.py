@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_merge.config import file as files
 from lineage_merge.config.keys import Key, settable
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 
 
 def gather(
@@ -73,7 +73,7 @@ def _value(key: Key, text: str) -> Any:
             # Not as YAML, to which the glob * is an alias.
             return [item.strip() for item in text.split(",") if item.strip()]
         case "array" | "object" | ["array", *_]:
-            from lineage_merge import yaml_text
+            from lineage_merge.infra import yaml_text
 
             return yaml_text.parse(text, key.dotted, "the flag or variable")
     return text

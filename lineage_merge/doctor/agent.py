@@ -6,11 +6,11 @@ from itertools import islice
 from lineage_merge.config import Config
 from lineage_merge.doctor import logs
 from lineage_merge.doctor.finding import Finding
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources import lines
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import messages
-from lineage_merge.storage import Slice
 
 AGENT = "Spline agent"
 _DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its logger to INFO"

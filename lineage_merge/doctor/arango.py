@@ -11,7 +11,7 @@ from arango.exceptions import ArangoServerError
 
 from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped_all, warning
-from lineage_merge.errors import (
+from lineage_merge.model.errors import (
     LineageMergeError,
     SourceDenied,
     SourceError,

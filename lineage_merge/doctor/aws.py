@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok
-from lineage_merge.errors import SourceDenied
+from lineage_merge.infra.storage import is_s3
+from lineage_merge.model.errors import SourceDenied
 from lineage_merge.sources import registry
 from lineage_merge.sources.landing import reach
-from lineage_merge.storage import is_s3
 
 CREDENTIALS = "AWS credentials"
 

@@ -3,12 +3,12 @@
 import uuid
 from collections.abc import Iterator
 
-from lineage_merge import storage
 from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped_all
 from lineage_merge.doctor.gremlin import quick_endpoint
-from lineage_merge.errors import ConfigError, GraphError, SourceError, SourceMissing
+from lineage_merge.infra import storage
 from lineage_merge.load import bulk, neptune_loader
+from lineage_merge.model.errors import ConfigError, GraphError, SourceError, SourceMissing
 from lineage_merge.naming import redact
 
 FILES = "bulk files"

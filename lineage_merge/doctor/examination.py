@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lineage_merge.config import Config
 from lineage_merge.doctor import aws, bulk, gremlin, kafka, machine
 from lineage_merge.doctor.finding import Check, Finding, one_line, unexpected
-from lineage_merge.errors import GraphError, SourceError
+from lineage_merge.model.errors import GraphError, SourceError
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import function
 

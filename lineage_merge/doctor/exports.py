@@ -6,8 +6,15 @@ from datetime import UTC, datetime
 
 from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, warning
-from lineage_merge.errors import DocumentError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import is_s3, read_text
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import (
+    DocumentError,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -16,7 +23,6 @@ from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline import documents, export
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
-from lineage_merge.storage import is_s3, read_text
 
 EXPORT = "Spline export"
 MANIFEST = "dbt manifest"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from lineage_merge.config import Config
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.naming import redact
 
 State = Literal["ok", "warning", "failed", "skipped"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, warning
-from lineage_merge.errors import SourceDenied, SourceError, SourceUnreachable
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceUnreachable
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog
 

@@ -15,10 +15,16 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped, skipped_all, warning
 from lineage_merge.doctor.neptune import Server, server_behind
-from lineage_merge.errors import ConfigError, GraphDenied, GraphError, GraphRejected, GraphUnreachable
 from lineage_merge.load import configured
 from lineage_merge.load.connection import Endpoint, check, connect, open_client, translated_errors
 from lineage_merge.load.signing import signed_headers
+from lineage_merge.model.errors import (
+    ConfigError,
+    GraphDenied,
+    GraphError,
+    GraphRejected,
+    GraphUnreachable,
+)
 
 SIGNING = "graph signing"
 CONNECTION = "graph connection"

@@ -6,12 +6,12 @@ from itertools import islice
 from lineage_merge.config import Config
 from lineage_merge.doctor import logs
 from lineage_merge.doctor.finding import Finding
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources import lines
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.settings import Hive
-from lineage_merge.storage import Slice
 
 LOG = "Hive log"
 _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger, and its logger to INFO"

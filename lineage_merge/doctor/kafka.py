@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.doctor.exports import how_to_mend
 from lineage_merge.doctor.finding import Finding, failed, ok
-from lineage_merge.errors import ConfigError, SourceError, SourceMissing
+from lineage_merge.infra.storage import list_files
+from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing
 from lineage_merge.naming import redact
 from lineage_merge.sources.landing import reach
 from lineage_merge.sources.landing.offsets import folder_of, landed_until
-from lineage_merge.storage import list_files
 
 KAFKA = "Kafka"
 

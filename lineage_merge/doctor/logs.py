@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from lineage_merge.doctor.exports import how_to_mend
 from lineage_merge.doctor.finding import Finding, failed, ok, warning
-from lineage_merge.errors import SourceError
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
 from lineage_merge.sources import lines
-from lineage_merge.storage import Slice
 
 # So much of a file's end is looked at: what is written today.
 _LOOKED_AT = 4 << 20

@@ -5,8 +5,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped, warning
-from lineage_merge.embedded import java
-from lineage_merge.errors import JavaMissing
+from lineage_merge.infra.embedded import java
+from lineage_merge.model.errors import JavaMissing
 
 SPARK = "Spark"
 JAVA = "Java"

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import requests
 
-from lineage_merge.errors import GraphError
 from lineage_merge.load.connection import Endpoint, open_client, translated_errors
 from lineage_merge.load.signing import signed_headers
+from lineage_merge.model.errors import GraphError
 
 _SECONDS = 3.0
 _NUMBER = re.compile(r"(\d+)\.(\d+)")

@@ -6,10 +6,10 @@ from itertools import islice
 from lineage_merge.config import Config
 from lineage_merge.doctor import logs
 from lineage_merge.doctor.finding import Finding
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.storage import Slice
 
 EVENTS = "OpenLineage"
 _EVENTS = 200

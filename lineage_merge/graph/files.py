@@ -15,13 +15,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge import partitions
-from lineage_merge.engine.on_spark import SparkEngine, SparkRows
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import IntermediateError, SourceError, SourceMissing
 from lineage_merge.graph.schema import Row, edge_ddl, edge_schema, node_ddl, node_schema
-from lineage_merge.json_schema import Checker
-from lineage_merge.storage import (
+from lineage_merge.infra import shuffle_partitions
+from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.storage import (
     StoredFile,
     delete_folder,
     is_s3,
@@ -30,6 +29,7 @@ from lineage_merge.storage import (
     write_file,
     write_text,
 )
+from lineage_merge.model.errors import IntermediateError, SourceError, SourceMissing
 
 Format = Literal["parquet", "jsonl"]
 # An element, with the keys and values that are known of it.
@@ -102,7 +102,9 @@ def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Ro
 
 def unpacked_size(folder: str) -> int:
     """About how many bytes of text the nodes and edges below `folder` are. Raises `IntermediateError`."""
-    return sum(map(partitions.text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))]))
+    return sum(
+        map(shuffle_partitions.text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))])
+    )
 
 
 def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
@@ -248,7 +250,7 @@ def _format(path: str, files: list[StoredFile]) -> Format:
 def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
     path = _path(folder, kind)
     files = _list(path)
-    partitions.fit(spark, files)
+    shuffle_partitions.fit(spark, files)
     if _format(path, files) == "parquet":
         with _telling(path):
             return spark.read.schema(kind.ddl).parquet(path)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from lineage_merge.engine.rows import Rows
-from lineage_merge.errors import LineageMergeError
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS
 from lineage_merge.graph.neptune_parts import (
     EDGES,
@@ -22,6 +20,8 @@ from lineage_merge.graph.neptune_parts import (
     lines_of,
     write_parts,
 )
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.model.errors import LineageMergeError
 
 # Of a file, where there are enough for several.
 _FEWEST_ELEMENTS = 25_000

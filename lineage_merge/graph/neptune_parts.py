@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from lineage_merge.graph.neptune_csv import EDGE_HEADER, VERTEX_HEADER, edge_line, vertex_lines
-from lineage_merge.storage import make_folder, write_file
+from lineage_merge.infra.storage import make_folder, write_file
 
 Kind = Literal["vertices", "edges"]
 VERTICES: Kind = "vertices"

@@ -31,12 +31,13 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import T
 
 from lineage_merge import config
-from lineage_merge.engine.rows import Rows, Shared
-from lineage_merge.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
 from lineage_merge.graph.neptune_files import write_rows
 from lineage_merge.graph.neptune_parts import EDGES, VERTICES
 from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.infra.progress import Say
+from lineage_merge.infra.storage import delete_folder, list_files
 from lineage_merge.load import neptune_loader
 from lineage_merge.load.configured import region_of
 from lineage_merge.load.connection import Endpoint
@@ -46,8 +47,13 @@ from lineage_merge.load.neptune_loader import Source
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.signing import region_of_chain
 from lineage_merge.load.texts import values_to_write
-from lineage_merge.progress import Say
-from lineage_merge.storage import delete_folder, list_files
+from lineage_merge.model.errors import (
+    BulkLoadFailed,
+    ConfigError,
+    GraphRejected,
+    SourceError,
+    SourceMissing,
+)
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from lineage_merge.engine.rows import Rows
 from lineage_merge.graph.schema import DATASET_LABELS, Row
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import difference, moves, state, stored_state
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.difference import Compared

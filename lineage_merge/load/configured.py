@@ -5,9 +5,9 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 from lineage_merge.config import Gremlin
-from lineage_merge.errors import ConfigError
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.signing import Iam, region_of_chain
+from lineage_merge.model.errors import ConfigError
 
 # db.cluster-abc.us-east-1.neptune.amazonaws.com, ....neptune.amazonaws.com.cn
 _NEPTUNE_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-\d+)\.neptune\.amazonaws\.com(?:\.cn)?$")

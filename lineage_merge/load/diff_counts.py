@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Literal
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.difference import UNWRITTEN, Compared
 from lineage_merge.load.existing import StoredEdge
 

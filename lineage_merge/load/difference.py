@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.engine.rows import Rows
 from lineage_merge.graph.labels import labels_of
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES, Row
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import texts
 from lineage_merge.load.existing import Existing, StoredEdge, StoredVertex, dataset_of
 

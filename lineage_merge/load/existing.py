@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.graph.labels import labels_of, one_label
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.sending import Asker, asking, by_request

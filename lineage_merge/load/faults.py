@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 from gremlin_python.driver.protocol import ConfigurationError, GremlinServerError
 
-from lineage_merge.errors import (
+from lineage_merge.model.errors import (
     GraphDenied,
     GraphError,
     GraphRejected,

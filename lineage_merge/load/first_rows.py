@@ -5,7 +5,7 @@ from functools import partial
 from heapq import nsmallest
 from typing import Any, TypeVar
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 
 T = TypeVar("T")
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
 
-from lineage_merge.engine.rows import Counter, Engine, Rows
-from lineage_merge.errors import LineageMergeError
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Counter, Engine, Rows
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import UNDER_WAY, send
+from lineage_merge.model.errors import LineageMergeError
 
 Progress = Callable[[str, int, int], None]
 

@@ -14,10 +14,9 @@ from typing import NamedTuple
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P
 
-from lineage_merge.engine.rows import Rows, Shared
-from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.labels import one_label
 from lineage_merge.graph.schema import DATASET_LABELS, Row
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import (
@@ -31,7 +30,8 @@ from lineage_merge.load.existing import (
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.sending import Asker, asking, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take
-from lineage_merge.model import JobKey, edge_id, encode
+from lineage_merge.model.elements import JobKey, edge_id, encode
+from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 5
 # What a vertex is called belongs to its identity, and that is the winner's.

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from lineage_merge.errors import BulkLoadFailed, GraphDenied, GraphError, GraphRejected, GraphUnreachable
 from lineage_merge.load.signing import Iam, credentials
+from lineage_merge.model.errors import (
+    BulkLoadFailed,
+    GraphDenied,
+    GraphError,
+    GraphRejected,
+    GraphUnreachable,
+)
 
 COMPLETED = "LOAD_COMPLETED"
 _QUEUE_FULL = "queue size limit"

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from lineage_merge.errors import BulkLoadFailed, GraphError, GraphRejected, GraphUnreachable
+from lineage_merge.infra.progress import Say
 from lineage_merge.load.neptune_api import COMPLETED, MOST_FLAWS, Api, Flaw, Loader, QueueFull, Status, opened
-from lineage_merge.progress import Say
+from lineage_merge.model.errors import BulkLoadFailed, GraphError, GraphRejected, GraphUnreachable
 
 _QUEUED = frozenset({"LOAD_IN_QUEUE", "LOAD_NOT_STARTED"})
 _UNDER_WAY = _QUEUED | {"LOAD_IN_PROGRESS"}

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lineage_merge.errors import GraphError
 from lineage_merge.load.faults import Fault, Kind
+from lineage_merge.model.errors import GraphError
 
 log = logging.getLogger(__name__)
 

@@ -19,12 +19,12 @@ from itertools import product
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.graph.schema import DATASET_LABELS, Row
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import Existing, StoredVertex, dataset_of_end
 from lineage_merge.merge.identities import ALIAS, EVERYWHERE, OWN, IdentityRow
-from lineage_merge.model import JobKey, decode, edge_id, encode
+from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 
 Kind = Literal["move", "edges", "remove", "ignore"]
 

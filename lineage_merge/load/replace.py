@@ -13,7 +13,6 @@ from typing import Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 
-from lineage_merge.errors import GraphRejected
 from lineage_merge.graph.labels import labels_of
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
@@ -22,6 +21,7 @@ from lineage_merge.load.held import INTERIM
 from lineage_merge.load.patience import pause
 from lineage_merge.load.sending import Asker, Conflict, asking, by_request, send
 from lineage_merge.load.snapshot import Edge, Snapshot, take
+from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10
 # Of text in one request; a server takes 10 MiB. Edges beyond that follow in requests of their own.

@@ -13,8 +13,8 @@ from gremlin_python.process.graph_traversal import GraphTraversal, __
 from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, P, T
 from gremlin_python.statics import long
 
-from lineage_merge.errors import IntermediateError
 from lineage_merge.graph.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, Property
+from lineage_merge.model.errors import IntermediateError
 
 # Neptune counts a label, and each property, as a record. A record takes a step and an element
 # one more, so 200 records stay far below the 1,500 steps at which servers run out of stack.

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import Bytecode
 
-from lineage_merge.errors import GraphError, GraphRejected
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.faults import Kind
@@ -21,6 +20,7 @@ from lineage_merge.load.link import GraphFault, Link, Sent
 from lineage_merge.load.patience import Patience
 from lineage_merge.load.requests import Upsert
 from lineage_merge.load.traversals import source
+from lineage_merge.model.errors import GraphError, GraphRejected
 
 IDS_A_REQUEST = 200
 Item = TypeVar("Item")

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lineage_merge.errors import GraphDenied, GraphUnreachable
+from lineage_merge.model.errors import GraphDenied, GraphUnreachable
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials

@@ -7,7 +7,7 @@ from typing import Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 
-from lineage_merge.engine.rows import Rows, Shared
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import vertex_counts
 from lineage_merge.load.sending import Asker, asking, by_request
@@ -22,7 +22,7 @@ from lineage_merge.load.state import (
     unpacked,
 )
 from lineage_merge.load.summary import LABEL as RUN_LABEL
-from lineage_merge.model import encode
+from lineage_merge.model.elements import encode
 
 LABEL = "merge_state"
 # Shards in one answer, whose texts are below 1 MB each, mostly far below.

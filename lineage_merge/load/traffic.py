@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lineage_merge.engine.rows import Counter, Engine
+from lineage_merge.infra.engine.rows import Counter, Engine
 
 
 @dataclass(frozen=True, slots=True)

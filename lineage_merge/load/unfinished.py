@@ -10,7 +10,7 @@ from functools import partial
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import TextP
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.existing import wanted
 from lineage_merge.load.held import INTERIM, project_edges

@@ -18,10 +18,11 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import P
 from gremlin_python.statics import long
 
-from lineage_merge.engine.rows import Rows, Shared
-from lineage_merge.errors import GraphRejected, GraphUnsupported, RetireRefused
 from lineage_merge.graph.labels import labels_of
 from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.telemetry import step
 from lineage_merge.load import bulk, difference, moves, state, stored_state, summary, unfinished
 from lineage_merge.load.bulk import BulkLoad
 from lineage_merge.load.changes import Changes, compare_changes, names_digest
@@ -63,9 +64,8 @@ from lineage_merge.load.traffic import counted
 from lineage_merge.merge.coverage import NOTHING, Coverage
 from lineage_merge.merge.identities import IdentityRow
 from lineage_merge.merge.outcome import Report
-from lineage_merge.model import JobKey
-from lineage_merge.progress import Say, silent
-from lineage_merge.telemetry import step
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused
 
 # Another merge of the DAG may delete what this one found in the graph: then all is compared again.
 _ATTEMPTS = 3

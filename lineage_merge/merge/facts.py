@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 from lineage_merge.column_lineage import InfluenceKind, Transformation
 from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
 from lineage_merge.merge.aliases import Followed
-from lineage_merge.model import Authority, JobKey, column_id, edge_id, encode, job_id, operation_id
+from lineage_merge.model.elements import (
+    Authority,
+    JobKey,
+    column_id,
+    edge_id,
+    encode,
+    job_id,
+    operation_id,
+)
 from lineage_merge.records import Record
 
 # Texts of which an edge may have several, of several writes or branches.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.aliases import Aliases
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 from lineage_merge.records import Record
 
 # `how` a merge knows it: a location has its own name, as no rule knows it; a rule knows the location, which

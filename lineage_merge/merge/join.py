@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from lineage_merge.config import Merge
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge import facts
 from lineage_merge.merge.aliases import Aliases, find_aliases
 from lineage_merge.merge.facts import EdgeKey, Facts, Key

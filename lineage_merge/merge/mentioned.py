@@ -7,7 +7,7 @@ are no part of its graph.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.records import Record, with_kind
 
 

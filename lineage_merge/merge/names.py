@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from lineage_merge import naming
 from lineage_merge.config import Config
-from lineage_merge.errors import NamingError
+from lineage_merge.infra.redaction import redact
 from lineage_merge.merge import rules
-from lineage_merge.model import DatasetName, Reference, dataset_id
-from lineage_merge.redaction import redact
+from lineage_merge.model.elements import DatasetName, Reference, dataset_id
+from lineage_merge.model.errors import NamingError
 from lineage_merge.sources import registry
 
 # By what a short name became complete, or a catalog of Spark's the one of the configuration.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 
 # Examples of each source and kind. The driver keeps a list for people, not a second copy of the data.
 MOST_PROBLEMS = 1000

@@ -7,13 +7,13 @@ from functools import partial
 from heapq import nsmallest
 from typing import cast
 
-from lineage_merge.engine.rows import Rows
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.aliases import Aliases
 from lineage_merge.merge.facts import is_edge
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.outcome import MERGE, MOST_PROBLEMS, Joined, Report
-from lineage_merge.model import Problem, ProblemKind
+from lineage_merge.model.elements import Problem, ProblemKind
 from lineage_merge.records import Record, problem_of
 
 # Rules that join without a name of their own.

@@ -12,7 +12,7 @@ from functools import cache
 
 from lineage_merge import naming
 from lineage_merge.config import Config, Rule, split_dataset
-from lineage_merge.model import DatasetName, Reference
+from lineage_merge.model.elements import DatasetName, Reference
 
 REDSHIFT_TEMPORARY = "redshift-temporary-directory"
 

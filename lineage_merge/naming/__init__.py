@@ -4,6 +4,7 @@ Each platform has a file; `registry.PLATFORMS` lists them. Names follow OpenLine
 naming conventions (https://openlineage.io/docs/spec/naming).
 """
 
+from lineage_merge.infra.redaction import redact
 from lineage_merge.naming.jdbc import split_jdbc
 from lineage_merge.naming.named import Named
 from lineage_merge.naming.registry import PLATFORMS
@@ -14,7 +15,6 @@ from lineage_merge.naming.resolve import (
     name_uri,
     path_uri,
 )
-from lineage_merge.redaction import redact
 
 __all__ = [
     "PLATFORMS",

@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from lineage_merge.errors import NamingError
-from lineage_merge.redaction import CONTAINER_SCHEMES
+from lineage_merge.infra.redaction import CONTAINER_SCHEMES
+from lineage_merge.model.errors import NamingError
 
 # One letter is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]+):")

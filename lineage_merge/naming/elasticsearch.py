@@ -3,11 +3,11 @@
 OpenLineage's specification has no entry for it; this follows its pattern.
 """
 
-from lineage_merge.errors import NamingError
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, canonical_hosts, parse, without_parameters
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.redaction import redact
 
 _PORT = 9200
 

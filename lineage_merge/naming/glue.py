@@ -1,11 +1,11 @@
 """AWS Glue's Data Catalog: ``arn:aws:glue:region:account`` and ``table/database/table``, lower-case."""
 
-from lineage_merge.errors import NamingError
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, trimmed
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.redaction import redact
 
 _PREFIX = "table/"
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from lineage_merge.errors import NamingError
+from lineage_merge.infra.redaction import MASK, redact, redact_ambiguous
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import split_authority
 from lineage_merge.naming.identifiers import Identifier, split_name
-from lineage_merge.redaction import MASK, redact, redact_ambiguous
 
 _QUERY_START = re.compile(r"(?i):[\s(]*(?:select|with)(?=[\s(*])")
 _PROTOCOL = re.compile(r"([A-Za-z][\w+.-]*):")

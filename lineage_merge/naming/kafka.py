@@ -4,11 +4,11 @@ Spline writes ``kafka:topic``, without the brokers: the namespace is ``kafka`` t
 several brokers the first counts, as OpenLineage's own listener has it.
 """
 
-from lineage_merge.errors import NamingError
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, canonical_hosts, without_parameters
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.redaction import redact
 
 _PORT = 9092
 

@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from lineage_merge.errors import NamingError
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address
 from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.named import Located
-from lineage_merge.redaction import redact
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 

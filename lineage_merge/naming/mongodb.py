@@ -6,11 +6,11 @@ no entry for it; this follows its pattern. The name after ``mongodb+srv://`` is 
 in DNS and has no port.
 """
 
-from lineage_merge.errors import NamingError
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, canonical_hosts
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.redaction import redact
 
 _PORTS = {"mongodb": 27017, "mongodb+srv": None}
 

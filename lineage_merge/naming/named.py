@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from lineage_merge.model import DatasetName
+from lineage_merge.model.elements import DatasetName
 from lineage_merge.naming.address import Address
 from lineage_merge.naming.jdbc import Connection
 

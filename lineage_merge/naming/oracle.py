@@ -7,10 +7,10 @@ to upper case. A bare table is the connected user's own, where the URL tells the
 import re
 from dataclasses import dataclass
 
-from lineage_merge.errors import NamingError
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.warehouse import Warehouse
-from lineage_merge.redaction import redact
 
 _HOST = re.compile(r"(?i)\(\s*HOST\s*=([^()]*)\)")
 _PORT = re.compile(r"(?i)\(\s*PORT\s*=([^()]*)\)")

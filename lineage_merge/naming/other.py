@@ -6,14 +6,14 @@ the rest, for addresses such as ``odpstable:project.table``.
 
 from dataclasses import dataclass
 
-from lineage_merge.errors import NamingError
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, parse_namespace, trimmed, without_parameters
 from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.redaction import redact
 
 _LEVELS = 3
 

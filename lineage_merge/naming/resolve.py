@@ -6,7 +6,8 @@ Each text is redacted before it is named: no secret reaches an id, in whichever 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lineage_merge.errors import NamingError
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, parse, parse_namespace, trimmed
 from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.identifiers import split_name
@@ -15,7 +16,6 @@ from lineage_merge.naming.named import JdbcPlatform, Named, Platform
 from lineage_merge.naming.other import OTHER
 from lineage_merge.naming.registry import PLATFORMS
 from lineage_merge.naming.warehouse import Warehouse
-from lineage_merge.redaction import redact
 
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 _MOST_NAMINGS = 4

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lineage_merge.errors import NamingError
-from lineage_merge.model import DatasetName
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import DatasetName
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, canonical_hosts, without_parameters
 from lineage_merge.naming.identifiers import Identifier, join_name, split_name
 from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.redaction import redact
 
 _NOT_IN_A_HOST = re.compile(r"[/?#;@\\\s]")
 

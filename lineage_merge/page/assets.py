@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 
 # In the order in which they run: each says its part under the name that the first one makes.
 SCRIPTS = (

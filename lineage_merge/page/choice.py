@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeVar
 
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import lineage

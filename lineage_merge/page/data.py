@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, name_parts
-from lineage_merge.redaction import redact, redact_sql
 
 _DATASET_FACTS = ("description", "qualified_name", "format", "location", "tags", "aliases")
 _JOB_FACTS = ("framework", "project", "status", "last_run_id", "last_run_at", "duration_ms", "rows_written")

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from lineage_merge import storage
-from lineage_merge.errors import ConfigError, SourceMissing
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import ConfigError, SourceMissing
 
 LIST = "lineage_merge.json"
 

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lineage_merge.errors import LineageMergeError, SourceMissing
+from lineage_merge.model.errors import LineageMergeError, SourceMissing
 from lineage_merge.publish.wheel import NAME, installed
 
 # What the job wants of this package besides its core: to read the SQL of dbt models. The cluster

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lineage_merge import storage
-from lineage_merge.errors import ConfigError
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.publish import artefacts, dependencies, wheel
 
 SCRIPT = Path(__file__).with_name("lineage_merge_job.py")

@@ -14,7 +14,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 
 NAME = "lineage-merge"
 _PACKAGE = "lineage_merge"

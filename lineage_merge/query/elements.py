@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.graph.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
-from lineage_merge.model import decode
+from lineage_merge.model.elements import decode
 
 COLUMN = "column"
 JOB = "job"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from lineage_merge.progress import Say, silent
+from lineage_merge.infra.progress import Say, silent
 from lineage_merge.query.elements import Edge, Vertex
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lineage_merge.model import JobKey, job_id
+from lineage_merge.model.elements import JobKey, job_id
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import completed, ends

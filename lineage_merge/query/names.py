@@ -6,9 +6,9 @@ or the location behind a table. ``#column`` after any of them is a column, compa
 
 from collections.abc import Sequence
 
-from lineage_merge.errors import Ambiguous, NamingError, NotFound
 from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.model import DatasetName, column_id, dataset_id
+from lineage_merge.model.elements import DatasetName, column_id, dataset_id
+from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
 from lineage_merge.naming import name_uri
 from lineage_merge.query.elements import COLUMN, JOB, Vertex
 from lineage_merge.query.graph import LineageGraph

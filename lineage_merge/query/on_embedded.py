@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.errors import EmbeddedError, GraphUnreachable
-from lineage_merge.progress import Say
+from lineage_merge.infra.progress import Say
+from lineage_merge.model.errors import EmbeddedError, GraphUnreachable
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.in_memory import InMemory
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 @contextmanager
 def open_embedded(gremlin: "Gremlin", say: Say, graph_file: Path | None = None) -> Iterator[LineageGraph]:
     """The embedded graph, never changed. Raises `GraphError`, `EmbeddedError`."""
-    from lineage_merge.embedded import ownership
-    from lineage_merge.embedded.store import default_graph_file
+    from lineage_merge.infra.embedded import file_lock
+    from lineage_merge.infra.embedded.graph_store import default_graph_file
     from lineage_merge.load.configured import endpoint
     from lineage_merge.load.connection import check
     from lineage_merge.query.on_gremlin import asked_at
 
     file = graph_file or default_graph_file()
     # A user of the server keeps it from ending meanwhile. None: it is ending, and writes its file.
-    hold = ownership.use(file) if file.parent.is_dir() else None
+    hold = file_lock.use(file) if file.parent.is_dir() else None
     try:
-        url = ownership.served_at(file) if hold else None
+        url = file_lock.served_at(file) if hold else None
         target = endpoint(gremlin, url) if url else None
         try:
             if target:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from lineage_merge.errors import QueryError
+from lineage_merge.model.errors import QueryError
 from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import Influences, completed

@@ -19,8 +19,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from lineage_merge.errors import DocumentError
-from lineage_merge.progress import Say
+from lineage_merge.infra.progress import Say
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.receive import documents, places
 from lineage_merge.receive.bodies import Bodies
 from lineage_merge.receive.commits import Commits

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.errors import DocumentError
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.openlineage.documents import is_event
 from lineage_merge.sources.spline.agent.array_line import array_line
 

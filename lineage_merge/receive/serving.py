@@ -10,8 +10,9 @@ from pathlib import Path
 
 import uvicorn
 
-from lineage_merge.errors import ConfigError, SourceError
-from lineage_merge.progress import Say
+from lineage_merge.infra.progress import Say
+from lineage_merge.infra.storage import make_folder
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.receive import places
 from lineage_merge.receive.app import Receiver, application
 from lineage_merge.receive.bodies import Bodies
@@ -21,7 +22,6 @@ from lineage_merge.receive.journal import Journal, Limits
 from lineage_merge.receive.recovery import Ignored, recover
 from lineage_merge.receive.tally import Tally
 from lineage_merge.receive.uploads import Uploads
-from lineage_merge.storage import make_folder
 
 # How long requests that are under way may take to end.
 _STOP_SECONDS = 10

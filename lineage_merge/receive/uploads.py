@@ -4,10 +4,10 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from lineage_merge.errors import SourceError, SourceMissing
-from lineage_merge.progress import Say
+from lineage_merge.infra.progress import Say
+from lineage_merge.infra.storage import write_file
+from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.receive import places
-from lineage_merge.storage import write_file
 
 _AGAIN_SECONDS = 30.0
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_merge.errors import SourceError, SourceMissing
+from lineage_merge.model.errors import SourceError, SourceMissing
 
 _TIMEOUT_SECONDS = 120
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.review import git, readers
 from lineage_merge.review.changes import Break, Difference, compare

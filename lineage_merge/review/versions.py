@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.errors import SourceMissing
 from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Element, Problem
+from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.query.in_memory import InMemory
 from lineage_merge.query.on_files import edge_of_row, vertex_of_row
 from lineage_merge.records import records

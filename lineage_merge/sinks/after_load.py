@@ -8,8 +8,8 @@ several DAGs write the whole.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.errors import LineageMergeError, SinkError
-from lineage_merge.progress import Say
+from lineage_merge.infra.progress import Say
+from lineage_merge.model.errors import LineageMergeError, SinkError
 from lineage_merge.sinks.sink import Sink
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from lineage_merge.errors import ConfigError
 from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, edge_line, vertex_lines
 from lineage_merge.graph.neptune_parts import EDGES, VERTICES, Kind, Written, write_parts
 from lineage_merge.graph.schema import EDGE_LABELS
+from lineage_merge.infra.storage import delete_folder
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, Edge, Vertex
 from lineage_merge.sinks.sink import OUT, Export, Sent, Sink
-from lineage_merge.storage import delete_folder
 
 _LABELS = (*ALL_VERTEX_LABELS, *(each.name for each in EDGE_LABELS))
 

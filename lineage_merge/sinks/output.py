@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lineage_merge.storage import write_file
+from lineage_merge.infra.storage import write_file
 
 Write = Callable[[str], None]
 

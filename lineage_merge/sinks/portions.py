@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from lineage_merge.graph.schema import DATASET_LABELS
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 from lineage_merge.query.elements import JOB, Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 

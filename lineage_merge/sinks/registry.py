@@ -5,8 +5,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from lineage_merge.errors import ConfigError
-from lineage_merge.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.sinks import datahub, dot, graphml, mermaid, neptune_csv, openlineage
 from lineage_merge.sinks.sink import Sink, token
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage_merge.errors import ConfigError
-from lineage_merge.progress import Say, silent
+from lineage_merge.infra.progress import Say, silent
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph
 

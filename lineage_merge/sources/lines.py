@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 from typing import TypeVar
 
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import DocumentError, SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.shuffle_partitions import text_bytes
+from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_lines
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
-from lineage_merge.partitions import text_bytes
-from lineage_merge.storage import Slice, StoredFile, find_files, read_lines
 
 SLICE_BYTES = 32 << 20
 

@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.config import Config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import InputTooLarge
-from lineage_merge.input_budget import limited
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.input_budget import limited
+from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.telemetry import step
 from lineage_merge.merge.mentioned import of_mentioned
 from lineage_merge.merge.names import Names
 from lineage_merge.merge.report import of_source
-from lineage_merge.progress import Say, silent
+from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.records import Record
 from lineage_merge.sources import registry
 from lineage_merge.sources.source import Source, function
-from lineage_merge.telemetry import step
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

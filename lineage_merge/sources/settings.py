@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge import naming
-from lineage_merge.errors import ConfigError, NamingError
+from lineage_merge.model.errors import ConfigError, NamingError
 
 
 class Runs(NamedTuple):

@@ -140,7 +140,7 @@ def serve(wsgi: Wsgi, port: int = 0) -> Any:
 
 def main() -> None:
     """Serve AWS, with what `publish` puts into S3, and a graph; a file of the folder has their addresses."""
-    from lineage_merge.embedded import EmbeddedServer
+    from lineage_merge.infra.embedded import EmbeddedServer
 
     folder = Path(sys.argv[1])
     server = serve(application(GlueRuns(folder)))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import steps, storage
+from lineage_merge import steps
 from lineage_merge.airflow import (
     cluster,
     connections,
@@ -39,7 +39,8 @@ from lineage_merge.airflow.glue_trigger import GlueRunTrigger
 from lineage_merge.airflow.report import ReportMerge
 from lineage_merge.airflow.wait import WaitForSpline
 from lineage_merge.airflow.wait_trigger import SplineTrigger
-from lineage_merge.errors import ConfigError, SourceDenied, SourceMissing, SourceUnreachable
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import ConfigError, SourceDenied, SourceMissing, SourceUnreachable
 
 try:
     from airflow.sdk import DAG

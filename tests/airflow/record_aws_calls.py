@@ -131,8 +131,9 @@ def calls_of_the_tasks() -> set[Call]:
 
 def storage_of(step: Any) -> None:
     """Read what a job that failed, or ended, leaves in its folder for the tasks after it."""
-    from lineage_merge import job, storage
-    from lineage_merge.errors import SourceError
+    from lineage_merge import job
+    from lineage_merge.infra import storage
+    from lineage_merge.model.errors import SourceError
 
     folder = step.merge["folder"] or f"{ARTIFACTS}/runs/rendered"
     job.failure(folder, "dag/build/run/-1/1")

@@ -163,7 +163,7 @@ def dag_folder_module() -> Any:
 
 def run(home: Path) -> dict[str, Any]:
     """Run the DAGs; returns what they did."""
-    from lineage_merge.embedded import EmbeddedServer
+    from lineage_merge.infra.embedded import EmbeddedServer
 
     log = Lines(home / "output")
     for name in ("airflow.task", "task", ""):

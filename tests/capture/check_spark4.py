@@ -50,7 +50,7 @@ def main() -> int:
 def cases() -> None:
     """Run where PySpark is the other one: prints what was found as JSON, in the last line."""
     from lineage_merge import capture
-    from lineage_merge.spark import session
+    from lineage_merge.infra.spark_session import session
     from tests.capture.capture_cases import CASES, flows_of, influences_of, prepare
 
     wrong: list[str] = []

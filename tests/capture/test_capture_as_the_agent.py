@@ -13,7 +13,15 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
 from lineage_merge.capturing import Captured
-from lineage_merge.model import Authority, Column, Element, Feeds, FeedsColumn, Influences, Writes
+from lineage_merge.model.elements import (
+    Authority,
+    Column,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Influences,
+    Writes,
+)
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 import lineage_merge
 from lineage_merge import capture
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.errors import CaptureError, ConfigError
 from lineage_merge.graph.files import flaws
+from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import join
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import CaptureError, ConfigError
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
 from lineage_merge.query.on_files import read_folder
 

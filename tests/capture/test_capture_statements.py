@@ -10,8 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
 from lineage_merge.capturing import Captured
-from lineage_merge.errors import CaptureError
-from lineage_merge.model import Feeds, Problem, Writes
+from lineage_merge.model.elements import Feeds, Problem, Writes
+from lineage_merge.model.errors import CaptureError
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import SparkOptions
-from lineage_merge.spark import session
+from lineage_merge.infra.spark_session import session
 from tests.chaos import draw
 from tests.chaos.player import Player
 from tests.chaos.rounds import Broken, Outcome

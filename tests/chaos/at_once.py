@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.update import update
+from lineage_merge.model.errors import LineageMergeError
 from tests.chaos.draw import Round
 from tests.chaos.rounds import Broken, Outcome, compare
 from tests.chaos.world import World

@@ -39,7 +39,7 @@ def jvms(pids: list[int]) -> list[int]:
 
 def workers(pids: list[int]) -> list[int]:
     """Those that are Python workers: their parent, which forked them, has the same words."""
-    daemons = [pid for pid in pids if "-m lineage_merge.embedded.python_workers" in command_of(pid)]
+    daemons = [pid for pid in pids if "-m lineage_merge.infra.embedded.python_workers" in command_of(pid)]
     return [pid for pid in daemons if any(pid in below(parent) for parent in daemons)]
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from lineage_merge.embedded import EmbeddedServer
-from lineage_merge.embedded.process import free_port
+from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.load.connection import Endpoint, connect
 from tests.chaos import pipelines, processes
 from tests.chaos.gate import Gate, http, websocket

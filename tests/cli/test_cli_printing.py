@@ -6,7 +6,7 @@ from rich.console import Console
 
 from lineage_merge.cli.printing import print_report
 from lineage_merge.merge.outcome import Report
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 
 
 def printed(report: Report) -> list[str]:

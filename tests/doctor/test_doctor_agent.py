@@ -9,7 +9,7 @@ import pytest
 from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.doctor import Finding, agent, aws, kafka
-from lineage_merge.errors import ConfigError, SourceMissing, SourceUnreachable
+from lineage_merge.model.errors import ConfigError, SourceMissing, SourceUnreachable
 from lineage_merge.preflight import check_sources
 from lineage_merge.sources.landing.offsets import Range, file_name
 from tests.s3_fixtures import S3

@@ -13,9 +13,9 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
 from lineage_merge.doctor import Finding, gremlin, neptune
-from lineage_merge.embedded import process, settings
-from lineage_merge.embedded.jars import gremlin_jars
-from lineage_merge.embedded.java import find_java
+from lineage_merge.infra.embedded import process, settings
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import gremlin_jars
 from lineage_merge.load.connection import Endpoint
 from tests.doctor.one_answer import http
 from tests.load.neptune_proxy import Answer, neptune_proxy

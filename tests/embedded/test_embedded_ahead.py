@@ -5,10 +5,10 @@ import pytest
 from gremlin_python.process.traversal import T
 
 from lineage_merge import config, pipeline
-from lineage_merge.embedded import ahead
-from lineage_merge.embedded.ahead import started_ahead
-from lineage_merge.embedded.store import connected
-from lineage_merge.errors import EmbeddedError
+from lineage_merge.infra.embedded import early_start
+from lineage_merge.infra.embedded.early_start import started_ahead
+from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.model.errors import EmbeddedError
 
 SETTINGS = {"dag_name": "daily", "environment": "dev", "gremlin": {"endpoint": "embedded"}}
 
@@ -36,7 +36,7 @@ def use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
 
 
 def replace(use: pytest.MonkeyPatch, server: Server) -> None:
-    use.setattr(ahead.EmbeddedServer, "attach_or_start", lambda *_, **__: server)
+    use.setattr(early_start.EmbeddedServer, "attach_or_start", lambda *_, **__: server)
 
 
 def test_a_start_goes_on_beside_other_work_and_is_stopped_at_the_end(use: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_a_command_that_ends_before_the_start_does_not_wait_for_it(use: pytest.M
 
 
 def test_another_graph_starts_nothing(use: pytest.MonkeyPatch) -> None:
-    use.setattr(ahead.EmbeddedServer, "start", lambda _self: pytest.fail("started"))
+    use.setattr(early_start.EmbeddedServer, "start", lambda _self: pytest.fail("started"))
     with started_ahead("ws://localhost:8182/gremlin", lambda _: None) as started:
         started.wait()
 

@@ -11,10 +11,15 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.embedded import jars as jars_module
-from lineage_merge.embedded.download import DownloadFailed, Jar, download
-from lineage_merge.embedded.jars import GREMLIN, GREMLIN_SERVER, cached_jars, gremlin_jars
-from lineage_merge.errors import EmbeddedError
+from lineage_merge.infra.embedded import maven_jars as jars_module
+from lineage_merge.infra.embedded.download import DownloadFailed, Jar, download
+from lineage_merge.infra.embedded.maven_jars import (
+    GREMLIN,
+    GREMLIN_SERVER,
+    cached_jars,
+    gremlin_jars,
+)
+from lineage_merge.model.errors import EmbeddedError
 
 NO_JAVA = Path("no-java-is-needed")
 # SIGINT is ignored by what a shell runs in the background, and by its children.
@@ -22,7 +27,7 @@ PROGRAM = """\
 import signal
 import sys
 from pathlib import Path
-from lineage_merge.embedded.download import Jar, download
+from lineage_merge.infra.embedded.download import Jar, download
 signal.signal(signal.SIGINT, signal.default_int_handler)
 download([Jar("a/a.jar", 5, "0" * 64)], sys.argv[1], Path(sys.argv[2]), "jars", print)
 """

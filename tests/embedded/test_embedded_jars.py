@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from lineage_merge.embedded import jars as jars_module
-from lineage_merge.embedded.jars import (
+from lineage_merge.infra.embedded import maven_jars as jars_module
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import (
     GREMLIN,
     GREMLIN_SERVER,
     SLF4J_SIMPLE,
@@ -27,8 +28,7 @@ from lineage_merge.embedded.jars import (
     ivy_failure,
     proxy_options,
 )
-from lineage_merge.embedded.java import find_java
-from lineage_merge.errors import EmbeddedError
+from lineage_merge.model.errors import EmbeddedError
 
 POM = """<project><modelVersion>4.0.0</modelVersion>
 <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></project>"""
@@ -171,10 +171,10 @@ def test_two_processes_at_once_both_get_whole_jars(
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from lineage_merge.embedded import jars\n"
-        "from lineage_merge.embedded.jars import cached_jars, cache_home, gremlin_jars\n"
+        "from lineage_merge.infra.embedded import jars\n"
+        "from lineage_merge.infra.embedded.maven_jars import cached_jars, cache_home, gremlin_jars\n"
         "jars.GREMLIN = jars.GREMLIN._replace(pins=Path(sys.argv[1]), places=None)\n"
-        "from lineage_merge.embedded.java import find_java\n"
+        "from lineage_merge.infra.embedded.java import find_java\n"
         "gremlin_jars(find_java(), print)\n"
         "assert cached_jars(cache_home())\n"
     )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.embedded.java import find_java, java_home
-from lineage_merge.errors import JavaMissing
+from lineage_merge.infra.embedded.java import find_java, java_home
+from lineage_merge.model.errors import JavaMissing
 
 
 def java_that_says(directory: Path, version: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lineage_merge.embedded.python_workers import path_without_archives
+from lineage_merge.infra.embedded.python_workers import path_without_archives
 
 
 def test_a_worker_has_no_archive_on_its_path_and_the_imports_of_its_tasks_behind_it(

@@ -20,10 +20,10 @@ from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.driver.request import RequestMessage
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
-from lineage_merge.embedded import EmbeddedServer, ownership
-from lineage_merge.embedded.store import connected
-from lineage_merge.errors import EmbeddedError
+from lineage_merge.infra.embedded import EmbeddedServer, file_lock
+from lineage_merge.infra.embedded.graph_store import connected
 from lineage_merge.load.traversals import source
+from lineage_merge.model.errors import EmbeddedError
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: P
             password = urlsplit(server.url).password
             assert password
             passwords.append(password)
-            assert ownership.served_at(graph_file) == server.url
+            assert file_lock.served_at(graph_file) == server.url
             commands = subprocess.check_output(["ps", "-ww", "-eo", "args="], text=True)
             assert password not in commands
             assert password not in server.address
@@ -221,7 +221,7 @@ def test_what_an_earlier_version_left_open_to_others_is_closed(
 def test_a_folder_that_holds_other_files_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     program = (
-        "import sys; from pathlib import Path; from lineage_merge.embedded import ownership\n"
+        "import sys; from pathlib import Path; from lineage_merge.infra.embedded import ownership\n"
         "ownership.own(Path(sys.argv[1]) / 'graph.json').release()"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)

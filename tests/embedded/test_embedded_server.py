@@ -19,11 +19,16 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, T
 from gremlin_python.statics import long
 
-from lineage_merge.embedded import EmbeddedServer, ownership
-from lineage_merge.embedded.jars import gremlin_jars
-from lineage_merge.embedded.java import find_java
-from lineage_merge.embedded.store import connected, default_graph_file, fault, without_login
-from lineage_merge.errors import EmbeddedError
+from lineage_merge.infra.embedded import EmbeddedServer, file_lock
+from lineage_merge.infra.embedded.graph_store import (
+    connected,
+    default_graph_file,
+    fault,
+    without_login,
+)
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import gremlin_jars
+from lineage_merge.model.errors import EmbeddedError
 
 SALES = "dev|s3://tickit-raw|sales"
 EVENTS = "dev|redshift://wh:5439|dev.public.events"
@@ -85,8 +90,8 @@ def test_what_was_saved_is_there_after_everything_was_killed(tmp_path: Path) -> 
     program = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from lineage_merge.embedded import EmbeddedServer\n"
-        "from lineage_merge.embedded.store import connected\n"
+        "from lineage_merge.infra.embedded import EmbeddedServer\n"
+        "from lineage_merge.infra.embedded.graph_store import connected\n"
         "with EmbeddedServer(Path(sys.argv[1])) as server:\n"
         "    with connected(server.url) as g:\n"
         "        g.add_v('saved').next()\n"
@@ -360,7 +365,7 @@ def test_serve_says_how_to_connect_and_saves_when_it_is_ended(tmp_path: Path, en
     program = (
         "import functools, sys\n"
         "from pathlib import Path\n"
-        "from lineage_merge.embedded.serving import serve\n"
+        "from lineage_merge.infra.embedded.serving import serve\n"
         "serve(Path(sys.argv[1]), None, functools.partial(print, flush=True))\n"
     )
     command = [sys.executable, "-W", "error", "-c", program, str(graph_file)]
@@ -371,7 +376,7 @@ def test_serve_says_how_to_connect_and_saves_when_it_is_ended(tmp_path: Path, en
             said.append(serving.stdout.readline())
             assert said[-1], serving.communicate()[1]
         address = next(line for line in said if line.startswith("Gremlin Server: ")).split(": ", 1)[1].strip()
-        url = ownership.served_at(graph_file)
+        url = file_lock.served_at(graph_file)
         assert url
         assert without_login(url) == address
         login = f"user: {urlsplit(url).username}, password of this start: {urlsplit(url).password}\n"

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 
 
 @pytest.fixture(params=["local", "threads", "spark"])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param != "spark":
         return LocalEngine(threads=3 if request.param == "threads" else 1)
-    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.infra.engine.on_spark import SparkEngine
 
     return SparkEngine(request.getfixturevalue("spark"))
 

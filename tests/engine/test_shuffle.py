@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.engine import shuffle
+from lineage_merge.infra.engine import shuffle
 from lineage_merge.merge.facts import Facts
 
 PARTITIONS = 7

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
-from lineage_merge.errors import ConfigError, DocumentError, IntermediateError
+from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import names
-from lineage_merge.model import Feeds, Problem
+from lineage_merge.model.elements import Feeds, Problem
+from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateError
 from lineage_merge.query.on_files import read_folder
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -30,7 +31,6 @@ from lineage_merge.sources.spline.agent.read import _found, _together, _translat
 from lineage_merge.sources.spline.plans import Known
 from lineage_merge.sources.sql.root import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
-from lineage_merge.storage import Slice
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
 from tests.fuzz import cases
@@ -134,7 +134,7 @@ def test_a_configuration_of_billions_of_values_takes_little_memory(tmp_path: Pat
     code = f"""
 import resource
 from lineage_merge import config
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     config.load({str(file)!r}, environ={{}})

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
-from lineage_merge.errors import ConfigError, DocumentError
-from lineage_merge.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.merge import names
-from lineage_merge.model import Feeds, Problem
+from lineage_merge.model.elements import Feeds, Problem
+from lineage_merge.model.errors import ConfigError, DocumentError
 from lineage_merge.sources import lines
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -28,7 +29,6 @@ from lineage_merge.sources.spline.agent.read import _found
 from lineage_merge.sources.spline.documents import check, name_of
 from lineage_merge.sources.sql.root import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles, project_of
-from lineage_merge.storage import Slice, read_lines
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
 from tests.fuzz.mutation import ADDRESSES, SECRET

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from lineage_merge import config
-from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.infra.storage import is_s3
 from lineage_merge.merge import names
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources import lines
-from lineage_merge.storage import is_s3
 from tests.fuzz import cases
 from tests.fuzz.mutation import TEXTS, damaged, encoded, mutated, odd_value, written
 

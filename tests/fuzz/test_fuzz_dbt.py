@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from lineage_merge import config
-from lineage_merge.errors import LineageMergeError
 from lineage_merge.merge import names
-from lineage_merge.model import Element, Problem
+from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.records import records
 from lineage_merge.sources.dbt.read import elements
 from lineage_merge.sources.dbt.settings import DbtProject

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
+from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import names
-from lineage_merge.model import JobKey, Problem
+from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.records import records
 from lineage_merge.sources.hive.events import target_of, write_rows
 from lineage_merge.sources.hive.read import Context, Logged, _query, _read_part
 from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.translate import JOB_TYPE, job_name, tables, translate
-from lineage_merge.storage import Slice
 from tests.conftest import DATA
 from tests.fuzz import cases
 from tests.fuzz.logs import Log, log_of, smaller

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from lineage_merge import config
+from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import names
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.records import records
 from lineage_merge.sources.openlineage.events import event_rows, number_of
 from lineage_merge.sources.openlineage.read import Context, Text, Thing, _of_static, _run, _texts
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.translate import targets, translate
-from lineage_merge.storage import Slice
 from tests.conftest import DATA
 from tests.fuzz import cases
 from tests.fuzz.logs import Log, log_of, smaller

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.runs.choice import Chosen
 from lineage_merge.sources.spline.agent.read import Found, _event_rows, _found, _together, _translate
 from lineage_merge.sources.spline.plans import Known
-from lineage_merge.storage import Slice
 from tests.agent_lines import Message, as_1_0, of_database
 from tests.conftest import DATA
 from tests.fuzz import cases

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from lineage_merge.errors import DocumentError
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.records import Record
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
@@ -22,7 +23,6 @@ from lineage_merge.sources.spline.read import (
     _translate_texts,
 )
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.storage import Slice
 from tests.fuzz import cases
 from tests.fuzz.mutation import damaged, encoded, mutated, packed, written
 from tests.fuzz.spline_material import bundle, context, documents, plans

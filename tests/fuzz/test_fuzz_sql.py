@@ -11,7 +11,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.merge import names
-from lineage_merge.model import Element, Problem
+from lineage_merge.model.elements import Element, Problem
 from lineage_merge.records import records
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles

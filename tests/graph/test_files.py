@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import IntermediateError
 from lineage_merge.graph.files import Flaw, Format, flaws, read, read_rows, write
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.model.errors import IntermediateError
 
 Elements = Sequence[dict[str, Any]]
 

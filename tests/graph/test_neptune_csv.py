@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.errors import IntermediateError
 from lineage_merge.graph.neptune_csv import (
     EDGE_FIELDS,
     EDGE_HEADER,
@@ -16,6 +15,7 @@ from lineage_merge.graph.neptune_csv import (
     is_certain,
     vertex_lines,
 )
+from lineage_merge.model.errors import IntermediateError
 from tests.hostile_rows import TEXTS
 from tests.neptune_reading import Record, records
 

@@ -8,16 +8,16 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.on_spark import SparkEngine, SparkRows
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import IntermediateError, SourceDenied, SourceMissing
 from lineage_merge.graph.files import read
 from lineage_merge.graph.neptune_csv import EDGE_HEADER, VERTEX_FIELDS, VERTEX_HEADER
 from lineage_merge.graph.neptune_files import write, write_rows
 from lineage_merge.graph.neptune_parts import VERTICES, Written
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.loader import load
+from lineage_merge.model.errors import IntermediateError, SourceDenied, SourceMissing
 from tests.graph_reading import whole
 from tests.hostile_rows import rows
 from tests.made_merges import known_rows

@@ -16,7 +16,7 @@ from lineage_merge.graph.schema import (
     node_schema,
     schema_files,
 )
-from lineage_merge.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker
 
 FILE: dict[str, Any] = {
     "id": "dev|s3://tickit-raw|sales",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 
 LOCAL, SPARK = "local", "spark"
 
@@ -13,6 +13,6 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     """The engine in this process; with `on_both_engines` also that on Spark."""
     if getattr(request, "param", LOCAL) == LOCAL:
         return LocalEngine()
-    from lineage_merge.engine.on_spark import SparkEngine
+    from lineage_merge.infra.engine.on_spark import SparkEngine
 
     return SparkEngine(request.getfixturevalue("spark"))

@@ -13,14 +13,14 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline, sample
 from lineage_merge.config import Bulk, Gremlin
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import BulkLoadFailed, ConfigError, RetireRefused
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.bulk import BulkLoad, configured
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.neptune_api import Api, Loader
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.signing import Iam
 from lineage_merge.load.update import update
+from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
 from tests.graph_reading import whole
 from tests.hostile_rows import rows
 from tests.load.engines import on_both_engines

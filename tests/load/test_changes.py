@@ -9,8 +9,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.process.traversal import Cardinality
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.remove import Pipeline, remove

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from lineage_merge.config import Gremlin
-from lineage_merge.errors import ConfigError
 from lineage_merge.load import configured
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.signing import Iam
+from lineage_merge.model.errors import ConfigError
 
 CLUSTER = "wss://db.cluster-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"
 READER = "wss://db.cluster-ro-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"

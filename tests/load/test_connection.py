@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 from gremlin_python.process.traversal import T
 
-from lineage_merge.errors import GraphRejected, GraphUnreachable
 from lineage_merge.load.connection import Endpoint, _Transport, check, connect
+from lineage_merge.model.errors import GraphRejected, GraphUnreachable
 
 
 @pytest.fixture

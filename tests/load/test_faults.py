@@ -8,18 +8,18 @@ import pytest
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.errors import (
+from lineage_merge.load import patience, requests
+from lineage_merge.load.connection import Endpoint, check
+from lineage_merge.load.faults import Kind, fault_of
+from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
+from lineage_merge.load.sending import asking, send
+from lineage_merge.model.errors import (
     GraphDenied,
     GraphError,
     GraphRejected,
     GraphUnreachable,
     GraphUnsupported,
 )
-from lineage_merge.load import patience, requests
-from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.faults import Kind, fault_of
-from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
-from lineage_merge.load.sending import asking, send
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import DETAIL, Answer, Fault, NeptuneProxy, neptune_proxy
 

@@ -19,13 +19,13 @@ from cryptography.x509.oid import NameOID
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from moto.sts.models import sts_backends
 
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import GraphDenied, GraphUnreachable
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import signing
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.loader import load
 from lineage_merge.load.sending import asking
 from lineage_merge.load.signing import SERVICE, Iam
+from lineage_merge.model.errors import GraphDenied, GraphUnreachable
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, NeptuneProxy, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify

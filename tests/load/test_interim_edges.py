@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM
 from lineage_merge.load.update import update

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import GraphRejected, GraphUnreachable, IntermediateError
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.load.loader import load, writers
 from lineage_merge.load.sending import send
+from lineage_merge.model.errors import GraphRejected, GraphUnreachable, IntermediateError
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines
 from tests.load.neptune_proxy import neptune_proxy

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import GraphDenied, GraphUnsupported
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.signing import SERVICE, Iam
 from lineage_merge.load.update import update
+from lineage_merge.model.errors import GraphDenied, GraphUnsupported
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.engines import on_both_engines
 from tests.load.neptune_proxy import Answer, Fault, Refusal, neptune_proxy

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.remove import Pipeline, Removed, remove
 from lineage_merge.load.update import update

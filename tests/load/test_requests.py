@@ -7,8 +7,8 @@ from gremlin_python.statics import LongType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.errors import IntermediateError
 from lineage_merge.load.requests import batches, bytecode, edge_upsert, vertex_upserts
+from lineage_merge.model.errors import IntermediateError
 
 Row = dict[str, Any]
 

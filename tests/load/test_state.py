@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.engine.local import LocalEngine
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.state import (
     FORMAT,
     Entry,
@@ -17,7 +17,7 @@ from lineage_merge.load.state import (
     shards,
     unpacked,
 )
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 from tests.made_merges import Made, dataset
 
 Row = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import replace, requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.difference import Held, node_change

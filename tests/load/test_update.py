@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import RetireRefused
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.merge.coverage import NOTHING, Coverage
 from lineage_merge.merge.identities import OWN
+from lineage_merge.model.errors import RetireRefused
 from tests.graph_reading import edges_of, whole
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset

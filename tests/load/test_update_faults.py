@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.retire.take_out import take_out
 from lineage_merge.load.update import update
 from lineage_merge.merge.outcome import REPORT, Report
+from lineage_merge.model.errors import LineageMergeError
 from tests import drawing
 from tests.chaos.gate import Gate, Watch, websocket
 from tests.command_line import clean_environment, command

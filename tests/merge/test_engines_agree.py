@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import join, names
 from lineage_merge.merge.identities import identities
 from lineage_merge.merge.outcome import Report
 from lineage_merge.merge.report import report
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,

@@ -8,12 +8,12 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Merge
-from lineage_merge.engine.rows import Engine
 from lineage_merge.graph.files import flaws
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names, rules
 from lineage_merge.merge.aliases import Aliases
 from lineage_merge.merge.join import Merged, merge
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,

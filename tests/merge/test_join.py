@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from lineage_merge.engine.rows import Engine, Rows
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge import names, rules
 from lineage_merge.merge.join import Merged, merge
 from lineage_merge.merge.report import report
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Dataset,

@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge import names, rules
 from lineage_merge.merge.mentioned import Described, described, of_mentioned
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,

@@ -4,13 +4,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from lineage_merge.config import Config, parse
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names, rules
 from lineage_merge.merge.coverage import covered, why_not_retired
 from lineage_merge.merge.join import merge
 from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
 from lineage_merge.merge.report import of_source, report
-from lineage_merge.model import Alias, Count, Element, Feeds, JobKey, Problem, Reference, Writes
+from lineage_merge.model.elements import (
+    Alias,
+    Count,
+    Element,
+    Feeds,
+    JobKey,
+    Problem,
+    Reference,
+    Writes,
+)
 from lineage_merge.records import records
 
 KNOWN = names.Names("dev", rules.Rules())

@@ -5,7 +5,7 @@ import pytest
 from lineage_merge import config
 from lineage_merge.merge import names
 from lineage_merge.merge.rules import REDSHIFT_TEMPORARY
-from lineage_merge.model import DatasetName, Reference
+from lineage_merge.model.elements import DatasetName, Reference
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 UUID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"

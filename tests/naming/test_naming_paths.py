@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.errors import NamingError
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import name_dataset, name_uri
 
 UUID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"

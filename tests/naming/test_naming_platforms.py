@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.errors import NamingError
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import canonical_namespace, name_dataset, name_uri
 
 REDSHIFT = "redshift://tickit-wh.us-east-1:5439"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.errors import NamingError
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import PLATFORMS, Named, canonical_namespace, name_dataset, name_uri
-from lineage_merge.redaction import redact
 
 SECRET = "S3cr3t"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.redaction import redact
+from lineage_merge.infra.redaction import redact
 
 
 @pytest.mark.parametrize(

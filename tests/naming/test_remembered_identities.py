@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.merge import names
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 
 NAMES = names.from_config(config.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "/x"}}))
 GOOD = Reference("", "s3://bucket/table", "job")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.page import Options, assets, render
 from lineage_merge.query.elements import Subgraph
 from tests.page import chromium

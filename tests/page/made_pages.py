@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lineage_merge.model import DatasetName, column_id, dataset_id
+from lineage_merge.model.elements import DatasetName, column_id, dataset_id
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
 
 WAREHOUSE = "redshift://wh:5439"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.errors import ConfigError, NotFound
+from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.page import Options, choice, render
 from lineage_merge.page.data import page_data
 from lineage_merge.page.document import embedded

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.page import assets
 
 HOOK = Path(__file__).parents[2] / "hatch_build.py"

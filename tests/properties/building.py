@@ -10,8 +10,8 @@ from typing import Any
 
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine
-from lineage_merge.engine.rows import Rows as EngineRows
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Rows as EngineRows
 from lineage_merge.merge import join, names
 from lineage_merge.records import Record
 from lineage_merge.sources.read_all import configured_sources, read_all

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     DatasetName,
     JobKey,
     column_id,

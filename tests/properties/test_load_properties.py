@@ -7,8 +7,8 @@ from typing import Any
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from hypothesis import given
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint, open_client
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
@@ -16,7 +16,7 @@ from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
 from lineage_merge.merge.rules import Rules
-from lineage_merge.model import Alias, Element, Job
+from lineage_merge.model.elements import Alias, Element, Job
 from lineage_merge.records import records
 from tests.graph_reading import whole
 from tests.made_merges import ALL, merge_of_rows

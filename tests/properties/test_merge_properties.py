@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import join
 from lineage_merge.merge.names import Names
 from lineage_merge.merge.rules import Rules
-from lineage_merge.model import Element
+from lineage_merge.model.elements import Element
 from lineage_merge.records import Record, records
 from tests.properties.building import Rows, plain
 from tests.properties.drawn import examples, scaled

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.on_spark import SparkEngine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
 from tests.properties import batch, oracle_folding, oracle_graph
 from tests.properties.batch import Pipelines, twin
 from tests.properties.building import Built, Rows, build

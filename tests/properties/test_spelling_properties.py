@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lineage_merge.merge.names import Names
 from lineage_merge.merge.rules import Rules
-from lineage_merge.model import DatasetName, Reference
+from lineage_merge.model.elements import DatasetName, Reference
 from tests.properties.drawn import examples
 from tests.properties.pipeline import WAREHOUSE, Kind, Mention, Place
 from tests.properties.spelling import SPELLINGS, identity, uri

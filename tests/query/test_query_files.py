@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.config import Gremlin
-from lineage_merge.embedded import EmbeddedServer
-from lineage_merge.embedded.store import save
-from lineage_merge.errors import EmbeddedError, IntermediateError
+from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.infra.embedded.graph_store import save
+from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.query.elements import VERTEX_LABELS, Edge, Vertex
 from lineage_merge.query.graph import LineageGraph, open_graph
 from lineage_merge.query.on_embedded import open_embedded, read_graph_file

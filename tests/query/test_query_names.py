@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.errors import Ambiguous, NotFound
+from lineage_merge.model.errors import Ambiguous, NotFound
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.names import anything, dataset_or_column
 from tests.lineage_made import at, col

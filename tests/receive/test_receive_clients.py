@@ -12,9 +12,9 @@ from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, R
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
 from lineage_merge import config
-from lineage_merge.embedded.jars import Bundle, bundle_jars
-from lineage_merge.embedded.java import find_java
-from lineage_merge.engine.local import LocalEngine
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import names
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.receiver import Receiver, receiver

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.errors import LineageMergeError, NamingError
+from lineage_merge.infra.redaction import redact, redact_sql
+from lineage_merge.model.errors import LineageMergeError, NamingError
 from lineage_merge.naming import Named, name_dataset, name_uri
-from lineage_merge.redaction import redact, redact_sql
 from tests.redaction.secret_forms import SECRET, forms, leaks
 
 # A secret in two parts, with what a password may have between them.

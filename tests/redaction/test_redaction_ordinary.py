@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.redaction import redact, redact_sql
+from lineage_merge.infra.redaction import redact, redact_sql
 
 _ADDRESSES = (
     "s3://tickit-raw/sales",

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 
 import pytest
 
-from lineage_merge.redaction import functions, parameters, spans, text, tokens, userinfo
+from lineage_merge.infra.redaction import functions, parameters, spans, text, tokens, userinfo
 from tests.redaction.secret_forms import forms
 
 _MODULES = (functions, parameters, spans, text, tokens, userinfo)

@@ -17,8 +17,8 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
-from lineage_merge.errors import ConfigError
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.on_files import read_folder
 from lineage_merge.sinks.datahub import SINK

@@ -10,7 +10,7 @@ import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.serialization_helper import post_json_transform
 
-from lineage_merge.errors import ConfigError, SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.model.errors import ConfigError, SinkDenied, SinkError, SinkUnreachable
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.on_files import read_folder
 from lineage_merge.sinks.datahub import SINK

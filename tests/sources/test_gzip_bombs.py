@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge import storage
-from lineage_merge.errors import DocumentError
-from lineage_merge.model import Problem
+from lineage_merge.infra import storage
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.dbt import read as dbt
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.hive import read as hive
@@ -17,7 +18,6 @@ from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent import read as agent
 from lineage_merge.sources.sql import files as sql
-from lineage_merge.storage import Slice
 from tests.s3_fixtures import S3
 
 MEGABYTE = 1 << 20

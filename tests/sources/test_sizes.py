@@ -12,13 +12,13 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.storage import list_files
 from lineage_merge.merge.names import from_config
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.registry import SOURCES, configured
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango as spline_arango
-from lineage_merge.storage import list_files
 from tests.arango_fixtures import ArangoServer
 from tests.s3_fixtures import S3
 from tests.spline_documents import SplineDatabase

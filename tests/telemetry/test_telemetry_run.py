@@ -17,8 +17,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from lineage_merge import config
-from lineage_merge.errors import ConfigError
-from lineage_merge.telemetry import emf, in_step, logs, running, step
+from lineage_merge.infra.telemetry import emf, in_step, logs, running, step
+from lineage_merge.model.errors import ConfigError
 from tests.command_line import Outcome, in_process, python_imports
 
 # What CloudWatch demands of a document, from its specification of the format.
@@ -256,4 +256,4 @@ def test_what_other_libraries_log_is_json_too_and_without_secrets() -> None:
 
 
 def test_the_package_imports_opentelemetry_only_when_a_step_runs() -> None:
-    assert "opentelemetry" not in python_imports("-c", "import lineage_merge.telemetry")
+    assert "opentelemetry" not in python_imports("-c", "import lineage_merge.infra.telemetry")

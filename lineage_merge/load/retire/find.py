@@ -6,8 +6,8 @@ from functools import partial
 from operator import add, itemgetter
 from typing import Any
 
-from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex
@@ -16,7 +16,7 @@ from lineage_merge.load.retire.of_datasets import LostColumn, lost_of_datasets
 from lineage_merge.load.retire.of_jobs import AbsentEdge, absent_of_jobs
 from lineage_merge.load.retire.scope import scope_of
 from lineage_merge.merge.coverage import Coverage
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 
 # Of this many edges or more, a merge may retire this part without being told to.
 _MOST_PART = 0.3

@@ -6,8 +6,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import dataset_of, dataset_of_end
 from lineage_merge.load.retire.of_jobs import AbsentEdge

@@ -6,13 +6,13 @@ from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
-from lineage_merge.engine.rows import Rows, Shared
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff_counts import OF_COLUMNS
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex
 from lineage_merge.load.retire.scope import Scope
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import project_of
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lineage_merge.engine.rows import Rows
 from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex

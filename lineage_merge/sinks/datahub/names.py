@@ -13,8 +13,8 @@ from datahub.emitter import mce_builder
 from datahub.metadata.schema_classes import FabricTypeClass
 from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn
 
-from lineage_merge.errors import ConfigError
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import Vertex, dataset_of, name_parts
 from lineage_merge.sinks.portions import Job
 

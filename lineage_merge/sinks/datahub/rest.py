@@ -8,7 +8,7 @@ import requests
 from datahub.configuration.common import ConfigurationError, OperationalError
 from datahub.emitter.rest_emitter import DatahubRestEmitter
 
-from lineage_merge.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
 from lineage_merge.sinks import datahub
 from lineage_merge.sinks.datahub.counting import Counting
 from lineage_merge.sinks.datahub.proposals import Proposal

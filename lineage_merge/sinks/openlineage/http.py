@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import requests
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 
-from lineage_merge.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
 from lineage_merge.sinks import openlineage
 from lineage_merge.sinks.openlineage.events import Event
 from lineage_merge.sinks.quiet import quiet

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lineage_merge.errors import DocumentError
+from lineage_merge.model.errors import DocumentError
 
 
 def parse(

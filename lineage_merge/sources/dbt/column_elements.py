@@ -1,9 +1,19 @@
-"""What is known of the columns of a dbt project, as elements of `lineage_merge.model`."""
+"""What is known of the columns of a dbt project, as elements of `lineage_merge.model.elements`."""
 
 from collections.abc import Iterator, Mapping
 
 from lineage_merge.column_lineage import lineage_elements
-from lineage_merge.model import Authority, Column, Dataset, Element, Feeds, JobKey, Problem, Reference, Scalar
+from lineage_merge.model.elements import (
+    Authority,
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+)
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage

@@ -7,7 +7,7 @@ install one package, and one project may be built for several targets.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 
 JOB_TYPE = "dbt"
 

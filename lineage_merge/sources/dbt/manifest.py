@@ -15,9 +15,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from lineage_merge.errors import DocumentError
-from lineage_merge.json_schema import Checker
-from lineage_merge.model import Problem
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS, Manifest, Node, nodes_of

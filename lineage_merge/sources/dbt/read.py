@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import SourceMissing
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.storage import read_text
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Count, Element, Problem
+from lineage_merge.model.elements import Count, Element, Problem
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.records import Record, records
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
@@ -16,7 +17,6 @@ from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.dbt.translate import dataset_references, last_runs, translate
-from lineage_merge.storage import read_text
 
 
 def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from lineage_merge.errors import SourceMissing
+from lineage_merge.infra.storage import size_of
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources.dbt.settings import DbtProject
-from lineage_merge.storage import size_of
 
 
 def size(projects: Sequence[DbtProject]) -> int:

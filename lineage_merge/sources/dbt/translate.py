@@ -8,7 +8,7 @@ datasets behind it, and `via` names what lies between.
 import re
 from collections.abc import Iterator
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Dataset,
@@ -50,7 +50,7 @@ def dataset_references(manifest: Manifest, namespace: str) -> dict[str, Referenc
 def translate(
     manifest: Manifest, namespace: str, location: str, jobs: Jobs | None = None
 ) -> Iterator[Element]:
-    """What the manifest says, as elements of `lineage_merge.model`.
+    """What the manifest says, as elements of `lineage_merge.model.elements`.
 
     `namespace` is that of the warehouse, since a manifest names no host; `location` names
     the manifest in problems; `jobs` names its jobs where it is not the only one of its project.

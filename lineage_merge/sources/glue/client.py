@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
 
-from lineage_merge import input_budget
-from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.infra import input_budget
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.glue.settings import GlueCatalog
 
 _DENIED = frozenset(

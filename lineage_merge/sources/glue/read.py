@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge.mentioned import Described, described
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Count, Problem
+from lineage_merge.model.elements import Count, Problem
 from lineage_merge.records import records
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog

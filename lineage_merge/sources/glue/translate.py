@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_merge import naming
-from lineage_merge.errors import NamingError
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,
@@ -16,6 +15,7 @@ from lineage_merge.model import (
     Reference,
     Scalar,
 )
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.sources.glue import table as described
 from lineage_merge.sources.glue.settings import GlueCatalog

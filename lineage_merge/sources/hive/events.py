@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.hive.query import Query
 from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.translate import JOB_TYPE, Tables, framework, job_name

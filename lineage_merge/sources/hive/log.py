@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from lineage_merge.model import Problem
-from lineage_merge.storage import MOST_LINE_BYTES
+from lineage_merge.infra.storage import MOST_LINE_BYTES
+from lineage_merge.model.elements import Problem
 
 # Fields that only lineage has. The rest of a line that was cut at its beginning still has them.
 _OF_LINEAGE = re.compile(rb'\\?"(?:edges|edgeType|vertexType|vertexId)\\?"\s*:')

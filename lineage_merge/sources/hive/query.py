@@ -10,10 +10,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.json_schema import Checker
-from lineage_merge.model import Problem
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.redaction import redact, redact_sql
+from lineage_merge.model.elements import Problem
 from lineage_merge.naming.identifiers import split_name
-from lineage_merge.redaction import redact, redact_sql
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.set_operations import right_only
 from lineage_merge.sources.hive.statement import Statement, Table, read_statement

@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows
-from lineage_merge.errors import SourceError, SourceMissing
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Count, JobKey, Problem
+from lineage_merge.model.elements import Count, JobKey, Problem
+from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
@@ -29,7 +30,6 @@ from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.nulls import largest, nulls_first
-from lineage_merge.storage import Slice, read_lines
 
 _END_OF_FILE = 1 << 62
 
@@ -108,7 +108,7 @@ def _parts(engine: Engine, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]
     parts = lines.find(hive.log)
     if hive.kafka is None:
         return parts, ()
-    from lineage_merge.engine.on_spark import session_of
+    from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.landing import kafka
 
     landed = kafka.landed(session_of(engine, "Kafka"), hive.kafka)

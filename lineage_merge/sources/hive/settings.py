@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from lineage_merge import naming
-from lineage_merge.errors import ConfigError, NamingError
+from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.sources.landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, namespace, runs
 

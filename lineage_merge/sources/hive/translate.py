@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,

@@ -8,7 +8,13 @@ import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from lineage_merge.errors import ConfigError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.errors import (
+    ConfigError,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
 from lineage_merge.sources.landing.offsets import Available
 from lineage_merge.sources.landing.settings import Kafka
 

@@ -6,8 +6,8 @@ import tempfile
 import uuid
 from pathlib import Path
 
+from lineage_merge.infra.storage import is_s3, make_folder, move_into_place, write_file
 from lineage_merge.sources.landing.offsets import Range, file_name
-from lineage_merge.storage import is_s3, make_folder, move_into_place, write_file
 
 
 class LandingFile:

@@ -25,15 +25,15 @@ from typing import Any, NamedTuple
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.errors import ConfigError, SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.infra.spark_session import own_errors
+from lineage_merge.infra.storage import list_files
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.sources.landing import offsets
 from lineage_merge.sources.landing.broker import available
 from lineage_merge.sources.landing.files import LandingFile
 from lineage_merge.sources.landing.offsets import folder_of
 from lineage_merge.sources.landing.settings import Kafka
-from lineage_merge.spark import own_errors
-from lineage_merge.storage import list_files
 
 # Files are closed at this size, unpacked, so that a backlog lands in pieces of some minutes' reading.
 FILE_BYTES = 64 << 20

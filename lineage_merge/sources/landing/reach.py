@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.errors import SourceUnreachable
+from lineage_merge.model.errors import SourceUnreachable
 from lineage_merge.sources.landing.settings import Kafka
 
 _SECONDS = 5.0

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.errors import ConfigError
-from lineage_merge.json_schema import path_text
+from lineage_merge.infra.json_schema import path_text
+from lineage_merge.model.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Kafka:
                 raise ConfigError(path_text([self.key, "options_env", name]), problem)
             found[name] = os.environ[variable]
         if self.options_secret:
-            from lineage_merge.secrets_manager import secret
+            from lineage_merge.infra.secrets_manager import secret
 
             for name, reference in self.options_secret.items():
                 found[name] = secret(reference, path_text([self.key, "options_secret", name]))

@@ -1,4 +1,4 @@
-"""The column lineage facet as elements of `lineage_merge.model`. Pure.
+"""The column lineage facet as elements of `lineage_merge.model.elements`. Pure.
 
 Since 1-1-0 each input field has `transformations`; before, the output field had one word for all of them
 (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_merge.column_lineage import InfluenceKind, Transformation
-from lineage_merge.model import Element, FeedsColumn, Influences, JobKey, Reference
+from lineage_merge.model.elements import Element, FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import reference
 
 _INFLUENCES = frozenset(each.value for each in InfluenceKind)

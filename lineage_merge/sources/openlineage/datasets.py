@@ -1,11 +1,10 @@
-"""What an event says of one dataset, as elements of `lineage_merge.model`. Pure."""
+"""What an event says of one dataset, as elements of `lineage_merge.model.elements`. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_merge import naming
-from lineage_merge.errors import NamingError
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,
@@ -15,6 +14,7 @@ from lineage_merge.model import (
     Reference,
     Scalar,
 )
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
 from lineage_merge.sources.openlineage.types import type_text
 from lineage_merge.sources.spline.naming import SESSION_CATALOG

@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from lineage_merge.json_schema import Checker
-from lineage_merge.model import Problem
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.model.elements import Problem
 
 Document = dict[str, Any]
 Kind = Literal["RunEvent", "JobEvent", "DatasetEvent"]

@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from lineage_merge.errors import SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice, read_text
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources import lines
 from lineage_merge.sources.openlineage.lines import Event, checked, events_of_line
 from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.storage import Slice, read_text
 
 # What stands beside events in folders, and never holds any.
 _NO_EVENTS = (".parquet", ".md", ".py", ".jar", ".crc", ".zip", ".tmp")

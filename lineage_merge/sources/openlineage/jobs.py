@@ -7,7 +7,7 @@ as Spline names it, so that one that both tell of is one.
 import re
 from typing import Any, NamedTuple
 
-from lineage_merge.model import JobKey
+from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import job_name
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.spline.naming import application

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.openlineage.documents import Document, check, is_event
 
 # The field that every event has; a line without it is another logger's.

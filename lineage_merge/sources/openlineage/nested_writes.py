@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator
 from itertools import groupby
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.nulls import nulls_first
 

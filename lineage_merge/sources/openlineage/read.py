@@ -10,9 +10,10 @@ from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Count, Element, Problem
+from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.sources.openlineage import files
@@ -29,7 +30,6 @@ from lineage_merge.sources.runs.choice import Chosen, PlanKey
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
-from lineage_merge.storage import Slice
 
 _PROBLEM = "problem"
 _RUN = "RunEvent"
@@ -107,7 +107,7 @@ def _parts(engine: Engine, settings: OpenLineage) -> tuple[list[Slice], tuple[Pr
     parts = files.find(settings.events)
     if settings.kafka is None:
         return parts, ()
-    from lineage_merge.engine.on_spark import session_of
+    from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.landing import kafka
 
     landing = kafka.landed(session_of(engine, "Kafka"), settings.kafka)

@@ -1,9 +1,9 @@
-"""What runs, static jobs and static datasets say, as elements of `lineage_merge.model`. Pure."""
+"""What runs, static jobs and static datasets say, as elements of `lineage_merge.model.elements`. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Authority,
     Dataset,
     Element,

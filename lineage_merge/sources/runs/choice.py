@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.nulls import nulls_first, smallest
 from lineage_merge.sources.settings import Runs

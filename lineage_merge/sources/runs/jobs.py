@@ -5,9 +5,9 @@ from functools import partial
 from operator import add
 from typing import NamedTuple, TypeVar
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Job, JobKey
+from lineage_merge.model.elements import Job, JobKey
 from lineage_merge.records import Record, records, row
 from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow

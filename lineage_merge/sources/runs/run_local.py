@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.fold import RUN_LOCAL
 from lineage_merge.records import Record
 from lineage_merge.sources.runs.choice import Counted, PlanKey, is_successful

@@ -21,8 +21,8 @@ from arango.http import DefaultHTTPClient
 from arango.response import Response
 from requests.exceptions import RequestException
 
-from lineage_merge import input_budget
-from lineage_merge.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.infra import input_budget
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
 from lineage_merge.sources.spline.reach import reach

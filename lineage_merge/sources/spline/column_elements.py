@@ -1,9 +1,17 @@
-"""What a plan tells of columns, as elements of `lineage_merge.model`."""
+"""What a plan tells of columns, as elements of `lineage_merge.model.elements`."""
 
 from collections.abc import Iterator
 
 from lineage_merge.column_lineage import lineage_elements
-from lineage_merge.model import Authority, Column, Element, JobKey, Problem, Reference, Scalar
+from lineage_merge.model.elements import (
+    Authority,
+    Column,
+    Element,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+)
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import Column as PlanColumn
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage

@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lineage_merge.json_schema import Checker
-from lineage_merge.model import Problem
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.model.elements import Problem
 from lineage_merge.naming import redact
 from lineage_merge.sources.spline import transactions
 from lineage_merge.sources.spline.transactions import Snapshot

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from itertools import islice
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, check

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from lineage_merge.errors import SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources import lines
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions, versions
-from lineage_merge.storage import Slice, StoredFile, is_s3, list_files, read_text
 
 # operation.json, operation.jsonl.gz, and what arangodump writes: operation_<hash>.data.json.gz
 _FILE = re.compile(

@@ -8,7 +8,7 @@ and keeps the options beside it. Needs sqlglot (the extra `columns`) for queries
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.errors import NamingError
+from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc, table_identifiers
 

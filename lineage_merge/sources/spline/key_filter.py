@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from struct import unpack
 
-from lineage_merge.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.choice import PlanKey
 
 # Below so much unpacked text, to find out first which plans are wanted takes longer than to move all.

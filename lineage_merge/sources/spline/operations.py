@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.model import Element, Follows, JobKey, Operation
+from lineage_merge.model.elements import Element, Follows, JobKey, Operation
 from lineage_merge.sources.spline.documents import Plan
 
 

@@ -13,12 +13,12 @@ from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
-from lineage_merge import partitions
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows, Shared
-from lineage_merge.errors import SourceError
+from lineage_merge.infra import shuffle_partitions
+from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceError
 from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.runs import choice
@@ -265,7 +265,7 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     back = overview.newest - spline.lookback // timedelta(milliseconds=1)
     since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
     tasks = ceil(overview.events / EVENTS_A_SLICE)
-    engine.reserve(tasks * partitions.BYTES)
+    engine.reserve(tasks * shuffle_partitions.BYTES)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
     events = _in_turns(engine.rows(spans, MOST_SLICES)).flat_map(read_events).keep()

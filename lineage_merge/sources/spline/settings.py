@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
 
@@ -39,7 +39,7 @@ class Arango:
         if self.known_password is not None:
             return self.known_password
         if self.password_secret:
-            from lineage_merge.secrets_manager import secret
+            from lineage_merge.infra.secrets_manager import secret
 
             return secret(self.password_secret, "spline.arango.password_secret")
         if not self.password_env:

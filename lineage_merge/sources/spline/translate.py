@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge import naming
-from lineage_merge.errors import NamingError
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Dataset,
@@ -19,6 +18,7 @@ from lineage_merge.model import (
     Scalar,
     Writes,
 )
+from lineage_merge.model.errors import NamingError
 from lineage_merge.sources.spline import jdbc_queries
 from lineage_merge.sources.spline.column_elements import column_elements, read_columns
 from lineage_merge.sources.spline.documents import Document, Plan

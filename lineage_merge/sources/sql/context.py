@@ -2,7 +2,7 @@
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.model import DatasetLabel
+from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import is_value
 from lineage_merge.sources.sql.names import Datasets
 from lineage_merge.sources.sql.results import Created, FileLineage

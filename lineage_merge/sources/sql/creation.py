@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from lineage_merge.model import DatasetLabel
+from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
 from lineage_merge.sources.sql.context import Context, Reads
 from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, declared

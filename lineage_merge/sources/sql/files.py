@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_merge.errors import ConfigError, SourceError, SourceMissing
+from lineage_merge.infra.storage import StoredFile, find_files, is_s3, read_bytes
+from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing
 from lineage_merge.sources.sql.settings import SqlFiles
-from lineage_merge.storage import StoredFile, find_files, is_s3, read_bytes
 
 SUFFIXES = (".sql", ".hql", ".hive", ".ddl", ".q")
 

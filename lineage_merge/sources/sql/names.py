@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.naming.identifiers import join_name
 from lineage_merge.sources.sql.variables import Variables
 

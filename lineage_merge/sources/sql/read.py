@@ -1,7 +1,7 @@
 """Folders of SQL, read and translated: a folder a partition, for its files explain each other."""
 
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge.names import Names
 from lineage_merge.records import Record, records
 from lineage_merge.sources.sql.root import elements

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.model import DatasetLabel
+from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.shapes import Shape
 from lineage_merge.sources.sql.writes import Note, Write
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import Dialect
 
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Count, Element
+from lineage_merge.model.elements import Count, Element
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.names import Datasets

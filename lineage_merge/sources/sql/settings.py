@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.errors import ConfigError
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.settings import locations, namespace
 
 # Tables of these are called as Spark calls them, unless a namespace says where their catalog is.

@@ -1,9 +1,9 @@
-"""What files of SQL do, as elements of `lineage_merge.model`. Pure."""
+"""What files of SQL do, as elements of `lineage_merge.model.elements`. Pure."""
 
 from collections.abc import Iterator
 
 from lineage_merge.column_lineage import lineage_elements
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lineage_merge.model import DatasetLabel
+from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sql.derivation import Derivation, Influences, merged
 from lineage_merge.sql.tables import fold
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lineage_merge.errors import DocumentError
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.dbt.catalog import CatalogColumn, read_catalog
 from tests.dbt_column_project import Project, edges, influences, problems
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Alias, Dataset, Element, Reference
+from lineage_merge.model.elements import Alias, Dataset, Element, Reference
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.translate import translate
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.errors import DocumentError
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.dbt.manifest import read_manifest
 
 DATA = Path(__file__).parents[2] / "data" / "dbt"

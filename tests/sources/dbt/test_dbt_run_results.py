@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.errors import DocumentError
-from lineage_merge.model import Element, Job, JobKey, Problem
+from lineage_merge.model.elements import Element, Job, JobKey, Problem
+from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.dbt.read import elements
 from lineage_merge.sources.dbt.run_results import NodeRun, read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Authority,
     Dataset,
     DatasetLabel,

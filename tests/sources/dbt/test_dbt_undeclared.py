@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Column, Dataset, Element, Feeds, FeedsColumn, Problem, Reference
+from lineage_merge.model.elements import (
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Problem,
+    Reference,
+)
 from lineage_merge.sources.dbt.column_elements import column_elements
 from lineage_merge.sources.dbt.columns import column_lineage
 from lineage_merge.sources.dbt.manifest import read_manifest

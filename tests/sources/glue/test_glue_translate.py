@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Alias, Authority, Column, Dataset, Element, Problem, Reference
+from lineage_merge.model.elements import (
+    Alias,
+    Authority,
+    Column,
+    Dataset,
+    Element,
+    Problem,
+    Reference,
+)
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translate import translate
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_query
 

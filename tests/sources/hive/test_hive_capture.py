@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Column,
     Dataset,
     Element,

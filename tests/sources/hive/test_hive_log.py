@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.hive.log import Found, documents
 from tests.sources.hive.hive_lines import PREFIX, copy, document, found_in, line
 

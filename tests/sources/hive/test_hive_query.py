@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.statement import Table

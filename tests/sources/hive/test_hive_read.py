@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import ConfigError, SourceMissing
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names
+from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.preflight import check_sources
 from lineage_merge.records import Record
 from lineage_merge.sources import lines

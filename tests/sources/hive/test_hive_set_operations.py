@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.model import FeedsColumn, Influences, JobKey
+from lineage_merge.model.elements import FeedsColumn, Influences, JobKey
 from lineage_merge.sources.hive.set_operations import right_only
 from lineage_merge.sources.hive.translate import Tables, translate
 from tests.sources.hive.hive_lines import MadeEdge, document, query

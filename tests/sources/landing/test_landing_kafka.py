@@ -12,17 +12,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config
-from lineage_merge.embedded import spark_kafka
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.errors import (
+from lineage_merge.infra.embedded import spark_kafka
+from lineage_merge.infra.engine.on_spark import SparkEngine
+from lineage_merge.merge import names
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import (
     ConfigError,
     LineageMergeError,
     SourceDenied,
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.merge import names
-from lineage_merge.model import Problem
 from lineage_merge.sources.landing.kafka import Headers, landed
 from lineage_merge.sources.landing.settings import Kafka
 from lineage_merge.sources.spline.read import read_spline
@@ -210,10 +210,10 @@ import sys
 from lineage_merge import config
 from lineage_merge.config import SparkOptions
 from lineage_merge.sources.landing.settings import Kafka
-from lineage_merge.engine.on_spark import SparkEngine
-from lineage_merge.errors import LineageMergeError
+from lineage_merge.infra.engine.on_spark import SparkEngine
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.sources.landing.kafka import landed
-from lineage_merge.spark import session
+from lineage_merge.infra.spark_session import session
 
 with session(SparkOptions(kafka=sys.argv[1] == "with")) as spark:
     try:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine, Rows
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.names import Names
-from lineage_merge.model import Element
+from lineage_merge.model.elements import Element
 from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
-from lineage_merge.storage import Slice
 from tests.sources.letters.settings import Letters
 from tests.sources.letters.translate import translate
 

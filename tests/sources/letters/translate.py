@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.model import Element, Feeds, Job, JobKey, Problem, Reference, Writes
+from lineage_merge.model.elements import Element, Feeds, Job, JobKey, Problem, Reference, Writes
 
 
 def translate(line: str, place: str) -> Iterator[Element]:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge import config
-from lineage_merge.embedded.jars import Bundle, bundle_jars
-from lineage_merge.embedded.java import find_java
-from lineage_merge.engine.local import LocalEngine
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import names
 from lineage_merge.records import Record
 from lineage_merge.sources.openlineage.read import read_openlineage

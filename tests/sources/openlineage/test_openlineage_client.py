@@ -17,7 +17,7 @@ from openlineage.client.transport.console import ConsoleConfig, ConsoleTransport
 from openlineage.client.transport.file import FileConfig, FileTransport
 
 from lineage_merge import config
-from lineage_merge.engine.local import LocalEngine
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import names
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of

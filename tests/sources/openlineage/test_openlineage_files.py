@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.errors import SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.documents import cut_down, moment

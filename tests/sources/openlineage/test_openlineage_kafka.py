@@ -6,8 +6,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lineage_merge import config
-from lineage_merge.embedded import spark_kafka
-from lineage_merge.engine.on_spark import SparkEngine
+from lineage_merge.infra.embedded import spark_kafka
+from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import names
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.kafka_broker import Message, Topics, broker

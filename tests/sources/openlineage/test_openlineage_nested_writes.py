@@ -2,7 +2,7 @@
 
 import random
 
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.openlineage.nested_writes import without_nested
 from lineage_merge.sources.runs.events import EventRow
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names
 from lineage_merge.records import Record
 from lineage_merge.sources.openlineage.read import read_openlineage

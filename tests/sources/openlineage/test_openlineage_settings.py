@@ -10,7 +10,7 @@ import pytest
 from lineage_merge import config
 from lineage_merge.doctor import aws, openlineage
 from lineage_merge.doctor.finding import Finding
-from lineage_merge.errors import ConfigError, SourceMissing
+from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.preflight import check_sources
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.settings import Runs

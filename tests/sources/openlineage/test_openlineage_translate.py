@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Authority,
     Column,

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Chosen, Counted, PlanLabels
 from lineage_merge.sources.runs.events import EventRow

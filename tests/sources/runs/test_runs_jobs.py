@@ -1,8 +1,8 @@
 """What the newest run of each job did, and how many successful runs there were."""
 
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
-from lineage_merge.model import Job, JobKey
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.model.elements import Job, JobKey
 from lineage_merge.sources.runs import jobs
 from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow

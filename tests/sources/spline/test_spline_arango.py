@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 from arango.cursor import Cursor
 
-from lineage_merge.errors import ConfigError, SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.errors import (
+    ConfigError,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.arango import (
     Server,

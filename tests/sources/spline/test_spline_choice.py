@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
-from lineage_merge.engine.local import LocalEngine
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import names
 from lineage_merge.records import Record
 from lineage_merge.sources.settings import Runs

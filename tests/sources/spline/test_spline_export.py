@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import SourceError
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names
+from lineage_merge.model.errors import SourceError
 from lineage_merge.records import Record
 from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline.read import read_spline

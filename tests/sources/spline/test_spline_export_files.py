@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.errors import SourceError, SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline import export
 from tests.s3_fixtures import S3

@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge import naming
 from lineage_merge.merge import names, rules
-from lineage_merge.model import Dataset, Element, Feeds, Problem, Reference
+from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
 from lineage_merge.records import records
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, shown, sources

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge import config
-from lineage_merge.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names
 from lineage_merge.records import Record
 from lineage_merge.sources.spline import export, key_filter, read

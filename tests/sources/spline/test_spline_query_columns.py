@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp, parse
 from sqlglot.optimizer.qualify import qualify
 
-from lineage_merge.model import Column, Feeds, FeedsColumn, Influences, Problem, Reference
+from lineage_merge.model.elements import Column, Feeds, FeedsColumn, Influences, Problem, Reference
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate

@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import SourceDenied, SourceError, SourceMissing
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
 from lineage_merge.records import Record
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.read import read_spline

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Alias, Authority, Dataset, Element, Reference
+from lineage_merge.model.elements import Alias, Authority, Dataset, Element, Reference
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.naming import CatalogTable, catalog_table
 from lineage_merge.sources.spline.subqueries import relations

@@ -7,7 +7,7 @@ from sqlglot import Dialect
 
 from lineage_merge.config import Config, Merge
 from lineage_merge.merge.names import Names, from_config
-from lineage_merge.model import (
+from lineage_merge.model.elements import (
     Alias,
     Column,
     Element,

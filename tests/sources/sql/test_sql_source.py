@@ -9,9 +9,9 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import ConfigError, SourceError
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import join, names
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.preflight import check_sources
 from lineage_merge.records import records
 from lineage_merge.sources.sql.read import read_sql

@@ -343,7 +343,7 @@ def test_an_insert_of_another_number_of_columns_is_told() -> None:
 
 
 def test_short_names_of_redshift_are_completed_by_the_defaults() -> None:
-    from lineage_merge.model import Feeds
+    from lineage_merge.model.elements import Feeds
     from tests.sources.sql.sql_reading import names
 
     found = told("create table t as select a from s", "redshift", default="dev.public")

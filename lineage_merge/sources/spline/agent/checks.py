@@ -4,8 +4,8 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from lineage_merge.json_schema import Checker
-from lineage_merge.model import Problem
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.model.elements import Problem
 from lineage_merge.sources.spline.agent.messages import Broken, Message
 from lineage_merge.sources.spline.documents import rejected
 

@@ -11,9 +11,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from lineage_merge.engine.rows import Engine, Rows, Shared
-from lineage_merge.errors import SourceMissing
-from lineage_merge.model import Problem
+from lineage_merge.infra.engine.rows import Engine, Rows, Shared
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.sources.runs import choice
@@ -42,7 +43,6 @@ from lineage_merge.sources.spline.plans import (
 )
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.storage import Slice
 
 
 class Found(NamedTuple):
@@ -129,7 +129,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
     spline = context.spline
     if spline.kafka is None:
         return lines.find(spline.agent), ()
-    from lineage_merge.engine.on_spark import session_of
+    from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.landing import kafka
 
     landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage import Transformation
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query
 from lineage_merge.sources.spline.columns.roles import SUBQUERIES, UNION, steps

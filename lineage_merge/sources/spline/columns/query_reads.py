@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage_merge.column_lineage import InfluenceKind, Transformation
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.column_lineage import Transformation, along
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 
 Node = str
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model import Element, FeedsColumn, JobKey
+from lineage_merge.model.elements import Element, FeedsColumn, JobKey
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.events import header, progress
 from lineage_merge.sources.spline.agent.plans import documents

@@ -11,10 +11,10 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.engine.local import LocalEngine
-from lineage_merge.engine.rows import Engine
-from lineage_merge.errors import SourceMissing
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import names
+from lineage_merge.model.errors import SourceMissing
 from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.spline.read import read_spline

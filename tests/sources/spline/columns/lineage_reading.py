@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import COLLECTIONS, PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
 from tests.sources.spline.columns.plan_building import PlanBuilder

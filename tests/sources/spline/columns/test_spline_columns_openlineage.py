@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.lineage import column_lineage
 from tests.sources.spline.columns.lineage_reading import captured, short, target
 

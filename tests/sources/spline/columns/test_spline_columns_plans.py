@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import Column, SourceColumns, column_lineage
 from tests.sources.spline.columns.lineage_reading import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.model import Reference
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.lineage import column_lineage
 from tests.sources.spline.columns.lineage_reading import expressions, flows, influences, read
 from tests.sources.spline.columns.plan_building import PlanBuilder

@@ -1,6 +1,0 @@
-"""A real Gremlin Server on a machine that has only Python: for the demo, `serve` and the tests."""
-
-from lineage_merge.embedded.java import find_java
-from lineage_merge.embedded.server import EmbeddedServer
-
-__all__ = ["EmbeddedServer", "find_java"]

@@ -1,0 +1,69 @@
+"""The embedded server, started in the background while other things start."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lineage_merge.config import EMBEDDED
+from lineage_merge.infra.embedded.graph_store import default_graph_file
+from lineage_merge.infra.embedded.server import EmbeddedServer
+from lineage_merge.infra.progress import Say
+
+
+class Ahead:
+    """A start that is under way."""
+
+    def __init__(self, server: EmbeddedServer | None) -> None:
+        self._server = server
+        self._error: BaseException | None = None
+        self._ended = threading.Event()
+        self._left = False
+        self._lock = threading.Lock()
+        if server is None:
+            self._ended.set()
+            return
+        # A daemon: whatever ends the process does not wait for a download.
+        threading.Thread(target=self._start, args=(server,), name="embedded server", daemon=True).start()
+
+    def check(self) -> None:
+        """Raise what the start has failed with so far, if it has."""
+        if self._error is not None:
+            raise self._error
+
+    def wait(self) -> None:
+        """Wait until the server runs. Raises what the start failed with: `EmbeddedError`, `JavaMissing`."""
+        self._ended.wait()
+        self.check()
+
+    def leave(self) -> None:
+        """Save and stop a server that runs; one that starts yet stops as soon as it has started."""
+        with self._lock:
+            self._left = True
+            started = self._ended.is_set() and self._error is None
+        if started and self._server is not None:
+            self._server.stop()
+
+    def _start(self, server: EmbeddedServer) -> None:
+        try:
+            server.start()
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            self._error = error
+        with self._lock:
+            left = self._left
+            self._ended.set()
+        if left and self._error is None:
+            server.stop()
+
+
+@contextmanager
+def started_ahead(endpoint: str, say: Say) -> Iterator[Ahead]:
+    """Start the server of the default graph file in the background, where `endpoint` is the embedded graph.
+
+    Inside, `pipeline.endpoint` finds it running. At the end it is stopped, unless another process started it.
+    """
+    embedded = endpoint == EMBEDDED
+    ahead = Ahead(EmbeddedServer.attach_or_start(default_graph_file(), on_progress=say) if embedded else None)
+    try:
+        yield ahead
+    finally:
+        ahead.leave()

@@ -1,0 +1,94 @@
+"""Who serves a graph file: one owner, and others that use its server meanwhile.
+
+Beside ``graph.json`` are ``graph.json.server`` (mode 0600; locked by the owner for as long as it
+lives; JSON: its process id and URL with the password of this start) and ``graph.json.users``
+(locked, shared, by each that uses the owner's server). The system frees a lock when its process
+ends, however it ends, so nothing needs to be cleaned up after a crash.
+"""
+
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+from typing import IO
+
+from lineage_merge.infra.embedded.private_files import make_folder, open_private
+
+_LOOK_SECONDS = 0.2
+
+
+class Hold:
+    """A lock on a file, held until `release`."""
+
+    def __init__(self, held: IO[str]) -> None:
+        self._held = held
+
+    def release(self) -> None:
+        self._held.close()
+
+    def write(self, text: str) -> None:
+        """Replace the locked file's content."""
+        self._held.seek(0)
+        self._held.truncate()
+        self._held.write(text)
+        self._held.flush()
+
+
+def own(graph_file: Path) -> Hold | None:
+    """Become the owner of the file; None when another is."""
+    hold = _locked(_state_file(graph_file), fcntl.LOCK_EX)
+    if hold:
+        hold.write("")
+    return hold
+
+
+def announce(owner: Hold, url: str) -> None:
+    """Tell others where the graph file is served."""
+    owner.write(json.dumps({"pid": os.getpid(), "url": url}))
+
+
+def use(graph_file: Path) -> Hold | None:
+    """Become a user of the owner's server, which then waits with its end; None when it is ending."""
+    return _locked(_users_file(graph_file), fcntl.LOCK_SH)
+
+
+def wait_for_users(graph_file: Path, seconds: float) -> Hold | None:
+    """Keep new users away, once the last has gone; None when one is still there after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not (hold := _locked(_users_file(graph_file), fcntl.LOCK_EX)):
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(_LOOK_SECONDS)
+    return hold
+
+
+def served_at(graph_file: Path) -> str | None:
+    """Return the URL, with user and password, that the newest owner announced.
+
+    Whether it still answers is for the caller to ask.
+    """
+    try:
+        url = json.loads(_state_file(graph_file).read_text())["url"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return url if isinstance(url, str) else None
+
+
+def _locked(path: Path, kind: int) -> Hold | None:
+    make_folder(path.parent)
+    held = open_private(path, "a+")
+    try:
+        fcntl.flock(held, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        return None
+    return Hold(held)
+
+
+def _state_file(graph_file: Path) -> Path:
+    return Path(f"{graph_file}.server")
+
+
+def _users_file(graph_file: Path) -> Path:
+    return Path(f"{graph_file}.users")

@@ -1,0 +1,154 @@
+"""The Gremlin Server as a process: started, awaited, ended."""
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from gremlin_python.driver.protocol import GremlinServerError
+
+from lineage_merge.infra.embedded import parent_watchdog
+from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.infra.embedded.settings import USER, write_settings
+from lineage_merge.model.errors import EmbeddedError
+
+_START_SECONDS = 90
+_PASSWORD_BYTES = 24
+_LOOK_SECONDS = 0.05
+# Not the server's own main class, which starts a script engine: see the file.
+_MAIN = "groovy.ui.GroovyMain"
+_SCRIPT = Path(__file__).with_name("gremlin_server.groovy")
+_LOGGED = "org.slf4j.simpleLogger"
+_NOISE = re.compile(r"^\s*(at |\.\.\. \d+ more|$)")
+_TELLING = re.compile(r"Caused by: |ERROR|Error|Exception|OutOfMemory")
+
+
+class ServerProcess:
+    """One running server. `url` is its address with user and password, `log` the file that it writes to.
+
+    Ends with this process, even when that is killed.
+    """
+
+    def __init__(
+        self,
+        java: Path,
+        jars: Path,
+        host: str,
+        port: int,
+        transactional: bool,
+        heap: str,
+        password: str | None = None,
+    ) -> None:
+        """Start it and wait until a query answers. Raises `EmbeddedError`.
+
+        `jars` is a directory of jars, `heap` is Java's ``-Xmx``, such as ``768m``; `password` None
+        chooses a random one.
+        """
+        password = password or secrets.token_urlsafe(_PASSWORD_BYTES)
+        self.url = f"ws://{USER}:{password}@{host}:{port}/gremlin"
+        self._port = port
+        self._directory = Path(tempfile.mkdtemp(prefix="lineage-merge-gremlin-"))
+        self.log = self._directory / "server.log"
+        settings = write_settings(self._directory, host, port, transactional, password)
+        # The watcher needs the standard library only: isolated and without site, it starts at once.
+        command = [
+            sys.executable,
+            "-I",
+            "-S",
+            parent_watchdog.__file__,
+            str(os.getpid()),
+            str(self._directory),
+        ]
+        command += [str(java), f"-Xmx{heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command += ["-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
+        command += [f"-D{_LOGGED}.defaultLogLevel=warn"]
+        command += ["-cp", f"{jars}/*", _MAIN, str(_SCRIPT), str(settings)]
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - the Java that was chosen
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C in the terminal is ours to handle: the graph is saved first
+                umask=0o077,  # the graph file is written by the server
+            )
+        try:
+            self._await_answer()
+        except BaseException:
+            self._end()
+            raise
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def failure(self) -> EmbeddedError:
+        """Why the server is not there, by its own last words."""
+        return EmbeddedError(
+            f"the embedded Gremlin Server ended: {_last_words(self.log)} (its log: {self.log})"
+        )
+
+    def stop(self) -> None:
+        """End it and remove its files; of one that had ended by itself, the log stays."""
+        was_alive = self.alive()
+        self._end()
+        if was_alive:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _end(self) -> None:
+        # Nothing in it is worth its own slow way to end (2 s): what is kept was saved before.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        # Its own log, not the port: another process may have taken the port meanwhile, and would answer.
+        opened = f"Channel started at port {self._port}."
+        while opened not in self.log.read_text(errors="replace"):
+            if not self.alive():
+                raise self.failure()
+            if time.monotonic() > deadline:
+                slow = f"the embedded Gremlin Server did not start in {_START_SECONDS} seconds"
+                raise EmbeddedError(f"{slow} (its log: {self.log})")
+            time.sleep(_LOOK_SECONDS)
+        try:
+            with connected(self.url) as g:
+                g.V().limit(1).count().next()
+        except (GremlinServerError, OSError) as error:
+            raise self.failure() from error
+
+
+def free_port(host: str) -> int:
+    """A port that was free on `host` a moment ago."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def port_is_free(host: str, port: int) -> bool:
+    """Whether a server could listen there now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def _last_words(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if not _NOISE.match(line)]
+    if not lines:
+        return "it said nothing"
+    last = max((at for at, line in enumerate(lines) if _TELLING.search(line)), default=len(lines) - 1)
+    # Java's own complaints put the reason on the next line; a line of the server's log starts with "[".
+    reason = [line for line in lines[last + 1 : last + 2] if not line.startswith("[")]
+    return ": ".join([lines[last], *reason])

@@ -1,0 +1,230 @@
+"""`EmbeddedServer`: a Gremlin Server with a graph file, as a context manager."""
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gremlin_python.driver.protocol import GremlinServerError
+
+from lineage_merge.infra.embedded import file_lock, graph_store
+from lineage_merge.infra.embedded.java import find_java
+from lineage_merge.infra.embedded.maven_jars import gremlin_jars
+from lineage_merge.infra.embedded.private_files import make_folder, make_private
+from lineage_merge.infra.embedded.process import ServerProcess, free_port, port_is_free
+from lineage_merge.infra.progress import Say, silent
+from lineage_merge.model.errors import EmbeddedError
+
+_ATTACH_SECONDS = 180
+_LOOK_SECONDS = 0.25
+_PORT_TRIES = 3
+
+
+class EmbeddedServer:
+    """A Gremlin Server 3.7 on this machine whose graph behaves as Neptune's.
+
+    ::
+
+        with EmbeddedServer(Path("graph.json")) as server:
+            load(server.url)
+            server.save()
+
+    `graph_file` is read at the start and written by `save` and at the end; without one the
+    graph is gone at the end. `port` None takes a free one, `password` None a random one.
+    `transactional` makes concurrent writers conflict. `heap` is Java's ``-Xmx``. `on_progress`
+    gets a line for each step that takes time. Raises `EmbeddedError` and `JavaMissing` on entry.
+    """
+
+    def __init__(
+        self,
+        graph_file: Path | None,
+        port: int | None = None,
+        host: str = "127.0.0.1",
+        transactional: bool = False,
+        on_progress: Say = silent,
+        heap: str = "1g",
+        user_seconds: float = 300,
+        password: str | None = None,
+    ) -> None:
+        """`user_seconds`: how long the end waits for other processes that use this server."""
+        self._graph_file = graph_file.absolute() if graph_file else None
+        self._port = port
+        self._host = host
+        self._transactional = transactional
+        self._say = on_progress
+        self._heap = heap
+        self._user_seconds = user_seconds
+        self._password = password
+        self._may_attach = False
+        self._process: ServerProcess | None = None
+        self._hold: file_lock.Hold | None = None
+        self._url: str | None = None
+
+    @classmethod
+    def attach_or_start(
+        cls,
+        graph_file: Path,
+        port: int | None = None,
+        on_progress: Say = silent,
+        user_seconds: float = 300,
+    ) -> Self:
+        """The server that already serves this file, left running at the end; else one of our own."""
+        server = cls(graph_file, port, on_progress=on_progress, user_seconds=user_seconds)
+        server._may_attach = True
+        return server
+
+    @property
+    def url(self) -> str:
+        """``ws://USER:PASSWORD@127.0.0.1:PORT/gremlin``: not for messages, which name the `address`.
+
+        Raises `EmbeddedError` before the start.
+        """
+        if self._url is None:
+            raise EmbeddedError("the embedded Gremlin Server is not started")
+        return self._url
+
+    @property
+    def address(self) -> str:
+        """The URL without user and password."""
+        return graph_store.without_login(self.url)
+
+    @property
+    def attached(self) -> bool:
+        """Whether this is another process's server."""
+        return self._url is not None and self._process is None
+
+    def alive(self) -> bool:
+        """Whether the server process runs; for another process's server, whether it answers."""
+        if self._process is not None:
+            return self._process.alive()
+        return self._url is not None and _answers(self._url)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start (or attach) and read the graph file. Raises `EmbeddedError`."""
+        try:
+            if not self._owned_or_attached():
+                return
+            self._start_process()
+            if self._hold:
+                file_lock.announce(self._hold, self.url)
+        except OSError as error:
+            self._abandon()
+            raise EmbeddedError(
+                f"the embedded Gremlin Server: {error.strerror or error}: {error.filename}"
+            ) from error
+        except BaseException:
+            self._abandon()
+            raise
+
+    def save(self) -> None:
+        """Write the graph to its file, whole or not at all; without a file, nothing."""
+        if not self._graph_file:
+            return
+        if self._process and not self._process.alive():
+            raise self._process.failure()
+        graph_store.save(self.url, self._graph_file)
+
+    def stop(self) -> None:
+        """Save and end; another process's server is only left. A second call does nothing."""
+        process, self._process = self._process, None
+        hold, self._hold = self._hold, None
+        url, self._url = self._url, None
+        gone: file_lock.Hold | None = None
+        try:
+            if process and self._graph_file and url:
+                if not process.alive():
+                    raise process.failure()
+                try:
+                    gone = file_lock.wait_for_users(self._graph_file, 0)
+                    if not gone and self._user_seconds:
+                        self._say("another process still uses this server: waiting for it")
+                        gone = file_lock.wait_for_users(self._graph_file, self._user_seconds)
+                finally:  # Ctrl-C ends the waiting, not the saving
+                    graph_store.save(url, self._graph_file)
+        finally:
+            if process:
+                process.stop()
+            for held in (hold, gone):
+                if held:
+                    held.release()
+
+    def _owned_or_attached(self) -> bool:
+        """True: the file is ours to serve. False: attached to the server that serves it."""
+        if not self._graph_file:
+            return True
+        folder = self._graph_file.parent
+        make_folder(folder, own=graph_store.is_default_folder(folder))
+        deadline = time.monotonic() + _ATTACH_SECONDS
+        while True:
+            if hold := file_lock.own(self._graph_file):
+                self._hold = hold
+                return True
+            if self._may_attach and self._attach(self._graph_file):
+                return False
+            if not self._may_attach or time.monotonic() > deadline:
+                url = file_lock.served_at(self._graph_file)
+                where = graph_store.without_login(url) if url else "an address not known yet"
+                raise EmbeddedError(f"{self._graph_file} is already served by another process, at {where}")
+            time.sleep(_LOOK_SECONDS)
+
+    def _attach(self, graph_file: Path) -> bool:
+        hold = file_lock.use(graph_file)
+        url = file_lock.served_at(graph_file) if hold else None
+        if hold and url and _answers(url):
+            self._hold, self._url = hold, url
+            return True
+        if hold:
+            hold.release()
+        return False
+
+    def _start_process(self) -> None:
+        restoring = self._graph_file if self._graph_file and self._graph_file.exists() else None
+        if restoring:
+            make_private(restoring)  # one that an earlier version wrote
+            graph_store.verify(restoring)
+        java = find_java()
+        jars = gremlin_jars(java, self._say)
+        self._say("starting the embedded Gremlin Server")
+        if self._port is not None and not port_is_free(self._host, self._port):
+            raise EmbeddedError(f"port {self._port} on {self._host} is taken: choose another")
+        for attempt in range(1, _PORT_TRIES + 1):
+            port = self._port if self._port is not None else free_port(self._host)
+            try:
+                process = ServerProcess(
+                    java, jars, self._host, port, self._transactional, self._heap, self._password
+                )
+                break
+            except EmbeddedError:
+                # Between choosing a port and opening it, another process may have taken it.
+                if attempt == _PORT_TRIES or self._port is not None or port_is_free(self._host, port):
+                    raise
+        self._process, self._url = process, process.url
+        if restoring:
+            self._say(f"reading the graph from {restoring}")
+            graph_store.restore(self._url, restoring)
+
+    def _abandon(self) -> None:
+        """Undo a start that failed; nothing is saved, for the file may hold more than the graph."""
+        if self._process:
+            self._process.stop()
+        if self._hold:
+            self._hold.release()
+        self._process = self._hold = self._url = None
+
+
+def _answers(url: str) -> bool:
+    try:
+        with graph_store.connected(url) as g:
+            g.V().limit(1).count().next()
+    except (GremlinServerError, OSError):
+        return False
+    return True

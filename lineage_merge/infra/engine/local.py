@@ -1,0 +1,162 @@
+"""Rows in this process. Imports no Spark."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
+from itertools import chain
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+W = TypeVar("W")
+
+
+class LocalEngine(Engine):
+    """Computes rows at once, in this process, and keeps them as lists.
+
+    Partitions are computed one after another; with `threads`, so many at a time, which helps where they wait
+    for a server.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
+
+    @property
+    def is_local(self) -> bool:
+        return True
+
+    @property
+    def parallelism(self) -> int:
+        return self._threads
+
+    def rows(self, items: Iterable[T], partitions: int | None = None) -> Rows[T]:
+        return LocalRows(self, [list(items)])
+
+    def share(self, value: T) -> Shared[T]:
+        return _Value(value)
+
+    def reserve(self, input_bytes: int) -> None:
+        pass
+
+    def counter(self) -> Counter:
+        return _LocalCounter()
+
+    def own_errors(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def release(self) -> None:
+        pass
+
+    def run(self, function: Callable[[int, Iterable[T]], Iterable[U]], parts: list[list[T]]) -> list[list[U]]:
+        """What the function yields for the number and the rows of each of the parts."""
+
+        def run_one(number: int, part: list[T]) -> list[U]:
+            return list(function(number, iter(part)))
+
+        if self._threads == 1 or len(parts) < 2:
+            return [run_one(number, part) for number, part in enumerate(parts)]
+        # A thread has a context of its own, in which an input budget would not count.
+        contexts = [copy_context() for _ in parts]
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="partition") as pool:
+            return list(
+                pool.map(
+                    lambda number, context, part: context.run(run_one, number, part),
+                    range(len(parts)),
+                    contexts,
+                    parts,
+                )
+            )
+
+
+class LocalRows(Rows[T]):
+    """Partitions as lists."""
+
+    def __init__(self, engine: LocalEngine, parts: list[list[T]]) -> None:
+        self._engine = engine
+        self._parts = parts
+
+    @property
+    def engine(self) -> LocalEngine:
+        return self._engine
+
+    @property
+    def partition_count(self) -> int:
+        return len(self._parts)
+
+    def map_numbered_partitions(self, function: Callable[[int, Iterable[T]], Iterable[U]]) -> Rows[U]:
+        return LocalRows(self._engine, self._engine.run(function, self._parts))
+
+    def group(self, key: Callable[[T], Key], function: Callable[[Key, list[T]], Iterable[U]]) -> Rows[U]:
+        groups: dict[Key, list[T]] = {}
+        for row in self._all():
+            groups.setdefault(key(row), []).append(row)
+        found = [each for name, rows in groups.items() for each in function(name, rows)]
+        return LocalRows(self._engine, [found])
+
+    def combine(
+        self: "LocalRows[tuple[Key, W]]",
+        create: Callable[[W], V],
+        add: Callable[[V, W], V],
+        merge: Callable[[V, V], V],
+    ) -> Rows[tuple[Key, V]]:
+        combined: dict[Key, V] = {}
+        for key, value in self._all():
+            combined[key] = add(combined[key], value) if key in combined else create(value)
+        return LocalRows(self._engine, [list(combined.items())])
+
+    def union(self, *others: Rows[T]) -> Rows[T]:
+        return LocalRows(self._engine, [*self._parts, *chain.from_iterable(_parts(each) for each in others)])
+
+    def keep(self) -> Rows[T]:
+        return self
+
+    def spread(self, partitions: int) -> Rows[T]:
+        rows = list(self._all())
+        size = max(1, -(-len(rows) // partitions))
+        return LocalRows(self._engine, [rows[at : at + size] for at in range(0, len(rows), size)])
+
+    def spread_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
+        parts: list[list[T]] = [[] for _ in range(partitions)]
+        for row in self._all():
+            parts[hash(key(row)) % partitions].append(row)
+        return LocalRows(self._engine, [part for part in parts if part])
+
+    def collect(self) -> list[T]:
+        return list(self._all())
+
+    def _all(self) -> Iterator[T]:
+        return chain.from_iterable(self._parts)
+
+
+def _parts(rows: Rows[Any]) -> list[list[Any]]:
+    if not isinstance(rows, LocalRows):
+        raise TypeError("rows of another engine")
+    return rows._parts
+
+
+class _Value(Generic[T]):
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    @property
+    def value(self) -> T:
+        return self._value
+
+
+class _LocalCounter:
+    def __init__(self) -> None:
+        self._value = 0
+        self._lock = Lock()
+
+    @property
+    def value(self) -> int:
+        return self._value
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self._value += number

@@ -1,0 +1,109 @@
+"""Redaction of one text: which parts of it are secrets, in whichever encoding."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NewType
+
+from lineage_merge.infra.redaction.functions import keys_of_functions, literals
+from lineage_merge.infra.redaction.parameters import pairs, parameters
+from lineage_merge.infra.redaction.spans import MASK, Decoded, Span, replace
+from lineage_merge.infra.redaction.tokens import holds_token, tokens
+from lineage_merge.infra.redaction.userinfo import ambiguous, positional, userinfo
+
+# A text without secrets: what `redact` returns, or what is put together of such texts.
+Redacted = NewType("Redacted", str)
+
+# Nearly all texts: names, types, numbers, paths.
+_PLAIN = re.compile(r"[\w./$,()<>+*'\s:|-]*\Z")
+# Without "=", "@" and "%" a secret shows itself by one of these.
+_WORDS = re.compile(
+    r"(?i)pass|pwd|secret|token|credential|auth|key|thin:|oci8?:|kprb:|phoenix|bearer|basic|begin|crypt|hmac|jwt"
+    r"|signature|\beyj"
+)
+_ENCODED = re.compile(r"%(?:25)*[2-7][0-9A-Fa-f]")
+
+# An expression has at most 1,000 characters.
+_LONGEST_CACHED = 1_100
+_CACHED = 8_000
+# No token is so short.
+_SHORTEST_TOKEN = 20
+# One pass may uncover what the next one masks; a text that needs more is made to hide something.
+_MOST_PASSES = 4
+
+
+def redact(text: str) -> Redacted:
+    """The text without passwords, tokens and keys; users before a password go as well.
+
+    Where it cannot tell where a secret ends, it masks too much rather than too little. Redacting again
+    changes nothing.
+    """
+    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
+        return Redacted(text)
+    return _short(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _spans)
+
+
+def redact_sql(text: str) -> Redacted:
+    """As `redact`, for an SQL expression, or a column that is named by one: ``password = 'x'`` compares."""
+    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
+        return Redacted(text)
+    return _short_sql(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _sql_spans)
+
+
+def redact_ambiguous(address: str) -> str:
+    """A JDBC address without a password that could be its table: ``jdbc:phoenix:host:2181:/hbase:user:S``."""
+    return replace(address, ambiguous(address))
+
+
+def _redacted(text: str, spans: Callable[[str], Iterator[Span]]) -> Redacted:
+    # An expression may have been cut before the host of an address.
+    if not _may_hold_secret(text) and (spans is _spans or "://" not in text):
+        return Redacted(text)
+    for _ in range(_MOST_PASSES):
+        before, text = text, replace(text, spans(text))
+        if text == before:
+            return Redacted(text)
+    return Redacted(MASK)
+
+
+@lru_cache(_CACHED)
+def _short(text: str) -> Redacted:
+    return _redacted(text, _spans)
+
+
+@lru_cache(_CACHED)
+def _short_sql(text: str) -> Redacted:
+    return _redacted(text, _sql_spans)
+
+
+def _may_hold_secret(text: str) -> bool:
+    if _PLAIN.match(text):
+        return bool(_WORDS.search(text)) or holds_token(text)
+    return True
+
+
+def _spans(text: str) -> Iterator[Span]:
+    yield from _of_addresses(text, with_spaces=True)
+    yield from keys_of_functions(text, double_quotes=True)
+    yield from pairs(text)
+
+
+def _sql_spans(text: str) -> Iterator[Span]:
+    yield from _of_addresses(text, with_spaces=False)
+    yield from keys_of_functions(text, double_quotes=False)
+    yield from literals(text, redact)
+    yield from pairs(text)
+
+
+def _of_addresses(text: str, *, with_spaces: bool) -> Iterator[Span]:
+    yield from _plain_spans(text, with_spaces)
+    if _ENCODED.search(text):
+        decoded = Decoded(text)
+        yield from map(decoded.original, _plain_spans(decoded.text, with_spaces))
+
+
+def _plain_spans(text: str, with_spaces: bool) -> Iterator[Span]:
+    yield from userinfo(text)
+    yield from positional(text)
+    yield from parameters(text, with_spaces=with_spaces)
+    yield from tokens(text)

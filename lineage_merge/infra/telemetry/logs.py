@@ -1,0 +1,60 @@
+"""Log lines as JSON, one object a line, for whoever collects the logs of Spark's driver."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from lineage_merge.infra.telemetry import run as runs
+from lineage_merge.infra.telemetry import steps
+from lineage_merge.naming import redact
+
+# What a caller may add to a line with `extra`.
+_EXTRA = ("counts", "seconds", "exit_code")
+
+
+class JsonFormatter(logging.Formatter):
+    """`timestamp` (UTC), `level`, `logger`, `message`; where they are known also what belongs to the run:
+    `run_id`, `dag_name`, `environment`, `step`, `counts`, `seconds`, `exit_code`, `error` (its type).
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line; what is not known is left out."""
+        moment = datetime.fromtimestamp(record.created, tz=UTC).isoformat(timespec="milliseconds")
+        told: dict[str, Any] = {
+            "timestamp": moment.replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+        }
+        run = runs.current()
+        if run:
+            told |= {"run_id": run.id, "dag_name": run.dag_name, "environment": run.environment}
+        if step := steps.current():
+            told["step"] = step
+        told["message"] = redact(" ".join(record.getMessage().split()))
+        for name in _EXTRA:
+            value = getattr(record, name, None)
+            if value not in (None, {}):
+                told[name] = value
+        if record.exc_info and record.exc_info[0]:
+            told["error"] = record.exc_info[0].__name__
+        return json.dumps(told, ensure_ascii=False, default=str)
+
+
+@contextmanager
+def as_json(level: int = logging.INFO, stream: TextIO | None = None) -> Iterator[None]:
+    """All that this process logs as JSON lines on `stream` (standard error), as long as the block lasts."""
+    root, own = logging.getLogger(), logging.getLogger("lineage_merge")
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    before, root.handlers = root.handlers, [handler]
+    level_before = own.level
+    own.setLevel(level)
+    try:
+        yield
+    finally:
+        root.handlers = before
+        own.setLevel(level_before)

@@ -1,0 +1,77 @@
+"""OpenTelemetry spans where its API is installed (extra `otel`), nothing where it is not.
+
+Where spans go is set up by whoever starts the process: ``opentelemetry-instrument`` and its variables.
+"""
+
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from lineage_merge.infra.redaction import redact
+
+Attributes = Mapping[str, str | int]
+
+
+class Span:
+    """What a step may tell its span; without OpenTelemetry nobody hears it."""
+
+    def __init__(self, span: Any = None) -> None:
+        self._span = span
+
+    def tell(self, counts: Mapping[str, int]) -> None:
+        """Counts, as attributes ``lineage_merge.<name>``."""
+        if self._span is not None:
+            self._span.set_attributes({f"lineage_merge.{name}": value for name, value in counts.items()})
+
+
+def whose(run_id: str, dag_name: str, environment: str) -> dict[str, str | int]:
+    """The attributes of every span of a run."""
+    return {
+        "lineage_merge.run_id": run_id,
+        "lineage_merge.dag_name": dag_name,
+        "lineage_merge.environment": environment,
+    }
+
+
+@contextmanager
+def span(name: str, attributes: Attributes) -> Iterator[Span]:
+    """A span ``lineage_merge.<name>`` around a block; an exception of the block is recorded in it."""
+    trace = _api()
+    if trace is None:
+        yield Span()
+        return
+    tracer = trace.get_tracer("lineage_merge")
+    with tracer.start_as_current_span(
+        f"lineage_merge.{name}",
+        attributes=dict(attributes),
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as started:
+        try:
+            yield Span(started)
+        except SystemExit:
+            # OpenTelemetry marks what ends by an `Exception` itself; a command ends its own way.
+            started.set_status(trace.StatusCode.ERROR)
+            raise
+        except Exception as error:
+            started.record_exception(error, attributes=_redacted(error))
+            message = redact(f"{type(error).__name__}: {error}")
+            started.set_status(trace.Status(trace.StatusCode.ERROR, message))
+            raise
+
+
+def _redacted(error: Exception) -> dict[str, str]:
+    """An exception's attributes; those of other libraries may hold an address with a password."""
+    trace = "".join(traceback.format_exception(error))
+    return {"exception.message": redact(str(error)), "exception.stacktrace": redact(trace)}
+
+
+@cache
+def _api() -> Any:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace

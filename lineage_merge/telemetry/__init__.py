@@ -1,6 +1,0 @@
-"""What a run tells machines: log lines as JSON, metrics, spans. The pipeline only marks its steps."""
-
-from lineage_merge.telemetry.run import Run, current, running
-from lineage_merge.telemetry.steps import in_step, step
-
-__all__ = ["Run", "current", "in_step", "running", "step"]
