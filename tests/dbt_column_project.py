@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from lineage_merge.column_lineage import Transformation
+from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.dbt.catalog import CatalogColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage, column_lineage
 from lineage_merge.sources.dbt.manifest import read_manifest

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage import Transformation
+from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.names import Names, path_of
 from lineage_merge.model.elements import Reference

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
 from lineage_merge.merge.aliases import Followed
 from lineage_merge.model.elements import (

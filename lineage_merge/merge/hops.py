@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
 
-from lineage_merge.column_lineage import Transformation, along, listed
+from lineage_merge.column_lineage.transformations import Transformation, along, listed
 
 # Chains of operations through temporary datasets multiply: the shortest of them are kept.
 MOST_CHAINS = 20

@@ -107,8 +107,8 @@ class Feeds:
 class FeedsColumn:
     """A column's value is made of, or steered by, another dataset's column.
 
-    `transformations` are names of `lineage_merge.column_lineage.Transformation`, `expression` is
-    readable text, "" where the column is only renamed.
+    `transformations` are names of `lineage_merge.column_lineage.transformations.Transformation`, `expression`
+    is readable text, "" where the column is only renamed.
     """
 
     job: JobKey
@@ -124,7 +124,7 @@ class FeedsColumn:
 class Influences:
     """A column decides which rows a dataset has.
 
-    `transformations` are names of `lineage_merge.column_lineage.InfluenceKind`.
+    `transformations` are names of `lineage_merge.column_lineage.transformations.InfluenceKind`.
     """
 
     job: JobKey

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.query.elements import title_of_id
 from lineage_merge.review.versions import FileKey, Version
 from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING
-from lineage_merge.sql.tables import fold
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # What the reader of queries notes of a statement that can only fail.

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import (
     Alias,
     Authority,

@@ -16,7 +16,7 @@ from openlineage.client.facet_v2 import (
 )
 
 from lineage_merge import __version__
-from lineage_merge.column_lineage import Transformation
+from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sinks.portions import Described, Flow
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from lineage_merge.column_lineage import lineage_elements
+from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.model.elements import (
     Authority,
     Column,

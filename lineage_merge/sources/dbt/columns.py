@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage import ColumnFlow, Influence
+from lineage_merge.column_lineage.sql.column_flows import flows, influences
+from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.names import TableNames
+from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.query import Queries
+from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.tables import Everything, Table, fold
+from lineage_merge.column_lineage.sql.text import cut
+from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of, parents_first
 from lineage_merge.sources.dbt.undeclared import Completion, UndeclaredTable
-from lineage_merge.sql.depth import deep
-from lineage_merge.sql.faults import reason
-from lineage_merge.sql.names import TableNames
-from lineage_merge.sql.query import Queries
-from lineage_merge.sql.scope import Named, Relation
-from lineage_merge.sql.tables import Everything, Table, fold
-from lineage_merge.sql.text import cut
-from lineage_merge.sql.told import flows, influences
 
 _TABLES = frozenset({"source", "model", "seed", "snapshot"})
 # dbt's name of a platform where it is not sqlglot's.

@@ -6,7 +6,7 @@ source whose name does not stand in the expression takes what its numbered colum
 
 from collections.abc import Mapping, Sequence
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation, listed
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, listed
 from lineage_merge.sources.hive.mentions import (
     AGGREGATION,
     IDENTITY,

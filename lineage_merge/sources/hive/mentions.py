@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
-from lineage_merge.column_lineage import Transformation, along
+from lineage_merge.column_lineage.transformations import Transformation, along
 from lineage_merge.sources.hive import syntax_tree
 from lineage_merge.sources.hive.tokens import AGGREGATES, INTERNAL, OF_WINDOW, Token, closing, opens_tree
 

@@ -7,7 +7,7 @@ same as a person would write it.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage import Transformation
+from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.hive.tokens import AGGREGATES, Token, closing, opens_tree, tokens
 
 TRANSFORMATION = Transformation.TRANSFORMATION

@@ -7,7 +7,7 @@ Since 1-1-0 each input field has `transformations`; before, the output field had
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Element, FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import reference
 

@@ -11,12 +11,12 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
-from lineage_merge.sql.depth import deep
-from lineage_merge.sql.derivation import Derivation, Influences
-from lineage_merge.sql.query import Queries
-from lineage_merge.sql.scope import Item, Named, Relation
-from lineage_merge.sql.tables import Everything, Table, fold, only
-from lineage_merge.sql.text import cut
+from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
+from lineage_merge.column_lineage.sql.query import Queries
+from lineage_merge.column_lineage.sql.scope import Item, Named, Relation
+from lineage_merge.column_lineage.sql.tables import Everything, Table, fold, only
+from lineage_merge.column_lineage.sql.text import cut
 
 
 class UnreadableQuery(Exception):

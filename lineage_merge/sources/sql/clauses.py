@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from lineage_merge.sql.tables import fold
+from lineage_merge.column_lineage.sql.tables import fold
 
 
 def is_value(table: exp.Table) -> bool:

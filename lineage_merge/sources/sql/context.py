@@ -2,6 +2,12 @@
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.names import is_dual
+from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.query import Queries
+from lineage_merge.column_lineage.sql.scope import Relation
+from lineage_merge.column_lineage.sql.tables import Everything, Table, fold
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import is_value
 from lineage_merge.sources.sql.names import Datasets
@@ -10,12 +16,6 @@ from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.temporaries import Temporaries, Temporary, dropped_again
 from lineage_merge.sources.sql.writes import Note
-from lineage_merge.sql.depth import deep
-from lineage_merge.sql.faults import reason
-from lineage_merge.sql.names import is_dual
-from lineage_merge.sql.query import Queries
-from lineage_merge.sql.scope import Relation
-from lineage_merge.sql.tables import Everything, Table, fold
 
 Reads = dict[str, set[str]]
 

@@ -2,6 +2,9 @@
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.sql.derivation import itself
+from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.tables import Everything
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
 from lineage_merge.sources.sql.context import Context, Reads
@@ -9,9 +12,6 @@ from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, declared
 from lineage_merge.sources.sql.targets import by_name
 from lineage_merge.sources.sql.temporaries import Temporary
 from lineage_merge.sources.sql.writes import Mode, Write, together
-from lineage_merge.sql.derivation import itself
-from lineage_merge.sql.scope import Named, Relation
-from lineage_merge.sql.tables import Everything
 
 
 class Creation(Context):

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.scope import Relation
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql import row_changes
 from lineage_merge.sources.sql.clauses import is_ddl
 from lineage_merge.sources.sql.context import Reads
@@ -19,9 +22,6 @@ from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
 from lineage_merge.sources.sql.syntax import Moved, Parsed, Script, Unload, Unread
 from lineage_merge.sources.sql.targets import by_name, by_position
 from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, together
-from lineage_merge.sql.faults import reason
-from lineage_merge.sql.scope import Relation
-from lineage_merge.sql.tables import fold
 
 # Platforms that take a SELECT with fewer columns than the table has, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})

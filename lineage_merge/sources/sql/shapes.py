@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.sql.tables import Table, fold
+from lineage_merge.column_lineage.sql.tables import Table, fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.sources.sql.clauses import settle_inserts
 from lineage_merge.sources.sql.statements import Statement, split
 from lineage_merge.sources.sql.variables import Variables
-from lineage_merge.sql.depth import deep
-from lineage_merge.sql.faults import reason
 
 _UNLOAD = re.compile(
     r"unload\s*\(\s*(?P<query>'(?:[^'\\]|\\.|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)\s*\)\s*to\s*'(?P<path>[^']*)'",

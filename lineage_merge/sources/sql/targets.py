@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.tables import fold, only
 from lineage_merge.sources.sql.writes import Columns
-from lineage_merge.sql.scope import Named, Relation
-from lineage_merge.sql.tables import fold, only
 
 OPEN = "selects * of tables whose columns are not known"
 

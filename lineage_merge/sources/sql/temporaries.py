@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.sql.derivation import Influences
+from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.writes import Columns, together
-from lineage_merge.sql.derivation import Influences
-from lineage_merge.sql.scope import Named, Relation
-from lineage_merge.sql.tables import fold
 
 
 @dataclass(slots=True)

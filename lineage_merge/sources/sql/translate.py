@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.column_lineage import lineage_elements
+from lineage_merge.column_lineage.sql.column_flows import flows, influences
+from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -21,7 +22,6 @@ from lineage_merge.naming import redact
 from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING, ShapeColumn
 from lineage_merge.sources.sql.writes import Note, Write
-from lineage_merge.sql.told import flows, influences
 
 JOB_TYPE = "sql"
 # The rule's name on vertices and in reports: a table and the path of its files are one dataset.

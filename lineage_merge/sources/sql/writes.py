@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, merged
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.model.elements import DatasetLabel
-from lineage_merge.sql.derivation import Derivation, Influences, merged
-from lineage_merge.sql.tables import fold
 
 Mode = Literal["append", "overwrite", ""]
 Columns = list[tuple[str, Derivation]]

@@ -10,7 +10,7 @@ EXCEPT pass on the attributes of their left side: the right side only decides wh
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage import Transformation
+from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query

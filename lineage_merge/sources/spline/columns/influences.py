@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from lineage_merge.column_lineage import InfluenceKind
+from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.value_graph import Node
 

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.column_lineage import ColumnFlow, Influence, InfluenceKind, Transformation, listed
+from lineage_merge.column_lineage.transformations import (
+    ColumnFlow,
+    Influence,
+    InfluenceKind,
+    Transformation,
+    listed,
+)
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import Attributes, build
 from lineage_merge.sources.spline.columns.data_types import type_texts

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 if TYPE_CHECKING:
-    from lineage_merge.sql.derivation import Derivation, Origin, Step
+    from lineage_merge.column_lineage.sql.derivation import Derivation, Origin, Step
 
 # As long as the expressions of a plan are cut.
 _LIMIT = 1_000

@@ -6,7 +6,7 @@ By Catalyst's class, as `extra.simpleClassName` gives it (Spark 2.4 to 4.0).
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_merge.column_lineage import Transformation
+from lineage_merge.column_lineage.transformations import Transformation
 
 IDENTITY = Transformation.IDENTITY
 TRANSFORMATION = Transformation.TRANSFORMATION

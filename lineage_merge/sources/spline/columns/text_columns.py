@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import cte_column
 from lineage_merge.sources.spline.columns.plan_text import (

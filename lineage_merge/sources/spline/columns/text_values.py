@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lineage_merge.column_lineage import Transformation, along
+from lineage_merge.column_lineage.transformations import Transformation, along
 
 _TOKEN = re.compile(
     r"outer\((?P<outer>[^()]*#(?P<outer_id>\d+)L?)\)"

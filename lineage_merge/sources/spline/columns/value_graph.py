@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.column_lineage import Transformation, along
+from lineage_merge.column_lineage.transformations import Transformation, along
 from lineage_merge.model.elements import Reference
 
 Node = str

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from lineage_merge.sql.derivation import Derivation
-from lineage_merge.sql.items import replaced, star, without
-from lineage_merge.sql.scope import Item, Named, Scope
-from lineage_merge.sql.tables import Everything, fold
-from lineage_merge.sql.values import Values
+from lineage_merge.column_lineage.sql.derivation import Derivation
+from lineage_merge.column_lineage.sql.items import replaced, star, without
+from lineage_merge.column_lineage.sql.scope import Item, Named, Scope
+from lineage_merge.column_lineage.sql.tables import Everything, fold
+from lineage_merge.column_lineage.sql.values import Values
 
 # Platforms where a column of SELECT may use one that stands left of it.
 _LATERAL_ALIASES = frozenset(

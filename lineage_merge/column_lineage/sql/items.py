@@ -2,10 +2,10 @@
 
 from itertools import zip_longest
 
-from lineage_merge.column_lineage import Transformation
-from lineage_merge.sql.derivation import Derivation, derived, merged
-from lineage_merge.sql.scope import Item, Named, Relation, Scope
-from lineage_merge.sql.tables import Everything, fold
+from lineage_merge.column_lineage.sql.derivation import Derivation, derived, merged
+from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope
+from lineage_merge.column_lineage.sql.tables import Everything, fold
+from lineage_merge.column_lineage.transformations import Transformation
 
 
 def star(scope: Scope) -> list[Item]:

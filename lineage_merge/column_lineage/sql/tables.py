@@ -8,7 +8,7 @@ where it can only have come from one place, it came from there.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lineage_merge.sql.derivation import Derivation, Influences, Origin, itself
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, itself
 
 
 def fold(name: str) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from lineage_merge.column_lineage import ColumnFlow, Influence, listed
-from lineage_merge.sql.derivation import Derivation, Influences
-from lineage_merge.sql.text import cut
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
+from lineage_merge.column_lineage.sql.text import cut
+from lineage_merge.column_lineage.transformations import ColumnFlow, Influence, listed
 
 
 def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]]:

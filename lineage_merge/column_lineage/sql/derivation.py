@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
 
 class Origin(NamedTuple):

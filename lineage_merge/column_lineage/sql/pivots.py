@@ -2,13 +2,13 @@
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
-from lineage_merge.sql.derivation import deciding, derived, merged
-from lineage_merge.sql.items import without
-from lineage_merge.sql.scope import Item, Named, Relation, Scope, Source
-from lineage_merge.sql.tables import Everything, fold
-from lineage_merge.sql.text import Text
-from lineage_merge.sql.values import Values
+from lineage_merge.column_lineage.sql.derivation import deciding, derived, merged
+from lineage_merge.column_lineage.sql.items import without
+from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
+from lineage_merge.column_lineage.sql.tables import Everything, fold
+from lineage_merge.column_lineage.sql.text import Text
+from lineage_merge.column_lineage.sql.values import Values
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
 
 class Pivots:

@@ -5,9 +5,8 @@ from itertools import zip_longest
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation
-from lineage_merge.sql.clauses import Clauses
-from lineage_merge.sql.derivation import (
+from lineage_merge.column_lineage.sql.clauses import Clauses
+from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
     Influences,
     Origin,
@@ -16,14 +15,15 @@ from lineage_merge.sql.derivation import (
     itself,
     merged,
 )
-from lineage_merge.sql.items import by_name, by_position, coalesced, star
-from lineage_merge.sql.names import is_dual
-from lineage_merge.sql.pivots import Pivots
-from lineage_merge.sql.projections import Projections
-from lineage_merge.sql.scope import Item, Named, Relation, Scope, Source
-from lineage_merge.sql.tables import Everything, Table, fold
-from lineage_merge.sql.text import Text
-from lineage_merge.sql.values import Values
+from lineage_merge.column_lineage.sql.items import by_name, by_position, coalesced, star
+from lineage_merge.column_lineage.sql.names import is_dual
+from lineage_merge.column_lineage.sql.pivots import Pivots
+from lineage_merge.column_lineage.sql.projections import Projections
+from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
+from lineage_merge.column_lineage.sql.tables import Everything, Table, fold
+from lineage_merge.column_lineage.sql.text import Text
+from lineage_merge.column_lineage.sql.values import Values
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
 # A recursive CTE is read again until nothing new comes out, and not for ever.
 _ROUNDS = 10

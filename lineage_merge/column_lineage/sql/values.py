@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage import InfluenceKind, Transformation, along
-from lineage_merge.sql.derivation import (
+from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
     Influences,
     Origin,
     derived,
     merged,
 )
-from lineage_merge.sql.scope import Relation, Scope
-from lineage_merge.sql.text import Text
+from lineage_merge.column_lineage.sql.scope import Relation, Scope
+from lineage_merge.column_lineage.sql.text import Text
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, along
 
 IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 

@@ -5,8 +5,8 @@ from functools import cached_property
 
 from sqlglot import Dialect, ErrorLevel, exp
 
-from lineage_merge.sql.depth import deep
-from lineage_merge.sql.tables import fold
+from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.tables import fold
 
 _LONGEST = 1000
 

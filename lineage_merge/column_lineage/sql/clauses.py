@@ -2,10 +2,10 @@
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage import InfluenceKind
-from lineage_merge.sql.derivation import deciding
-from lineage_merge.sql.scope import Item, Named, Scope
-from lineage_merge.sql.values import Values
+from lineage_merge.column_lineage.sql.derivation import deciding
+from lineage_merge.column_lineage.sql.scope import Item, Named, Scope
+from lineage_merge.column_lineage.sql.values import Values
+from lineage_merge.column_lineage.transformations import InfluenceKind
 
 
 class Clauses:

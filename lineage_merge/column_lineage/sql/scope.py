@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage import InfluenceKind
-from lineage_merge.sql.derivation import Derivation, Influences, Origin, merged
-from lineage_merge.sql.tables import Everything, Table, fold, only
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, merged
+from lineage_merge.column_lineage.sql.tables import Everything, Table, fold, only
+from lineage_merge.column_lineage.transformations import InfluenceKind
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ import re
 
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from lineage_merge.sql.text import cut
+from lineage_merge.column_lineage.sql.text import cut
 
 # sqlglot shows a token with all that it knows of it.
 _TOKEN = re.compile(r"<Token token_type: (?:TokenType\.)?(\w+), text: (.*?), line: .*>", re.DOTALL)
