@@ -22,7 +22,7 @@ from benchmarks.results import Figure
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import Merge, update
-from lineage_merge.merge.coverage import Coverage
+from lineage_merge.merge.source_completeness import Coverage
 
 FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"
 # Not a hundred, of which the number of jobs is a multiple: some would lose every edge they had.

@@ -21,8 +21,8 @@ from benchmarks.generated.pipeline import At, Dataset, Made, Plan
 from benchmarks.generated.spline import Documents, plan_documents
 from benchmarks.results import Figure
 from lineage_merge import config
-from lineage_merge.merge import names
-from lineage_merge.records import records
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import records
 from lineage_merge.sources.spline.documents import assemble, parse
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translate import translate
@@ -30,7 +30,7 @@ from lineage_merge.sources.spline.translate import translate
 # What a part of the largest may take, as a multiple of the smallest's: more memory is slower memory.
 MOST_GROWTH = 2.0
 
-NAMES = names.from_config(
+NAMES = dataset_resolver.from_config(
     config.parse({"dag_name": "benchmark", "environment": "dev", "spline": {"export": "nowhere"}})
 )
 

@@ -30,14 +30,14 @@ from lineage_merge.load import bulk, configured
 from lineage_merge.load.connection import Endpoint, check
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import Merge, update
-from lineage_merge.merge import join, names
-from lineage_merge.merge.coverage import NOTHING, Coverage, covered, why_not_retired
-from lineage_merge.merge.identities import IdentityRow, identities, job_runs
-from lineage_merge.merge.outcome import REPORT, Report
-from lineage_merge.merge.report import report
+from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.records import Record, problem_of
+from lineage_merge.merge.report import REPORT, Report
+from lineage_merge.merge.report_builder import report
+from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
+from lineage_merge.merge.source_completeness import NOTHING, Coverage, covered, why_not_retired
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import DocumentError, IntermediateError, SinkError, SourceMissing
-from lineage_merge.records import Record, problem_of
 from lineage_merge.sinks import after_load
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
 
@@ -93,7 +93,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
     raises `DocumentError`. Raises `SourceError` where a source cannot be read at all.
     """
     with running(config), step("build") as building, own_errors():
-        known = names.from_config(config)
+        known = dataset_resolver.from_config(config)
         records = _records(spark, config, known, say)
         with _released_on_error(records.engine):
             if config.strict:
@@ -117,7 +117,7 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
             )
 
 
-def _records(spark: SparkSession, config: Config, known: names.Names, say: Say) -> Rows[Record]:
+def _records(spark: SparkSession, config: Config, known: dataset_resolver.Names, say: Say) -> Rows[Record]:
     """The records of all sources: in this process where the input is small, distributed otherwise."""
     sources = configured_sources(config)
     limit = config.spark.distribute_above_mb << 20

@@ -7,8 +7,8 @@ from typing import Any
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.update import Merge
-from lineage_merge.merge.coverage import Coverage
-from lineage_merge.merge.identities import EVERYWHERE, OWN, IdentityRow
+from lineage_merge.merge.resolved_names import EVERYWHERE, OWN, IdentityRow
+from lineage_merge.merge.source_completeness import Coverage
 from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))

@@ -14,7 +14,7 @@ from lineage_merge import config
 from lineage_merge.infra import input_budget, storage
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.names import from_config
+from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.sources import lines
 from lineage_merge.sources.registry import configured

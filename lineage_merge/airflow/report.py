@@ -42,7 +42,7 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # Airflow is not there wh
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Log the report; returns counts, and the first of the problems. Raises `MergeFailed`."""
         from lineage_merge import steps
-        from lineage_merge.merge.outcome import REPORT
+        from lineage_merge.merge.report import REPORT
 
         folder = build_folder(context)
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
@@ -80,7 +80,7 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
 
     from lineage_merge.cli.printing import loaded_text, print_report
     from lineage_merge.load.outcome import Loaded
-    from lineage_merge.merge.outcome import Report
+    from lineage_merge.merge.report import Report
 
     out = StringIO()
     console = Console(file=out, width=120, highlight=False)

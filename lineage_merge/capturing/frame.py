@@ -16,7 +16,7 @@ from lineage_merge.capturing.session import JvmSession
 from lineage_merge.capturing.statements import written
 from lineage_merge.capturing.targets import DATAFRAME, Target, named_target
 from lineage_merge.config import Config
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
 from lineage_merge.sources.spline.agent.plans import documents
@@ -82,7 +82,7 @@ def capture(
         *(_placed(_referring(each, tables), place) for each in translate(spline)),
         *_of_target(into),
     ]
-    known = names.from_config(settings)
+    known = dataset_resolver.from_config(settings)
     with_queries, _ = with_tables(spline, place)
     return Captured(job, settings, known, tuple(elements), with_queries, tables)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
-from lineage_merge.merge.names import Names, path_of
+from lineage_merge.merge.dataset_resolver import Names, path_of
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import build
 from lineage_merge.sources.spline.columns.documents import PlanColumns

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lineage_merge.load.outcome import Loaded
     from lineage_merge.load.remove import Removed
     from lineage_merge.load.summary import MergeRun
-    from lineage_merge.merge.outcome import Report
+    from lineage_merge.merge.report import Report
     from lineage_merge.model.elements import Problem
     from lineage_merge.publish import Published
 

@@ -129,7 +129,7 @@ def _folders(
     from dataclasses import replace
 
     from lineage_merge.config import parse_default
-    from lineage_merge.merge.names import from_config
+    from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.review.versions import Folders
     from lineage_merge.sources.sql.files import look
     from lineage_merge.sources.sql.settings import SqlFiles, namespace_of, project_of

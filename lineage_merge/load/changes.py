@@ -15,7 +15,7 @@ from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import Existing, StoredVertex, other_names, read_some
 from lineage_merge.load.state import Differing, Entry, Kind, RunState, Shard
-from lineage_merge.merge.identities import IdentityRow
+from lineage_merge.merge.resolved_names import IdentityRow
 
 
 class Changes(NamedTuple):

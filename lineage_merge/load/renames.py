@@ -23,7 +23,7 @@ from lineage_merge.graph.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import Existing, StoredVertex, dataset_of_end
-from lineage_merge.merge.identities import ALIAS, EVERYWHERE, OWN, IdentityRow
+from lineage_merge.merge.resolved_names import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 
 Kind = Literal["move", "edges", "remove", "ignore"]
@@ -72,8 +72,8 @@ class Stored:
 class Name:
     """All that is known of one name of a dataset, which is the id of its own vertex.
 
-    `means`: the ids that the merge resolves it to, with how it knows (`merge.identities`). `in_merge`: the
-    merge has a node of that id. `is_stored`, `is_tagged`: so has the graph, and with the DAG's tag.
+    `means`: the ids that the merge resolves it to, with how it knows (`merge.resolved_names`). `in_merge`:
+    the merge has a node of that id. `is_stored`, `is_tagged`: so has the graph, and with the DAG's tag.
     """
 
     id: str

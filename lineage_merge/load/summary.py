@@ -24,7 +24,7 @@ from gremlin_python.statics import long
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.sending import asking, by_request
 from lineage_merge.load.state import RunState
-from lineage_merge.merge.outcome import Report
+from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
 from lineage_merge.naming import redact
 

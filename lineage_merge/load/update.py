@@ -61,9 +61,9 @@ from lineage_merge.load.state import (
 from lineage_merge.load.summary import Begun
 from lineage_merge.load.texts import values_to_write
 from lineage_merge.load.traffic import counted
-from lineage_merge.merge.coverage import NOTHING, Coverage
-from lineage_merge.merge.identities import IdentityRow
-from lineage_merge.merge.outcome import Report
+from lineage_merge.merge.report import Report
+from lineage_merge.merge.resolved_names import IdentityRow
+from lineage_merge.merge.source_completeness import NOTHING, Coverage
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused
 
@@ -78,8 +78,8 @@ class Merge:
     """What a merge knows, of one environment and DAG.
 
     `aliases`: the ids that each other id could mean. `runs`: how many successful runs of each job a source
-    read, the fewest where several did. `identities`: what each name means (`merge.identities`). Without one
-    of them, nothing of that kind is known. `coverage` says what may be retired, `report` goes to the
+    read, the fewest where several did. `identities`: what each name means (`merge.resolved_names`). Without
+    one of them, nothing of that kind is known. `coverage` says what may be retired, `report` goes to the
     `merge_run` vertex.
     """
 

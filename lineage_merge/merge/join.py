@@ -8,11 +8,11 @@ from lineage_merge.config import Merge
 from lineage_merge.graph.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge import facts
-from lineage_merge.merge.aliases import Aliases, find_aliases
-from lineage_merge.merge.facts import EdgeKey, Facts, Key
-from lineage_merge.merge.fold import fold
-from lineage_merge.records import Record
+from lineage_merge.merge import property_rows
+from lineage_merge.merge.alias_resolution import Aliases, find_aliases
+from lineage_merge.merge.collapse_intermediate import fold
+from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
+from lineage_merge.merge.records import Record
 
 _NOTHING_FOLDED = Merge()
 
@@ -35,7 +35,7 @@ class Merged:
     @property
     def edges(self) -> Rows[Row]:
         """The edges."""
-        return self.elements.filter(facts.is_edge)
+        return self.elements.filter(property_rows.is_edge)
 
 
 def merge(
@@ -52,11 +52,11 @@ def merge(
     if folded:
         resolved = folded.records
         aliases = aliases.without(folded.hops)
-    said = resolved.flat_map(partial(facts.facts, environment, dag_name))
-    followed = engine.rows(map(facts.of_followed, aliases.followed.values()), engine.parallelism)
+    said = resolved.flat_map(partial(property_rows.facts, environment, dag_name))
+    followed = engine.rows(map(property_rows.of_followed, aliases.followed.values()), engine.parallelism)
     elements = (
         said.union(followed)
-        .combine(facts.create, facts.add, facts.merge)
+        .combine(property_rows.create, property_rows.add, property_rows.merge)
         .map(partial(_row, environment, dag_name))
     )
     return Merged(elements.keep(), aliases)
@@ -85,15 +85,15 @@ def _id(row: Row) -> str:
 def _resolved(meanings: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[Record]:
     known = meanings.value
     for record in records:
-        yield from facts.resolved(known, record)
+        yield from property_rows.resolved(known, record)
 
 
 def _row(environment: str, dag_name: str, said: tuple[Key, Facts]) -> Row:
     key, found = said
     if isinstance(key, EdgeKey):
-        return facts.edge_row(key, found, environment, dag_name)
-    return facts.node_row(key, found, environment, dag_name)
+        return property_rows.edge_row(key, found, environment, dag_name)
+    return property_rows.node_row(key, found, environment, dag_name)
 
 
 def _is_node(row: Row) -> bool:
-    return not facts.is_edge(row)
+    return not property_rows.is_edge(row)

@@ -5,7 +5,7 @@ reads nothing else, so a new source needs to know only this module. The types ho
 Spark and no Gremlin.
 
 A translation does not name datasets by itself: it says what it saw, as a `Reference`,
-and the merge finds out which dataset that is (`lineage_merge.merge.names`). So rules
+and the merge finds out which dataset that is (`lineage_merge.merge.dataset_resolver`). So rules
 that need the raw text, such as the one for Redshift's temporary directories, see it.
 """
 

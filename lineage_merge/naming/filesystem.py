@@ -7,9 +7,9 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, decoded, trimmed, without_query
-from lineage_merge.naming.folding import fold
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
+from lineage_merge.naming.path_normalization import fold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.merge import join
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.query.in_memory import InMemory
 from lineage_merge.query.on_files import edge_of_row, vertex_of_row
-from lineage_merge.records import records
 from lineage_merge.review.git import Since, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText

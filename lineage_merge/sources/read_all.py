@@ -11,11 +11,11 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import Say, silent
 from lineage_merge.infra.telemetry import step
-from lineage_merge.merge.mentioned import of_mentioned
-from lineage_merge.merge.names import Names
-from lineage_merge.merge.report import of_source
+from lineage_merge.merge.catalog_filter import of_mentioned
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record
+from lineage_merge.merge.report_builder import of_source
 from lineage_merge.model.errors import InputTooLarge
-from lineage_merge.records import Record
 from lineage_merge.sources import registry
 from lineage_merge.sources.source import Source, function
 

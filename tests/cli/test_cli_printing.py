@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 
 from lineage_merge.cli.printing import print_report
-from lineage_merge.merge.outcome import Report
+from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.infra.engine import shuffle
-from lineage_merge.merge.facts import Facts
+from lineage_merge.merge.property_rows import Facts
 
 PARTITIONS = 7
 ROWS = [(f"key {number % 40}", number) for number in range(5000)]

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from lineage_merge import config
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.sources.runs.choice import Chosen, PlanKey
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
 from lineage_merge.sources.spline.plans import Context
@@ -29,7 +29,7 @@ def context(source: str = "export") -> Context:
     spline: dict[str, Any] = {"operations": True, source: ["/x"] if source == "agent" else "/x"}
     parsed = config.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
     assert parsed.spline
-    return Context(parsed.spline, names.from_config(parsed))
+    return Context(parsed.spline, dataset_resolver.from_config(parsed))
 
 
 @cache

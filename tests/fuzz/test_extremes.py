@@ -12,7 +12,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateError
 from lineage_merge.query.on_files import read_folder
@@ -43,7 +43,7 @@ DEEP = 100_000
 _LISTS = "[" * DEEP + "]" * DEEP
 _OBJECTS = '{"a":' * DEEP + "1" + "}" * DEEP
 _WAREHOUSE = "redshift://wh.us-east-1:5439"
-_NAMES = names.from_config(
+_NAMES = dataset_resolver.from_config(
     config.parse(
         {"dag_name": "d", "environment": "dev", "dbt": [{"manifest": "/x", "namespace": _WAREHOUSE}]}
     )

@@ -11,7 +11,7 @@ import pytest
 from lineage_merge import config
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.infra.storage import Slice, read_lines
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError
 from lineage_merge.sources import lines
@@ -200,7 +200,7 @@ def test_a_parent_that_is_an_address_is_named_without_its_password(tmp_path: Pat
 
 
 def _sql(tmp_path: Path, dialect: str, text: str) -> list[Any]:
-    known = names.from_config(
+    known = dataset_resolver.from_config(
         config.parse({"dag_name": "d", "environment": "dev", "sql": [{"path": "/x", "dialect": "hive"}]})
     )
     tmp_path.joinpath("a.sql").write_text(f"{text};\ninsert into dw.good select a from s.t;\n")

@@ -11,7 +11,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.storage import is_s3
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources import lines
 from tests.fuzz import cases
@@ -101,7 +101,7 @@ def test_a_configuration(numbers: range, tmp_path: Path) -> None:
         except ConfigError as error:
             cases.assert_no_secret(error.message)
             return
-        names.from_config(found)
+        dataset_resolver.from_config(found)
 
     cases.run("config", numbers, _given, check, _smaller)
 
@@ -117,7 +117,7 @@ def test_a_file_of_an_odd_name(text: str) -> None:
     odd = config.parse(
         {"dag_name": "d", "environment": "dev", "sql": [{"path": text or "/", "dialect": "hive"}]}
     )
-    assert names.from_config(odd)
+    assert dataset_resolver.from_config(odd)
     for path in (text, f"/nowhere/{text}") if not is_s3(text) else ():  # nobody is asked
         with suppress(SourceError):
             lines.find([path or "/nowhere"])

@@ -10,9 +10,9 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import records
 from lineage_merge.model.elements import JobKey, Problem
-from lineage_merge.records import records
 from lineage_merge.sources.hive.events import target_of, write_rows
 from lineage_merge.sources.hive.read import Context, Logged, _query, _read_part
 from lineage_merge.sources.hive.settings import Hive
@@ -32,7 +32,7 @@ def _context() -> Context:
     parsed = config.parse({"dag_name": "daily", "environment": "dev", "hive": hive})
     settings = parsed.of(Hive)
     assert settings
-    return Context(settings.jobs, settings.job, tables(settings), names.from_config(parsed))
+    return Context(settings.jobs, settings.job, tables(settings), dataset_resolver.from_config(parsed))
 
 
 @cache

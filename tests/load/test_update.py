@@ -10,8 +10,8 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.update import update
-from lineage_merge.merge.coverage import NOTHING, Coverage
-from lineage_merge.merge.identities import OWN
+from lineage_merge.merge.resolved_names import OWN
+from lineage_merge.merge.source_completeness import NOTHING, Coverage
 from lineage_merge.model.errors import RetireRefused
 from tests.graph_reading import edges_of, whole
 from tests.load.engines import on_both_engines

@@ -19,7 +19,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.retire.take_out import take_out
 from lineage_merge.load.update import update
-from lineage_merge.merge.outcome import REPORT, Report
+from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.model.errors import LineageMergeError
 from tests import drawing
 from tests.chaos.gate import Gate, Watch, websocket

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lineage_merge.config import parse
-from lineage_merge.merge.coverage import NOTHING, Coverage, covered
-from lineage_merge.merge.outcome import Report
+from lineage_merge.merge.report import Report
+from lineage_merge.merge.source_completeness import NOTHING, Coverage, covered
 
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}

@@ -11,10 +11,11 @@ from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import join, names
-from lineage_merge.merge.identities import identities
-from lineage_merge.merge.outcome import Report
-from lineage_merge.merge.report import report
+from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.records import Record, records
+from lineage_merge.merge.report import Report
+from lineage_merge.merge.report_builder import report
+from lineage_merge.merge.resolved_names import identities
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -29,7 +30,6 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
-from lineage_merge.records import Record, records
 from lineage_merge.sample import config_file
 from lineage_merge.sources.read_all import configured_sources, read_all
 
@@ -39,7 +39,7 @@ Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str
 def merged(engine: Engine, settings: config.Config, found: Iterable[Record] | None = None) -> Found:
     """Nodes, edges, report and names of what the sources hold, or of records."""
     rows = (
-        read_all(engine, settings, names.from_config(settings), configured_sources(settings))
+        read_all(engine, settings, dataset_resolver.from_config(settings), configured_sources(settings))
         if found is None
         else engine.rows(found)
     )
@@ -108,7 +108,7 @@ def test_who_contradicts_whom_is_decided_the_same_way(spark: SparkSession) -> No
         FeedsColumn(job, twin, "x", path, "a%", ("AGGREGATION",), "a" * 999),
         Influences(job, twin, "y", table, ("SORT", "FILTER")),
     ]
-    told = list(records(elements, names.from_config(settings)))
+    told = list(records(elements, dataset_resolver.from_config(settings)))
 
     local = merged(LocalEngine(), settings, told)
 

@@ -10,9 +10,10 @@ from lineage_merge import config, pipeline
 from lineage_merge.config import Merge
 from lineage_merge.graph.files import flaws
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names, rules
-from lineage_merge.merge.aliases import Aliases
+from lineage_merge.merge import dataset_resolver, identity_rules
+from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.join import Merged, merge
+from lineage_merge.merge.records import records
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -27,10 +28,9 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
-from lineage_merge.records import records
 from tests.spline_documents import SplineDatabase
 
-KNOWN = names.Names("dev", rules.Rules())
+KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
 A, B = JobKey("spark", "a"), JobKey("spark", "b")
 TEMPORARY = Merge(fold=("s3://*/tmp/*",))
 

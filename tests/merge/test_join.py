@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge import names, rules
+from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import Merged, merge
-from lineage_merge.merge.report import report
+from lineage_merge.merge.records import Record, records
+from lineage_merge.merge.report_builder import report
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -19,9 +20,8 @@ from lineage_merge.model.elements import (
     Writes,
     edge_id,
 )
-from lineage_merge.records import Record, records
 
-KNOWN = names.Names("dev", rules.Rules())
+KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
 JOB = JobKey("spark", "job|one")
 RAW, LAKE = Reference("", "s3://raw/a"), Reference("", "s3://lake/b")
 PATH, OTHER_PATH = Reference("", "s3://lake/db/t"), Reference("", "s3://lake/db/u")

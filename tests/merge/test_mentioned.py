@@ -4,8 +4,9 @@ from collections import Counter
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge import names, rules
-from lineage_merge.merge.mentioned import Described, described, of_mentioned
+from lineage_merge.merge import dataset_resolver, identity_rules
+from lineage_merge.merge.catalog_filter import Described, described, of_mentioned
+from lineage_merge.merge.records import Record, records, with_kind
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -18,9 +19,8 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
 )
-from lineage_merge.records import Record, records, with_kind
 
-KNOWN = names.Names("dev", rules.Rules())
+KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
 JOB = JobKey("spark", "one")
 OUT = Reference("", "s3://out/a")
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from lineage_merge.config import Config, parse
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names, rules
-from lineage_merge.merge.coverage import covered, why_not_retired
+from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import merge
-from lineage_merge.merge.outcome import MOST_PROBLEMS, Report
-from lineage_merge.merge.report import of_source, report
+from lineage_merge.merge.records import records
+from lineage_merge.merge.report import MOST_PROBLEMS, Report
+from lineage_merge.merge.report_builder import of_source, report
+from lineage_merge.merge.source_completeness import covered, why_not_retired
 from lineage_merge.model.elements import (
     Alias,
     Count,
@@ -20,9 +21,8 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
-from lineage_merge.records import records
 
-KNOWN = names.Names("dev", rules.Rules())
+KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 HIVE = {"log": "hive.log"}

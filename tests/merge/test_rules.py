@@ -3,25 +3,25 @@
 import pytest
 
 from lineage_merge import config
-from lineage_merge.merge import names
-from lineage_merge.merge.rules import REDSHIFT_TEMPORARY
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
 from lineage_merge.model.elements import DatasetName, Reference
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 UUID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
 
 
-def made(**merge: object) -> names.Names:
+def made(**merge: object) -> dataset_resolver.Names:
     settings = {
         "dag_name": "d",
         "environment": "dev",
         "dbt": [{"manifest": "manifest.json", "namespace": WAREHOUSE}],
         "merge": {"defaults": {WAREHOUSE: "dev.public"}, **merge},
     }
-    return names.from_config(config.parse(settings))
+    return dataset_resolver.from_config(config.parse(settings))
 
 
-def identity(uri: str, application: str = "load", **merge: object) -> names.Identity:
+def identity(uri: str, application: str = "load", **merge: object) -> dataset_resolver.Identity:
     return made(**merge).identity(Reference("", uri, application))
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from lineage_merge import config
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Reference
 
-NAMES = names.from_config(config.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "/x"}}))
+NAMES = dataset_resolver.from_config(
+    config.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "/x"}})
+)
 GOOD = Reference("", "s3://bucket/table", "job")
 BAD = Reference("", "jdbc:", "job")
 
@@ -43,7 +45,7 @@ def test_what_is_remembered_is_not_pickled() -> None:
 
 
 def test_only_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(dataset_resolver, "_MOST_REMEMBERED", 2)
     fresh = replace(NAMES)
 
     for number in range(5):

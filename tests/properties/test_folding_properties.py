@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.merge.hops import Moved, components, through
+from lineage_merge.merge.path_contraction import Moved, components, through
 from tests.properties.drawn import examples
 
 # Datasets whose names begin with t are temporary.
@@ -45,7 +45,7 @@ def hops_of(rows: Iterable[Moved]) -> set[str]:
 
 
 def folded(rows: list[Moved]) -> list[Moved]:
-    """What `merge.fold` makes of it with Spark: each group of hops in one place, the rest untouched."""
+    """What `merge.collapse_intermediate` makes of it with Spark: each group of hops in one place, the rest untouched."""
     hops = hops_of(rows)
     tied = [(row.source, row.target) for row in rows if row.source in hops and row.target in hops]
     part = {hop: hop for hop in hops} | components(tied)

@@ -14,10 +14,10 @@ from lineage_merge.load.outcome import Loaded
 from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import join
-from lineage_merge.merge.names import Names
-from lineage_merge.merge.rules import Rules
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.identity_rules import Rules
+from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Alias, Element, Job
-from lineage_merge.records import records
 from tests.graph_reading import whole
 from tests.made_merges import ALL, merge_of_rows
 from tests.properties.drawn import examples

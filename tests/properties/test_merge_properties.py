@@ -12,10 +12,10 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import join
-from lineage_merge.merge.names import Names
-from lineage_merge.merge.rules import Rules
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.identity_rules import Rules
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
-from lineage_merge.records import Record, records
 from tests.properties.building import Rows, plain
 from tests.properties.drawn import examples, scaled
 from tests.properties.elements import placed, told

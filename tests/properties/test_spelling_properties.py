@@ -5,8 +5,8 @@ import string
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lineage_merge.merge.names import Names
-from lineage_merge.merge.rules import Rules
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.model.elements import DatasetName, Reference
 from tests.properties.drawn import examples
 from tests.properties.pipeline import WAREHOUSE, Kind, Mention, Place

@@ -9,8 +9,8 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge import names
-from lineage_merge.records import Record
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.spline.read import read_spline
 from tests.receiver import as_sent, exchange, receiver
 from tests.record_reading import comparable, flows_of, problems_of, rows_of
@@ -21,7 +21,7 @@ PLANS = ("c97b741d-f21f-5ffe-a6a4-19e7dc7da773", "dc49f8fd-985d-5c9a-a521-695b30
 def read(place: Path) -> list[Record]:
     settings: dict[str, Any] = {"agent": str(place), "operations": True}
     found = config.parse({"dag_name": "daily", "environment": "dev", "spline": settings})
-    return rows_of(read_spline(LocalEngine(), found, names.from_config(found)))
+    return rows_of(read_spline(LocalEngine(), found, dataset_resolver.from_config(found)))
 
 
 @pytest.mark.parametrize(("version", "killed"), [("1_0", False), ("1_2", True)])

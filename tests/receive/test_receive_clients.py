@@ -15,7 +15,7 @@ from lineage_merge import config
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.receiver import Receiver, receiver
 from tests.record_reading import flows_of, problems_of, rows_of
@@ -51,7 +51,7 @@ def read(running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, .
     running.stop()
     events = str(running.out / "openlineage")
     settings = config.parse({"dag_name": "daily", "environment": "dev", "openlineage": {"events": events}})
-    rows = rows_of(read_openlineage(LocalEngine(), settings, names.from_config(settings)))
+    rows = rows_of(read_openlineage(LocalEngine(), settings, dataset_resolver.from_config(settings)))
     return flows_of(rows), set(problems_of(rows))
 
 

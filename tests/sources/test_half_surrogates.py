@@ -1,8 +1,8 @@
 """JSON can hold half of a surrogate pair, which no file and no graph can: records have none."""
 
 from lineage_merge.infra.redaction import Redacted
+from lineage_merge.merge.records import Record, row
 from lineage_merge.model.elements import JobKey
-from lineage_merge.records import Record, row
 
 HALF = "a\ud800b"
 SHOWN = "a\ufffdb"

@@ -14,7 +14,7 @@ from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import list_files
-from lineage_merge.merge.names import from_config
+from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.registry import SOURCES, configured
 from lineage_merge.sources.source import function

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lineage_merge.load.outcome import Loaded
-    from lineage_merge.merge.outcome import Report
+    from lineage_merge.merge.report import Report
 
 
 def report_counts(report: "Report") -> dict[str, int]:

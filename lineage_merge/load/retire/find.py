@@ -15,7 +15,7 @@ from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.retire.of_datasets import LostColumn, lost_of_datasets
 from lineage_merge.load.retire.of_jobs import AbsentEdge, absent_of_jobs
 from lineage_merge.load.retire.scope import scope_of
-from lineage_merge.merge.coverage import Coverage
+from lineage_merge.merge.source_completeness import Coverage
 from lineage_merge.model.elements import JobKey
 
 # Of this many edges or more, a merge may retire this part without being told to.

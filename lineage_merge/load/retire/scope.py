@@ -9,7 +9,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import StoredVertex
-from lineage_merge.merge.coverage import Coverage
+from lineage_merge.merge.source_completeness import Coverage
 
 
 @dataclass(frozen=True, slots=True)

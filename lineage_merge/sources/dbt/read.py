@@ -6,10 +6,10 @@ from typing import NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import read_text
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.records import Record, records
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import read_manifest

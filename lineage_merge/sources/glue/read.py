@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge.mentioned import Described, described
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.catalog_filter import Described, described
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Count, Problem
-from lineage_merge.records import records
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translate import translate

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
-from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.datasets import reference

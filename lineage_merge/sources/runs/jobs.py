@@ -6,9 +6,9 @@ from operator import add
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records, row
 from lineage_merge.model.elements import Job, JobKey
-from lineage_merge.records import Record, records, row
 from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.nulls import largest, nulls_first, total

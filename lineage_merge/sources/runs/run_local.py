@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.fold import RUN_LOCAL
-from lineage_merge.records import Record
+from lineage_merge.merge.collapse_intermediate import RUN_LOCAL
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.runs.choice import Counted, PlanKey, is_successful
 from lineage_merge.sources.runs.events import EventRow
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.redaction import redact
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
-from lineage_merge.records import Record, records
 from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import Chosen, Counted, PlanKey
 from lineage_merge.sources.runs.events import EventRow

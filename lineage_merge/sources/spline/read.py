@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
-from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import PlanKey, PlanLabels

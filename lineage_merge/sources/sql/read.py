@@ -2,8 +2,8 @@
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge.names import Names
-from lineage_merge.records import Record, records
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles
 

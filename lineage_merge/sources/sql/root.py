@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import Dialect
 
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
 from lineage_merge.model.elements import Count, Element
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge.names import from_config
+from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.sources.dbt.jobs import Jobs, job_name, project_of, unique_id_of
 from lineage_merge.sources.dbt.read import read_dbt
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge.names import from_config
+from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.read import read_glue

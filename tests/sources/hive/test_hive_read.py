@@ -11,10 +11,10 @@ import pytest
 from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.preflight import check_sources
-from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.hive.read import read_hive
 from lineage_merge.sources.hive.translate import job_name
@@ -35,7 +35,7 @@ def parsed(log: Any, **more: Any) -> config.Config:
 
 def read(log: str | Path | Sequence[str], engine: Engine | None = None, **more: Any) -> list[Record]:
     settings = parsed(str(log) if isinstance(log, Path) else log, **more)
-    return read_hive(engine or LocalEngine(), settings, names.from_config(settings)).collect()
+    return read_hive(engine or LocalEngine(), settings, dataset_resolver.from_config(settings)).collect()
 
 
 def log(folder: Path, *made: Mapping[str, Any], name: str = "hive.log") -> Path:

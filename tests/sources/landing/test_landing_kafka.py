@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from lineage_merge import config
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import (
     ConfigError,
@@ -145,7 +145,7 @@ def test_plans_and_events_of_a_topic_become_lineage_by_way_of_s3(
     settings = config.parse({"dag_name": "d", "environment": "dev", "spline": {"kafka": given}})
 
     def read() -> tuple[set[tuple[str, str, str]], set[tuple[str, str]]]:
-        rows = rows_of(read_spline(SparkEngine(spark), settings, names.from_config(settings)))
+        rows = rows_of(read_spline(SparkEngine(spark), settings, dataset_resolver.from_config(settings)))
         return flows_of(rows), {(kind, message) for kind, _, _, message in problems_of(rows)}
 
     nothing = ("notice", "nothing was written to it yet")

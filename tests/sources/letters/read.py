@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.names import Names
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
-from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from tests.sources.letters.settings import Letters
 from tests.sources.letters.translate import translate

@@ -23,8 +23,8 @@ from lineage_merge import config
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge import names
-from lineage_merge.records import Record
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
 
@@ -122,7 +122,7 @@ def read(events: Path) -> list[Record]:
     settings = config.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(events)}}
     )
-    return rows_of(read_openlineage(LocalEngine(), settings, names.from_config(settings)))
+    return rows_of(read_openlineage(LocalEngine(), settings, dataset_resolver.from_config(settings)))
 
 
 def not_provoked(events: Path) -> list[str]:

@@ -18,7 +18,7 @@ from openlineage.client.transport.file import FileConfig, FileTransport
 
 from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of
 
@@ -91,7 +91,7 @@ def test_what_the_client_writes_is_read(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(tmp_path)}}
     )
 
-    rows = rows_of(read_openlineage(LocalEngine(), settings, names.from_config(settings)))
+    rows = rows_of(read_openlineage(LocalEngine(), settings, dataset_resolver.from_config(settings)))
 
     target = "redshift://tickit-wh.us-east-1:5439|dev.public.sales"
     assert problems_of(rows) == set()

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from lineage_merge import config
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.kafka_broker import Message, Topics, broker
 from tests.record_reading import flows_of, problems_of, rows_of
@@ -28,7 +28,9 @@ def test_events_of_a_topic_add_up_over_several_merges(spark: SparkSession, tmp_p
         topics.make("lineage")
 
         def merged() -> tuple[set[tuple[str, str, str]], set[str]]:
-            rows = rows_of(read_openlineage(SparkEngine(spark), settings, names.from_config(settings)))
+            rows = rows_of(
+                read_openlineage(SparkEngine(spark), settings, dataset_resolver.from_config(settings))
+            )
             return flows_of(rows), {message for _, _, _, message in problems_of(rows)}
 
         assert merged() == (set(), {"no event was found in what the settings name"})

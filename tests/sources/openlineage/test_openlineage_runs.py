@@ -10,8 +10,8 @@ import pytest
 from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names
-from lineage_merge.records import Record
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.openlineage.read import read_openlineage
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of, writes_of
@@ -155,7 +155,7 @@ def read(engine: Engine, *events: str, **settings: Any) -> list[Record]:
     parsed = config.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": list(events), **settings}}
     )
-    return rows_of(read_openlineage(engine, parsed, names.from_config(parsed)))
+    return rows_of(read_openlineage(engine, parsed, dataset_resolver.from_config(parsed)))
 
 
 SETTINGS = {"lookback": "100h", "namespaces": ["test*"], "jobs": ["[!u]*"]}
@@ -371,7 +371,7 @@ def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
         }
     )
 
-    found = rows_of(read_openlineage(each_engine, parsed, names.from_config(parsed)))
+    found = rows_of(read_openlineage(each_engine, parsed, dataset_resolver.from_config(parsed)))
 
     marked = {row.source for row in found if row.kind == "feeds" and "run_local" in row.sets}
     assert marked == {"dev|s3://out|hop"}

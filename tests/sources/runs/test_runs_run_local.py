@@ -1,7 +1,7 @@
 """Marks at what a run had written itself before it read it."""
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.records import Record
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.run_local import marked, own_sources
 from tests.sources.runs.run_events import event

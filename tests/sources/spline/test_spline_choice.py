@@ -11,8 +11,8 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge import names
-from lineage_merge.records import Record
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.read import read_spline
 from tests.arango_fixtures import ArangoServer
@@ -45,7 +45,7 @@ def read(arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def _read(spline: dict[str, Any], merge: dict[str, Any]) -> list[Record]:
     settings = {"dag_name": "daily", "environment": "dev", "spline": spline, "merge": merge}
     found = config.parse(settings)
-    return rows_of(read_spline(LocalEngine(), found, names.from_config(found)))
+    return rows_of(read_spline(LocalEngine(), found, dataset_resolver.from_config(found)))
 
 
 def sources(rows: Iterable[Record], job: str | None = None) -> set[str]:

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceError
-from lineage_merge.records import Record
 from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline.read import read_spline
 from tests import expected
@@ -28,7 +28,7 @@ def settings(export_folder: Path, **more: object) -> Config:
 
 def read(engine: Engine, folder: Path) -> list[Record]:
     found = settings(folder)
-    return rows_of(read_spline(engine, found, names.from_config(found)))
+    return rows_of(read_spline(engine, found, dataset_resolver.from_config(found)))
 
 
 def test_order_repetition_slices_and_formats_change_nothing(

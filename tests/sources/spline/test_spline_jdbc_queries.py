@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lineage_merge import naming
-from lineage_merge.merge import names, rules
+from lineage_merge.merge import dataset_resolver, identity_rules
+from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
-from lineage_merge.records import records
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, shown, sources
 from lineage_merge.sources.spline.transactions import EVERYTHING
@@ -189,7 +189,7 @@ def test_a_query_that_is_not_understood_feeds_nothing_and_is_reported_at_its_ope
 
 
 def test_an_address_whose_table_was_masked_away_is_reported_and_is_no_dataset() -> None:
-    rows = list(records(plan_of(MASKED), names.Names("dev", rules.Rules())))
+    rows = list(records(plan_of(MASKED), dataset_resolver.Names("dev", identity_rules.Rules())))
 
     kinds = [(row[0], row[2]) for row in rows if row[0] in ("feeds", "dataset")]
     assert {target for kind, target in kinds if kind == "feeds"} == set()

@@ -7,8 +7,8 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names
-from lineage_merge.records import Record
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.spline import export, key_filter, read
 from lineage_merge.sources.spline.key_filter import of_plans
 from tests.record_reading import comparable, problems_of, rows_of
@@ -44,7 +44,7 @@ def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
     settings = config.parse({"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}})
 
     def records() -> list[Record]:
-        return rows_of(read.read_spline(engine, settings, names.from_config(settings)))
+        return rows_of(read.read_spline(engine, settings, dataset_resolver.from_config(settings)))
 
     handed_on = records()
     monkeypatch.setattr(key_filter, "WORTH_BYTES", 0)

@@ -11,9 +11,9 @@ from lineage_merge import config, pipeline
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
-from lineage_merge.records import Record
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.read import read_spline
 from tests.arango_fixtures import ArangoServer, Contents
@@ -52,7 +52,7 @@ def parsed(spline: Mapping[str, Any]) -> Config:
 
 
 def read(found: Config, engine: Engine | None = None) -> list[Record]:
-    return rows_of(read_spline(engine or LocalEngine(), found, names.from_config(found)))
+    return rows_of(read_spline(engine or LocalEngine(), found, dataset_resolver.from_config(found)))
 
 
 def test_the_captures_give_the_records_of_their_exports(

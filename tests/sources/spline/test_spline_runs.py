@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lineage_merge import config
-from lineage_merge.merge import names
-from lineage_merge.records import Record
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.sources.spline.read import read_spline
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
@@ -71,7 +71,7 @@ def rows(
         }
     )
     with engine_of(request) as engine:
-        return rows_of(read_spline(engine, settings, names.from_config(settings)))
+        return rows_of(read_spline(engine, settings, dataset_resolver.from_config(settings)))
 
 
 def beside(folder: Path) -> None:

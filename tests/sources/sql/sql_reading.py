@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import Dialect
 
 from lineage_merge.config import Config, Merge
-from lineage_merge.merge.names import Names, from_config
+from lineage_merge.merge.dataset_resolver import Names, from_config
 from lineage_merge.model.elements import (
     Alias,
     Column,

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import join, names
+from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.records import records
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.preflight import check_sources
-from lineage_merge.records import records
 from lineage_merge.sources.sql.read import read_sql
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles
@@ -60,7 +60,7 @@ def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
     two = written(tmp_path / "two", load="insert into a.u select id from raw.s", bad="selec")
     folders = [{"path": str(each), "dialect": "hive"} for each in (one, two)]
     parsed = config.parse({"dag_name": "d", "environment": "dev", "sql": folders})
-    known = names.from_config(parsed)
+    known = dataset_resolver.from_config(parsed)
 
     found = read_sql(engine, parsed, known).collect()
 
@@ -82,7 +82,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
     )
     parsed = config.parse(settings(etl))
     built = pipeline.build(spark, parsed)
-    known = names.from_config(parsed)
+    known = dataset_resolver.from_config(parsed)
     (folder,) = parsed.sources["sql"]
 
     merged = join.merge_here(records(elements(folder, known), known), "dev", "d")

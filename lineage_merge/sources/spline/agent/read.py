@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.infra.storage import Slice
+from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.records import Record, records
 from lineage_merge.sources import lines
 from lineage_merge.sources.runs import choice
 from lineage_merge.sources.runs.choice import PlanKey, PlanLabels

@@ -13,9 +13,9 @@ from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge import names
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.records import Record
 from lineage_merge.sources import lines
 from lineage_merge.sources.spline.read import read_spline
 from tests.agent_lines import line, of_database
@@ -35,7 +35,7 @@ def settings(spline: dict[str, Any], **more: object) -> Config:
 
 def read(spline: dict[str, Any], engine: Engine | None = None, **more: object) -> list[Record]:
     found = settings(spline, **more)
-    return rows_of(read_spline(engine or LocalEngine(), found, names.from_config(found)))
+    return rows_of(read_spline(engine or LocalEngine(), found, dataset_resolver.from_config(found)))
 
 
 def agent(*locations: Path | str, engine: Engine | None = None, **more: object) -> list[Record]:

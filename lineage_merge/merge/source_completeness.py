@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.merge.outcome import Report
+from lineage_merge.merge.report import Report
 from lineage_merge.sources import registry
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Elements as records: the one shape in which every source hands its elements to the merge.
 
-Here references become ids: each worker names what it translated (`lineage_merge.merge.names`),
+Here references become ids: each worker names what it translated (`lineage_merge.merge.dataset_resolver`),
 so that the merge joins and groups by id alone.
 
 `row` makes every record and redacts its texts, so no source can hand on a secret of a document.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.redaction import Redacted, redact, redact_sql
-from lineage_merge.merge.names import Identity, Names, path_of
+from lineage_merge.merge.dataset_resolver import Identity, Names, path_of
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -37,12 +37,10 @@ from lineage_merge.model.elements import (
 class Record(NamedTuple):
     """What an element says, as one row; what a kind does not use is None or empty. By kind:
 
-    dataset   target, label, authority, properties, sets: what somebody says of a dataset
-    column    target, target_column, authority, properties
-    job       job, at, properties
-    operation job, source is its key, properties
-    feeds     source, target, job, properties, sets; "run_local" among the sets: merge/fold.py
-    feeds_column, influences
+    dataset   target, label, authority, properties, sets: what somebody says of a dataset column    target,
+    target_column, authority, properties job       job, at, properties operation job, source is its key,
+    properties feeds     source, target, job, properties, sets; "run_local" among the sets:
+    merge/collapse_intermediate.py feeds_column, influences
               source, source_column, target, target_column, job, sets
     follows   job, source and target are keys of operations
     writes    target, job
@@ -54,7 +52,7 @@ class Record(NamedTuple):
               configuration, rule; at 1 where all references to source mean target. Both are the same where
               a location has its own name, which no rule knows
     problem   rule is its kind; document, field, message; source is the key of the source that found it,
-              which `merge.report.of_source` fills in
+              which `merge.report_builder.of_source` fills in
     count     rule is what was counted, at how many
     runs      job, at how many good runs of it the source looked at: when none of them wrote what the
               graph says that the job writes, it is retired after `spline.retire_after` of them

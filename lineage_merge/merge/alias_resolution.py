@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.records import Record
+from lineage_merge.merge.records import Record
 
 
 class Followed(NamedTuple):

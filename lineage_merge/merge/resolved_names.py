@@ -5,9 +5,9 @@ from functools import partial
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.aliases import Aliases
+from lineage_merge.merge.alias_resolution import Aliases
+from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import JobKey
-from lineage_merge.records import Record
 
 # `how` a merge knows it: a location has its own name, as no rule knows it; a rule knows the location, which
 # holds for every DAG; by another part of this DAG's configuration; a source or a catalog knows it.

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from lineage_merge.config import Merge
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge.hops import Moved, components, through
-from lineage_merge.merge.names import path_of
-from lineage_merge.merge.rules import is_generated
+from lineage_merge.merge.dataset_resolver import path_of
+from lineage_merge.merge.identity_rules import is_generated
+from lineage_merge.merge.path_contraction import Moved, components, through
+from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import DatasetName, decode
-from lineage_merge.records import Record
 
 # The mark, among the sets of a `feeds` record, of a source that the same run had written before.
 RUN_LOCAL = "run_local"

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
-from lineage_merge.merge.aliases import Followed
+from lineage_merge.merge.alias_resolution import Followed
+from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import (
     Authority,
     JobKey,
@@ -16,7 +17,6 @@ from lineage_merge.model.elements import (
     job_id,
     operation_id,
 )
-from lineage_merge.records import Record
 
 # Texts of which an edge may have several, of several writes or branches.
 SEVERAL = ("via", "operations", "expression")

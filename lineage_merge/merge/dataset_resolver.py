@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lineage_merge import naming
 from lineage_merge.config import Config
 from lineage_merge.infra.redaction import redact
-from lineage_merge.merge import rules
+from lineage_merge.merge import identity_rules
 from lineage_merge.model.elements import DatasetName, Reference, dataset_id
 from lineage_merge.model.errors import NamingError
 from lineage_merge.sources import registry
@@ -72,7 +72,7 @@ class Names:
     """The rules and defaults of one configuration."""
 
     environment: str
-    rules: rules.Rules
+    rules: identity_rules.Rules
     # The metastore behind a name that only Spark gives it: its catalog's.
     catalogs: Mapping[str, str] = field(default_factory=dict)
     _remembered: _Identities = field(default_factory=_Identities, init=False, repr=False, compare=False)
@@ -133,7 +133,7 @@ def from_config(config: Config) -> Names:
     catalogs: dict[str, str] = {}
     for source, settings in registry.configured(config):
         catalogs |= source.catalogs(settings)
-    return Names(config.environment, rules.from_config(config), catalogs)
+    return Names(config.environment, identity_rules.from_config(config), catalogs)
 
 
 def _as_identity(named: naming.Named, replaced: Iterable[Replaced]) -> Identity:

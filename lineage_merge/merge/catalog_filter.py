@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.records import Record, with_kind
+from lineage_merge.merge.records import Record, with_kind
 
 
 class Described(NamedTuple):

@@ -1,0 +1,195 @@
+"""What a merge read, made and joined, and what it could not join: counts and a short list."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from heapq import nsmallest
+from typing import cast
+
+from lineage_merge.graph.schema import Row
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.merge.alias_resolution import Aliases
+from lineage_merge.merge.join import Merged
+from lineage_merge.merge.property_rows import is_edge
+from lineage_merge.merge.records import Record, problem_of
+from lineage_merge.merge.report import MERGE, MOST_PROBLEMS, Joined, Report
+from lineage_merge.model.elements import Problem, ProblemKind
+
+# Rules that join without a name of their own.
+SAME_NAME = "same-name"
+
+
+# What a report is made of, each of them once: ``("problem", source, kind, document, field, message)``,
+# ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)`` with a number,
+# and ``("dataset", id)`` with what edges do with it.
+_Key = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What edges do with one dataset. `job_types`: of those whose data it is, or is made of."""
+
+    is_read: bool = False
+    dbt_reads: bool = False
+    is_written: bool = False
+    writer: str = ""
+    job_types: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of the report: what one partition holds of it."""
+
+    read: Counter[str] = field(default_factory=Counter)
+    nodes: Counter[str] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
+    joined: Counter[str] = field(default_factory=Counter)
+    problems: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
+
+    def find(self, source: str, problem: Problem) -> None:
+        """Count a problem, and keep the first of its source and kind."""
+        key = source, problem.kind
+        self.problems[key] += 1
+        examples = self.examples[key]
+        examples.append(problem)
+        if len(examples) > 2 * MOST_PROBLEMS:
+            self.examples[key] = nsmallest(MOST_PROBLEMS, examples, key=_order)
+
+
+def report(records: Rows[Record], merged: Merged) -> Report:
+    """Count and list; on Spark one job over records and elements, which computes them."""
+    engine = records.engine
+    of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
+    parts = (
+        records.flat_map(_of_record)
+        .union(merged.elements.flat_map(_of_element), of_aliases)
+        .combine(_create, _add, _add)
+        .map_partitions(_part)
+        .collect()
+    )
+    return _whole(parts)
+
+
+def of_source(records: Rows[Record], key: str) -> Rows[Record]:
+    """Note in the problems among the records of a source which source reported them (`source`)."""
+    return records.map(partial(_reported_by, key))
+
+
+def _reported_by(key: str, record: Record) -> Record:
+    return record._replace(source=key) if record.kind == "problem" else record
+
+
+def _of_record(record: Record) -> "Iterator[tuple[_Key, int | _Uses]]":
+    match record.kind:
+        case "problem":
+            # Several workers may report the same one: it counts once.
+            yield _problem(record.source or MERGE, problem_of(record))
+        case "joined":
+            yield ("joined", record.rule or "", str(record.target)), 0
+        case "count":
+            yield ("read", record.rule or ""), record.at or 0
+
+
+def _of_element(row: Row) -> "Iterator[tuple[_Key, int | _Uses]]":
+    label = row["label"]
+    yield ("edge" if is_edge(row) else "node", label), 1
+    if label == "feeds":
+        kind = row["job_type"]
+        yield ("dataset", row["from"]), _Uses(is_read=True, dbt_reads=kind == "dbt", job_types={kind})
+        yield ("dataset", row["to"]), _Uses(job_types={kind})
+    elif label == "writes":
+        writer = "" if row["job_type"] == "dbt" else row["job_type"]
+        yield ("dataset", row["to"]), _Uses(is_written=True, writer=writer)
+
+
+def _of_aliases(aliases: Aliases) -> "Iterator[tuple[_Key, int | _Uses]]":
+    for source, candidates in aliases.candidates.items():
+        if len(candidates) == 1:
+            yield ("joined", aliases.rules[source], candidates[0]), 0
+        else:
+            what = f"could mean {len(candidates)} datasets: {', '.join(candidates[:5])}"
+            yield _problem(MERGE, Problem("not-joined", source, "", what))
+
+
+def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
+    return ("problem", source, *astuple(problem)), 0
+
+
+def _create(value: "int | _Uses") -> "int | _Uses":
+    return value
+
+
+def _add(one: "int | _Uses", other: "int | _Uses") -> "int | _Uses":
+    if isinstance(one, _Uses) and isinstance(other, _Uses):
+        one.is_read = one.is_read or other.is_read
+        one.dbt_reads = one.dbt_reads or other.dbt_reads
+        one.is_written = one.is_written or other.is_written
+        one.writer = max(one.writer, other.writer)
+        one.job_types |= other.job_types
+        return one
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    raise TypeError("a number and the uses of a dataset have one key")
+
+
+def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
+    part = _Part()
+    for (tag, *names), value in found:
+        if isinstance(value, _Uses):
+            part.joined[SAME_NAME] += len(value.job_types) > 1
+            problem = _loose_end(names[0], value)
+            if problem:
+                part.find(MERGE, problem)
+        elif tag == "problem":
+            source, kind, document, field_, message = names
+            part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
+        elif tag == "joined":
+            part.joined[names[0]] += 1
+        else:
+            counts = {"read": part.read, "node": part.nodes, "edge": part.edges}[tag]
+            counts[names[0]] += value
+    yield part
+
+
+def _loose_end(dataset: str, uses: _Uses) -> Problem | None:
+    """A table that dbt reads and nothing writes, or the output of a job that nothing reads."""
+    if uses.dbt_reads and not uses.is_written:
+        return Problem("unfed", dataset, "", "dbt reads it, nothing writes it")
+    if uses.writer and not uses.is_read:
+        return Problem("unread", dataset, "", f"{uses.writer.capitalize()} writes it, nothing reads it")
+    return None
+
+
+def _whole(parts: Iterable[_Part]) -> Report:
+    whole = _Part()
+    for part in parts:
+        for name in ("read", "nodes", "edges", "joined", "problems"):
+            getattr(whole, name).update(getattr(part, name))
+        for key, problems in part.examples.items():
+            whole.examples[key].extend(problems)
+    by_source: dict[str, dict[str, int]] = {}
+    totals: Counter[str] = Counter()
+    for (source, kind), number in sorted(whole.problems.items()):
+        by_source.setdefault(source, {})[kind] = number
+        totals[kind] += number
+    # The same problem of two sources is shown once.
+    examples = {
+        problem
+        for problems in whole.examples.values()
+        for problem in nsmallest(MOST_PROBLEMS, problems, key=_order)
+    }
+    return Report(
+        read=dict(sorted(whole.read.items())),
+        nodes=dict(sorted(whole.nodes.items())),
+        edges=dict(sorted(whole.edges.items())),
+        joined=tuple(Joined(*each) for each in sorted(whole.joined.items()) if each[1]),
+        problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
+        totals=dict(sorted(totals.items())),
+        by_source=by_source,
+    )
+
+
+def _order(problem: Problem) -> tuple[str, str, str]:
+    return problem.document, problem.field, problem.message
