@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import results
 from benchmarks.results import Figure
-from lineage_merge.receive import documents
+from lineage_merge.sources.receiver import documents
 
 Read = Callable[[bytes], documents.Taken]
 

@@ -25,7 +25,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.sources.spline.documents import assemble, parse
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.translate import translate
+from lineage_merge.sources.spline.translator import translate
 
 # What a part of the largest may take, as a multiple of the smallest's: more memory is slower memory.
 MOST_GROWTH = 2.0

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lineage_merge.capturing import capture as capture
+    from lineage_merge.sources.capture import capture as capture
 
 __version__ = "0.1.0"
 
@@ -12,7 +12,7 @@ def __getattr__(name: str) -> Any:
     """`lineage_merge.capture`, which needs PySpark, is imported where somebody asks for it."""
     if name == "capture":
         try:
-            from lineage_merge.capturing import capture
+            from lineage_merge.sources.capture import capture
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("py4j", "pyspark"):
                 raise

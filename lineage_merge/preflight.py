@@ -5,7 +5,7 @@ from lineage_merge.load import configured
 from lineage_merge.load.connection import check
 from lineage_merge.sinks import after_load
 from lineage_merge.sources import registry
-from lineage_merge.sources.landing import reach
+from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.source import function
 
 
@@ -17,8 +17,8 @@ def check_sources(config: Config) -> None:
     for source, settings in registry.configured(config):
         if source.look:
             function(source.look)(settings)
-    for topic in reach.configured(config):
-        reach.check(topic)
+    for topic in broker_check.configured(config):
+        broker_check.check(topic)
 
 
 def check_graph(config: Config) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.query.owners import Owner
-from lineage_merge.sources.spline.seen import Seen
+from lineage_merge.sources.spline.observed_applications import Seen
 
 # As the configuration's schema wants a DAG's name.
 _NAME = re.compile(r"[A-Za-z0-9_.~+-]+")

@@ -18,7 +18,7 @@ from lineage_merge.model.elements import FeedsColumn, Influences
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.translate import translate
+from lineage_merge.sources.spline.translator import translate
 
 ROOT = Path(__file__).parents[1]
 

@@ -16,7 +16,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import InputTooLarge
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.registry import configured
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango as spline_arango
@@ -131,7 +131,7 @@ def test_catalogs_and_run_results_of_dbt_count_beside_the_manifest(tmp_path: Pat
 
 
 def agent_lines(location: str) -> list[object]:
-    return list(messages(lines.numbered(Slice(location, 0, 1 << 40))))
+    return list(messages(line_files.numbered(Slice(location, 0, 1 << 40))))
 
 
 def exported(location: str, *, is_json: bool) -> list[object]:

@@ -48,7 +48,7 @@ class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there 
         from lineage_merge.load.remove import Pipeline, remove
         from lineage_merge.model.errors import ConfigError
         from lineage_merge.query.owners import owners
-        from lineage_merge.sources.spline.seen import seen
+        from lineage_merge.sources.spline.observed_applications import seen
         from lineage_merge.unclaimed import plan
 
         now = datetime.now(UTC)

@@ -15,7 +15,7 @@ from lineage_merge.airflow.settings import Merge, applications, fail_if_permanen
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.sources.spline.arrivals import Expected, Missing
+    from lineage_merge.sources.spline.run_availability import Expected, Missing
 
 WhenMissing = Literal["fail", "merge"]
 
@@ -109,7 +109,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
     def poke(self, context: Mapping[str, Any]) -> bool:
         """One look into Spline's database."""
         from lineage_merge.model.errors import SourceUnreachable
-        from lineage_merge.sources.spline.arrivals import missing
+        from lineage_merge.sources.spline.run_availability import missing
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             if config.spline is None or config.spline.arango is None:
@@ -150,7 +150,7 @@ def problem(absent: Sequence["Missing"]) -> str:
 
 def expected_runs(globs: Sequence[str], runs: Sequence[upstream.GlueRuns], since: int) -> "list[Expected]":
     """The runs to wait for: of the Glue jobs upstream the very ones, of others any since then (ms)."""
-    from lineage_merge.sources.spline.arrivals import Expected
+    from lineage_merge.sources.spline.run_availability import Expected
 
     expected: dict[str, Expected] = {}
     for glob in globs:

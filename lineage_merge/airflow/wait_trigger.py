@@ -69,7 +69,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
 
     def _missing(self) -> str:
         from lineage_merge.airflow.wait import problem
-        from lineage_merge.sources.spline.arrivals import Expected, missing
+        from lineage_merge.sources.spline.run_availability import Expected, missing
 
         expected = [Expected(name, tuple(run_ids), since) for name, run_ids, since in self.expected]
         return problem(missing(self._settings(), expected, timedelta(seconds=self.lookback_seconds)))

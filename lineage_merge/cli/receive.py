@@ -99,9 +99,9 @@ def receive(
             raise ConfigError("--host", f"{host} is open to others: give --token-env, or --no-token")
         if upload is not None and not upload.startswith("s3://"):
             raise ConfigError("--upload", "not s3://BUCKET/PREFIX")
-        from lineage_merge.receive.journal import Limits
-        from lineage_merge.receive.serving import Settings
-        from lineage_merge.receive.serving import receive as serve
+        from lineage_merge.sources.receiver.journal import Limits
+        from lineage_merge.sources.receiver.serving import Settings
+        from lineage_merge.sources.receiver.serving import receive as serve
 
         settings = Settings(
             root=out,

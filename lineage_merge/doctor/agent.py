@@ -8,7 +8,7 @@ from lineage_merge.doctor import logs
 from lineage_merge.doctor.finding import Finding
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import messages
 
@@ -25,7 +25,7 @@ def examine(config: Config) -> Iterator[Finding]:
 def _look(part: Slice) -> tuple[bool, Problem | None]:
     """Whether there is a good message; without one, what is wrong with the first."""
     problem: Problem | None = None
-    for found in islice(lines.until_damage(messages(lines.numbered(part))), 100):
+    for found in islice(line_files.until_damage(messages(line_files.numbered(part))), 100):
         wrong = found if isinstance(found, Problem) else checks.problem(found)
         if wrong is None:
             return True, None

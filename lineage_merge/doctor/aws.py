@@ -7,7 +7,7 @@ from lineage_merge.doctor.finding import Finding, failed, ok
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import SourceDenied
 from lineage_merge.sources import registry
-from lineage_merge.sources.landing import reach
+from lineage_merge.sources.kafka_landing import broker_check
 
 CREDENTIALS = "AWS credentials"
 
@@ -36,7 +36,7 @@ def examine(config: Config) -> Iterator[Finding]:
 def needs_aws(config: Config) -> bool:
     """Whether anything that the configuration names is reached with AWS credentials."""
     sources = list(registry.configured(config))
-    topics = list(reach.configured(config))
+    topics = list(broker_check.configured(config))
     files = [file for each in sources for file in each.source.files(each.settings)]
     files += [topic.landing for topic in topics]
     return (

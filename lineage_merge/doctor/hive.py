@@ -8,7 +8,7 @@ from lineage_merge.doctor import logs
 from lineage_merge.doctor.finding import Finding
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.settings import Hive
@@ -26,7 +26,7 @@ def examine(config: Config) -> Iterator[Finding]:
 def _look(part: Slice) -> tuple[bool, Problem | None]:
     """Whether there is a good line; without one, what is wrong with the first."""
     problem: Problem | None = None
-    for found in islice(lines.until_damage(documents(lines.numbered(part))), 100):
+    for found in islice(line_files.until_damage(documents(line_files.numbered(part))), 100):
         query = read_query(found) if isinstance(found, Found) else found
         if not isinstance(query, Problem):
             return True, None

@@ -8,17 +8,17 @@ from lineage_merge.doctor.finding import Finding, failed, ok
 from lineage_merge.infra.storage import list_files
 from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing
 from lineage_merge.naming import redact
-from lineage_merge.sources.landing import reach
-from lineage_merge.sources.landing.offsets import folder_of, landed_until
+from lineage_merge.sources.kafka_landing import broker_check
+from lineage_merge.sources.kafka_landing.offsets import folder_of, landed_until
 
 KAFKA = "Kafka"
 
 
 def examine(config: Config) -> Iterator[Finding]:
     """Each topic's servers, and how far it was read. Topics themselves only Spark can ask for."""
-    for kafka in reach.configured(config):
+    for kafka in broker_check.configured(config):
         try:
-            reach.check(kafka)
+            broker_check.check(kafka)
         except ConfigError as error:
             yield failed(KAFKA, error, "set what the options name, or name another")
             continue

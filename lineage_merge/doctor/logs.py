@@ -9,7 +9,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 
 # So much of a file's end is looked at: what is written today.
 _LOOKED_AT = 4 << 20
@@ -20,7 +20,7 @@ Find = Callable[[Iterable[str]], list[Slice]]
 
 
 def examine(
-    check: str, key: str, locations: tuple[str, ...], look: Look, mend: str, find: Find = lines.find
+    check: str, key: str, locations: tuple[str, ...], look: Look, mend: str, find: Find = line_files.find
 ) -> Iterator[Finding]:
     """The files of each location, which `key` of the configuration names, and the end of the last one.
 

@@ -9,7 +9,7 @@ from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.impact import Impact, impact
 from lineage_merge.review.changes import Break, Difference
 from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, Shapes
-from lineage_merge.sources.sql.translate import JOB_TYPE
+from lineage_merge.sources.sql.translator import JOB_TYPE
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from lineage_merge.sources.sql.root import parsed, reader_of, schema_of
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.shapes import Shapes
 from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.translate import job_key, translate
+from lineage_merge.sources.sql.translator import job_key, translate
 
 # A file of a folder: the folder's place in the list, and the file's name in it.
 FileKey = tuple[int, str]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.capturing import Captured
 from lineage_merge.model.elements import FeedsColumn, Influences
+from lineage_merge.sources.capture import Captured
 
 # (source column, target column, transformations, expression)
 Flow = tuple[str, str, str, str]

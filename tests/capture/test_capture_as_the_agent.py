@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
-from lineage_merge.capturing import Captured
 from lineage_merge.model.elements import (
     Authority,
     Column,
@@ -22,10 +21,11 @@ from lineage_merge.model.elements import (
     Influences,
     Writes,
 )
+from lineage_merge.sources.capture import Captured
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.translate import translate
+from lineage_merge.sources.spline.translator import translate
 
 Fact = tuple[Any, ...]
 

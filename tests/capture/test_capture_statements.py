@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
-from lineage_merge.capturing import Captured
 from lineage_merge.model.elements import Feeds, Problem, Writes
 from lineage_merge.model.errors import CaptureError
+from lineage_merge.sources.capture import Captured
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 
 from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.sources.runs.choice import Chosen, PlanKey
+from lineage_merge.sources.runs.run_selection import Chosen, PlanKey
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
 from lineage_merge.sources.spline.plans import Context
-from lineage_merge.sources.spline.read import Texts
+from lineage_merge.sources.spline.reader import Texts
 from tests.conftest import DATA
 from tests.fuzz.mutation import ADDRESSES
 from tests.spline_documents import Document, Read, SplineDatabase, table_text

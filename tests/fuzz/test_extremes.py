@@ -18,16 +18,16 @@ from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateE
 from lineage_merge.query.on_files import read_folder
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
-from lineage_merge.sources.dbt.read import elements as of_dbt
+from lineage_merge.sources.dbt.reader import elements as of_dbt
 from lineage_merge.sources.dbt.settings import DbtProject
-from lineage_merge.sources.hive.read import _read_part
+from lineage_merge.sources.hive.reader import _read_part
 from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.runs import add_up
-from lineage_merge.sources.openlineage.translate import targets, translate
-from lineage_merge.sources.runs.choice import Chosen
+from lineage_merge.sources.openlineage.translator import targets, translate
+from lineage_merge.sources.runs.run_selection import Chosen
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.agent.read import _found, _together, _translate
+from lineage_merge.sources.spline.agent.reader import _found, _together, _translate
 from lineage_merge.sources.spline.plans import Known
 from lineage_merge.sources.sql.root import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
@@ -265,7 +265,7 @@ def test_a_manifest_of_200_mb_is_read_in_little_memory(tmp_path: Path) -> None:
     assert megabytes >= 190
     code = f"""
 import resource
-from lineage_merge.sources.dbt.read import elements
+from lineage_merge.sources.dbt.reader import elements
 from lineage_merge.sources.dbt.settings import DbtProject
 found = sum(type(each).__name__ == "Dataset" for each in elements(DbtProject({str(path)!r}, {_WAREHOUSE!r})))
 print(found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, sep="\\n")

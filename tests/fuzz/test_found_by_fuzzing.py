@@ -14,18 +14,18 @@ from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
-from lineage_merge.sources.dbt.read import elements as of_dbt
+from lineage_merge.sources.dbt.reader import elements as of_dbt
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.query import Query, read_query
-from lineage_merge.sources.hive.read import _read_part
+from lineage_merge.sources.hive.reader import _read_part
 from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.spline.agent.checks import problem as agent_problem
 from lineage_merge.sources.spline.agent.messages import Message
-from lineage_merge.sources.spline.agent.read import _found
+from lineage_merge.sources.spline.agent.reader import _found
 from lineage_merge.sources.spline.documents import check, name_of
 from lineage_merge.sources.sql.root import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles, project_of
@@ -75,7 +75,7 @@ def test_a_packed_log_that_is_cut_short_gives_what_stands_before_the_cut(
     packed = gzip.compress(b"\n".join([good.encode(), *_FILLING, good.encode()]))
     file.write_bytes(packed[: len(packed) - 100])
 
-    [part] = lines.find([str(file)])
+    [part] = line_files.find([str(file)])
 
     assert read(part) == (1, ["not a whole gzip file"])
 

@@ -13,7 +13,7 @@ from lineage_merge import config
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from tests.fuzz import cases
 from tests.fuzz.mutation import TEXTS, damaged, encoded, mutated, odd_value, written
 
@@ -120,7 +120,7 @@ def test_a_file_of_an_odd_name(text: str) -> None:
     assert dataset_resolver.from_config(odd)
     for path in (text, f"/nowhere/{text}") if not is_s3(text) else ():  # nobody is asked
         with suppress(SourceError):
-            lines.find([path or "/nowhere"])
+            line_files.find([path or "/nowhere"])
     with pytest.raises(ConfigError) as caught:
         config.load(text.strip() or "./", environ={})
     cases.assert_no_secret(caught.value.message)

@@ -15,7 +15,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.sources.dbt.read import elements
+from lineage_merge.sources.dbt.reader import elements
 from lineage_merge.sources.dbt.settings import DbtProject
 from tests.conftest import DATA
 from tests.dbt_column_project import Project

@@ -14,9 +14,9 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.sources.hive.events import target_of, write_rows
-from lineage_merge.sources.hive.read import Context, Logged, _query, _read_part
+from lineage_merge.sources.hive.reader import Context, Logged, _query, _read_part
 from lineage_merge.sources.hive.settings import Hive
-from lineage_merge.sources.hive.translate import JOB_TYPE, job_name, tables, translate
+from lineage_merge.sources.hive.translator import JOB_TYPE, job_name, tables, translate
 from tests.conftest import DATA
 from tests.fuzz import cases
 from tests.fuzz.logs import Log, log_of, smaller

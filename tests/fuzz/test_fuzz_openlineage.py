@@ -15,9 +15,9 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.openlineage.events import event_rows, number_of
-from lineage_merge.sources.openlineage.read import Context, Text, Thing, _of_static, _run, _texts
+from lineage_merge.sources.openlineage.reader import Context, Text, Thing, _of_static, _run, _texts
 from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.sources.openlineage.translate import targets, translate
+from lineage_merge.sources.openlineage.translator import targets, translate
 from tests.conftest import DATA
 from tests.fuzz import cases
 from tests.fuzz.logs import Log, log_of, smaller

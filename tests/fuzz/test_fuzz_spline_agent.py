@@ -11,8 +11,14 @@ import pytest
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.runs.choice import Chosen
-from lineage_merge.sources.spline.agent.read import Found, _event_rows, _found, _together, _translate
+from lineage_merge.sources.runs.run_selection import Chosen
+from lineage_merge.sources.spline.agent.reader import (
+    Found,
+    _event_rows,
+    _found,
+    _together,
+    _translate,
+)
 from lineage_merge.sources.spline.plans import Known
 from tests.agent_lines import Message, as_1_0, of_database
 from tests.conftest import DATA

@@ -16,7 +16,7 @@ from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
 from lineage_merge.sources.spline.events import event_rows
-from lineage_merge.sources.spline.read import (
+from lineage_merge.sources.spline.reader import (
     _parsed,
     _text_rows,
     _transactions,

@@ -11,7 +11,7 @@ from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
-from lineage_merge.sources.spline.read import read_spline
+from lineage_merge.sources.spline.reader import read_spline
 from tests.receiver import as_sent, exchange, receiver
 from tests.record_reading import comparable, flows_of, problems_of, rows_of
 

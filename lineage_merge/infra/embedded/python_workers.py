@@ -15,7 +15,7 @@ from importlib.machinery import PathFinder
 # What tasks are made of; the rest is imported when a task needs it.
 _IMPORTED = (
     "pyspark.sql.types",
-    "lineage_merge.sources.spline.translate",
+    "lineage_merge.sources.spline.translator",
     "lineage_merge.load.loader",
 )
 

@@ -8,7 +8,7 @@ DBT = Source(
     "dbt",
     "lineage_merge.sources.dbt",
     parse,
-    "lineage_merge.sources.dbt.read:read_dbt",
+    "lineage_merge.sources.dbt.reader:read_dbt",
     size="lineage_merge.sources.dbt.size:size",
     paths=("manifest", "catalog", "run_results"),
     checks=(("dbt", "lineage_merge.doctor.exports:examine_dbt"),),

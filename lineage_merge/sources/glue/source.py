@@ -8,7 +8,7 @@ GLUE = Source(
     "glue",
     "lineage_merge.sources.glue",
     parse,
-    "lineage_merge.sources.glue.read:read_glue",
+    "lineage_merge.sources.glue.reader:read_glue",
     size="lineage_merge.sources.glue.size:size",
     checks=(("Glue catalog", "lineage_merge.doctor.glue:examine"),),
     needs_aws=lambda _: True,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.hive.query import Query
 from lineage_merge.sources.hive.statement import Table
-from lineage_merge.sources.hive.translate import JOB_TYPE, Tables, framework, job_name
+from lineage_merge.sources.hive.translator import JOB_TYPE, Tables, framework, job_name
 from lineage_merge.sources.runs.events import EventRow
 
 # Between the key of a query and the target that a row is about: `plan` of a row.

@@ -7,7 +7,7 @@ source whose name does not stand in the expression takes what its numbered colum
 from collections.abc import Mapping, Sequence
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, listed
-from lineage_merge.sources.hive.mentions import (
+from lineage_merge.sources.hive.column_references import (
     AGGREGATION,
     IDENTITY,
     TRANSFORMATION,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from lineage_merge import naming
 from lineage_merge.model.errors import ConfigError, NamingError
-from lineage_merge.sources.landing.settings import Kafka, kafka
+from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, namespace, runs
 
 

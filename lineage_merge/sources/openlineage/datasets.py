@@ -18,7 +18,7 @@ from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
 from lineage_merge.sources.openlineage.types import type_text
 from lineage_merge.sources.spline.naming import SESSION_CATALOG
-from lineage_merge.sources.spline.translate import CATALOG_RULE
+from lineage_merge.sources.spline.translator import CATALOG_RULE
 
 # The rule's name on vertices and in reports: an event says that two names are one dataset.
 SYMLINK_RULE = "openlineage-symlink"

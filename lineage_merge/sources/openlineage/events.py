@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from lineage_merge.sources.openlineage import translate
+from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.jobs import OfRun, is_part, job_of
 from lineage_merge.sources.openlineage.runs import Run
@@ -41,7 +41,7 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
     told = job_of(run)
     if not wanted.applies(run, told):
         return
-    targets = translate.targets(run)
+    targets = translator.targets(run)
     common = EventRow(
         database="",
         wanted=True,
@@ -63,8 +63,8 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
             dataset=wanted.dataset_of(*key, told.key.name),
             # The time is the run's, not of each target.
             duration_ms=None if number else run.duration_ms,
-            append=translate.write_mode(run, key) == "append",
-            rows=translate.rows_written(run, key),
+            append=translator.write_mode(run, key) == "append",
+            rows=translator.rows_written(run, key),
         )
     if not targets and not is_part(run):
         yield common._replace(key=run.run_id, plan=run.run_id)

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from lineage_merge.infra.storage import Slice, read_text
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.openlineage.lines import Event, checked, events_of_line
 from lineage_merge.sources.openlineage.settings import OpenLineage
 
@@ -24,7 +24,7 @@ def find(locations: Iterable[str]) -> list[Slice]:
 
     Raises `SourceMissing` where a location has none.
     """
-    return lines.find(locations, _may_hold_events, _may_be_array)
+    return line_files.find(locations, _may_hold_events, _may_be_array)
 
 
 def look(settings: OpenLineage) -> None:
@@ -52,11 +52,11 @@ def _may_be_array(location: str) -> bool:
 def events(part: Slice) -> Iterator[Event | Problem]:
     """The events of a slice, checked, and what is wrong with others."""
     is_lines = not _may_be_array(part.location.removesuffix(".gz"))
-    return lines.until_damage(_lines(part) if is_lines else _json_file(part))
+    return line_files.until_damage(_lines(part) if is_lines else _json_file(part))
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:
-    for place, line in lines.numbered(part):
+    for place, line in line_files.numbered(part):
         # A log may hold anything: what is not UTF-8 costs no event around it.
         yield from events_of_line(line.decode("utf-8", errors="replace"), place)
 

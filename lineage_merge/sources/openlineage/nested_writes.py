@@ -5,7 +5,7 @@ from itertools import groupby
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.nulls import nulls_first
+from lineage_merge.sources.runs.null_ordering import nulls_first
 
 
 def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:

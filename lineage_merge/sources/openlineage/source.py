@@ -8,7 +8,7 @@ OPENLINEAGE = Source(
     "openlineage",
     "lineage_merge.sources.openlineage",
     parse,
-    "lineage_merge.sources.openlineage.read:read_openlineage",
+    "lineage_merge.sources.openlineage.reader:read_openlineage",
     size="lineage_merge.sources.openlineage.size:size",
     paths=("events", "kafka.landing"),
     look="lineage_merge.sources.openlineage.files:look",

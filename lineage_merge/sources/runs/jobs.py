@@ -9,9 +9,9 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.dataset_resolver import Names
 from lineage_merge.merge.records import Record, records, row
 from lineage_merge.model.elements import Job, JobKey
-from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.nulls import largest, nulls_first, total
+from lineage_merge.sources.runs.null_ordering import largest, nulls_first, total
+from lineage_merge.sources.runs.run_selection import Counted
 
 T = TypeVar("T")
 # The type of a job and its name.

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeVar
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.collapse_intermediate import RUN_LOCAL
 from lineage_merge.merge.records import Record
-from lineage_merge.sources.runs.choice import Counted, PlanKey, is_successful
 from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.run_selection import Counted, PlanKey, is_successful
 
 K = TypeVar("K")
 # The run that a row is of: a database and a run in it.

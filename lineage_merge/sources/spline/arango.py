@@ -25,7 +25,7 @@ from lineage_merge.infra import input_budget
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
-from lineage_merge.sources.spline.reach import reach
+from lineage_merge.sources.spline.plan_traversal import reach
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import COMMITTED, COUNTER, COUNTER_KEY, OPEN, Snapshot, newest
 from lineage_merge.sources.spline.versions import Versions

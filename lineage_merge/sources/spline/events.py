@@ -12,7 +12,7 @@ from lineage_merge.sources.spline.documents import Document, check
 from lineage_merge.sources.spline.durations import duration_ns
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.transactions import Snapshot
-from lineage_merge.sources.spline.translate import JOB_TYPE
+from lineage_merge.sources.spline.translator import JOB_TYPE
 
 # So many events at once are asked for the labels of their plans.
 _EVENTS_A_LOOK = 1000

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions, versions
@@ -99,7 +99,7 @@ def _root(folder: str) -> PurePosixPath:
 
 
 def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
-    return iter([Slice(file.location, 0, file.size)]) if whole else lines.cut(file)
+    return iter([Slice(file.location, 0, file.size)]) if whole else line_files.cut(file)
 
 
 def texts(part: Part) -> Iterator[Text | Problem]:
@@ -107,7 +107,7 @@ def texts(part: Part) -> Iterator[Text | Problem]:
     if part.is_json:
         yield from _json_file(part)
     else:
-        yield from _json_lines(lines.numbered(part.slice), part.database)
+        yield from _json_lines(line_files.numbered(part.slice), part.database)
 
 
 def _json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator[Text | Problem]:

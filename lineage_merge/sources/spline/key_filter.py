@@ -10,7 +10,7 @@ from hashlib import blake2b
 from struct import unpack
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.sources.runs.choice import PlanKey
+from lineage_merge.sources.runs.run_selection import PlanKey
 
 # Below so much unpacked text, to find out first which plans are wanted takes longer than to move all.
 WORTH_BYTES = 64 << 20

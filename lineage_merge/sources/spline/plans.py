@@ -17,11 +17,11 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.merge.dataset_resolver import Names
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
-from lineage_merge.sources.runs import choice
-from lineage_merge.sources.runs.choice import Chosen, Counted, PlanKey
+from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
+from lineage_merge.sources.runs.run_selection import Chosen, Counted, PlanKey
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
 from lineage_merge.sources.spline.events import Wanted
@@ -29,7 +29,7 @@ from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.operations import operations
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
-from lineage_merge.sources.spline.translate import JOB_TYPE, application_name, target, translate
+from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
 
 
 class Known(NamedTuple):
@@ -97,7 +97,7 @@ def known_plans(
     context: Context, recent: Rows[EventRow], chosen: Rows[Counted]
 ) -> Rows[tuple[PlanKey, Chosen | Datasets]]:
     """The `Chosen` of each plan that is needed, and its own sources where they are asked for."""
-    plans: Rows[Any] = choice.by_plan(chosen)
+    plans: Rows[Any] = run_selection.by_plan(chosen)
     return plans.union(own_sources(recent, chosen)) if context.marks_run_local else plans
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.landing.settings import Kafka, kafka
+from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
 
 # Keys that say where Spline's documents are read from.

@@ -1,6 +1,6 @@
 """How much Spline has recorded, without reading it."""
 
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from lineage_merge.sources.spline import arango, export
 from lineage_merge.sources.spline.settings import Arango, Spline
 
@@ -27,8 +27,8 @@ def size(spline: Spline) -> int | None:
     if spline.kafka:
         return None
     if spline.agent:
-        return lines.stored_bytes(lines.find(spline.agent))
-    return lines.stored_bytes(part.slice for part in export.find(spline.export))
+        return line_files.stored_bytes(line_files.find(spline.agent))
+    return line_files.stored_bytes(part.slice for part in export.find(spline.export))
 
 
 def _of_database(settings: Arango) -> int:

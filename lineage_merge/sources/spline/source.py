@@ -8,10 +8,10 @@ SPLINE = Source(
     "spline",
     "lineage_merge.sources.spline",
     parse,
-    "lineage_merge.sources.spline.read:read_spline",
+    "lineage_merge.sources.spline.reader:read_spline",
     size="lineage_merge.sources.spline.size:size",
     paths=("export", "agent", "kafka.landing"),
-    look="lineage_merge.sources.spline.look:look",
+    look="lineage_merge.sources.spline.preflight:look",
     checks=(
         ("ArangoDB", "lineage_merge.doctor.arango:examine"),
         ("Spline export", "lineage_merge.doctor.exports:examine_export"),

@@ -13,7 +13,7 @@ from lineage_merge.sources.sql.project import read_project
 from lineage_merge.sources.sql.script import Reader
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.syntax import Script, parse
-from lineage_merge.sources.sql.translate import translate
+from lineage_merge.sources.sql.translator import translate
 
 
 def elements(folder: SqlFiles, names: Names) -> Iterator[Element]:

@@ -8,7 +8,7 @@ SQL = Source(
     "sql",
     "lineage_merge.sources.sql",
     parse,
-    "lineage_merge.sources.sql.read:read_sql",
+    "lineage_merge.sources.sql.reader:read_sql",
     size="lineage_merge.sources.sql.size:size",
     paths=("path", "schema"),
     look="lineage_merge.sources.sql.files:look",

@@ -11,7 +11,7 @@ from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.sources.dbt.jobs import Jobs, job_name, project_of, unique_id_of
-from lineage_merge.sources.dbt.read import read_dbt
+from lineage_merge.sources.dbt.reader import read_dbt
 
 HOST = "postgres://wh:5432"
 

@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.model.elements import Alias, Dataset, Element, Reference
 from lineage_merge.sources.dbt.manifest import read_manifest
-from lineage_merge.sources.dbt.translate import translate
+from lineage_merge.sources.dbt.translator import translate
 
 HOST = "awsathena://athena.eu-west-1.amazonaws.com"
 

@@ -8,7 +8,7 @@ import pytest
 
 from lineage_merge.model.elements import Element, Job, JobKey, Problem
 from lineage_merge.model.errors import DocumentError
-from lineage_merge.sources.dbt.read import elements
+from lineage_merge.sources.dbt.reader import elements
 from lineage_merge.sources.dbt.run_results import NodeRun, read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject
 

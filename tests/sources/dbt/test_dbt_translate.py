@@ -23,7 +23,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.sources.dbt.manifest import read_manifest
-from lineage_merge.sources.dbt.translate import translate
+from lineage_merge.sources.dbt.translator import translate
 
 DATA = Path(__file__).parents[2] / "data" / "dbt"
 HOST = "redshift://tickit-wh.us-east-1:5439"

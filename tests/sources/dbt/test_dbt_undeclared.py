@@ -18,7 +18,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.sources.dbt.column_elements import column_elements
 from lineage_merge.sources.dbt.columns import column_lineage
 from lineage_merge.sources.dbt.manifest import read_manifest
-from lineage_merge.sources.dbt.translate import dataset_references, translate
+from lineage_merge.sources.dbt.translator import dataset_references, translate
 from tests.dbt_column_project import Project, edges, problems
 
 HOST = "postgres://wh:5432"

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.glue import client
-from lineage_merge.sources.glue.read import read_glue
+from lineage_merge.sources.glue.reader import read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase

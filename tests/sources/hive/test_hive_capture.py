@@ -18,7 +18,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_query
-from lineage_merge.sources.hive.translate import Tables, job_name, translate
+from lineage_merge.sources.hive.translator import Tables, job_name, translate
 
 # source, target, write mode; source column, target column, transformation; column, target, influence
 Flows = set[tuple[str, str, str]]

@@ -15,9 +15,9 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.preflight import check_sources
-from lineage_merge.sources import lines
-from lineage_merge.sources.hive.read import read_hive
-from lineage_merge.sources.hive.translate import job_name
+from lineage_merge.sources import line_files
+from lineage_merge.sources.hive.reader import read_hive
+from lineage_merge.sources.hive.translator import job_name
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, writes_of
 from tests.s3_fixtures import S3
@@ -280,10 +280,10 @@ def test_a_large_log_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.Monke
     file.write_text(text, encoding="utf-8")
     whole = read(file)
 
-    monkeypatch.setattr(lines, "SLICE_BYTES", 7001)
+    monkeypatch.setattr(line_files, "SLICE_BYTES", 7001)
     sliced = read(file)
 
-    assert len(lines.find([str(file)])) > 20
+    assert len(line_files.find([str(file)])) > 20
     assert comparable(sliced) == comparable(whole)
     assert flows_of(sliced) == {
         flow(f"dw.t{number}", f"ods.s{number % 7}", f"dw.t{number}") for number in range(300)

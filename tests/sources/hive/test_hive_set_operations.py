@@ -4,7 +4,7 @@ import pytest
 
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey
 from lineage_merge.sources.hive.set_operations import right_only
-from lineage_merge.sources.hive.translate import Tables, translate
+from lineage_merge.sources.hive.translator import Tables, translate
 from tests.sources.hive.hive_lines import MadeEdge, document, query
 
 

@@ -23,9 +23,9 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.sources.landing.kafka import Headers, landed
-from lineage_merge.sources.landing.settings import Kafka
-from lineage_merge.sources.spline.read import read_spline
+from lineage_merge.sources.kafka_landing.kafka import Headers, landed
+from lineage_merge.sources.kafka_landing.settings import Kafka
+from lineage_merge.sources.spline.reader import read_spline
 from tests.agent_lines import of_database
 from tests.kafka_broker import Broker, Message, Topics, broker
 from tests.record_reading import flows_of, problems_of, rows_of
@@ -209,10 +209,10 @@ SCRIPT = """
 import sys
 from lineage_merge import config
 from lineage_merge.config import SparkOptions
-from lineage_merge.sources.landing.settings import Kafka
+from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.sources.landing.kafka import landed
+from lineage_merge.sources.kafka_landing.kafka import landed
 from lineage_merge.infra.spark_session import session
 
 with session(SparkOptions(kafka=sys.argv[1] == "with")) as spark:

@@ -1,6 +1,6 @@
 """Which offsets are read next, by the names of files alone."""
 
-from lineage_merge.sources.landing.offsets import (
+from lineage_merge.sources.kafka_landing.offsets import (
     Available,
     Gap,
     Range,

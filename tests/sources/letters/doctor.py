@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.doctor import logs
 from lineage_merge.doctor.finding import Finding
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from tests.sources.letters.settings import Letters
 
 
@@ -14,5 +14,5 @@ def examine(config: Config) -> Iterator[Finding]:
     letters = config.of(Letters)
     files = (letters.file,) if letters else ()
     return logs.examine(
-        "Letters", "letters.file", files, lambda part: (any(lines.numbered(part)), None), "write"
+        "Letters", "letters.file", files, lambda part: (any(line_files.numbered(part)), None), "write"
     )

@@ -8,7 +8,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.dataset_resolver import Names
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
-from lineage_merge.sources import lines
+from lineage_merge.sources import line_files
 from tests.sources.letters.settings import Letters
 from tests.sources.letters.translate import translate
 
@@ -19,18 +19,18 @@ def read_letters(engine: Engine, config: Config, names: Names) -> Rows[Record]:
     assert letters
 
     def elements(part: Slice) -> Iterator[Element]:
-        for place, line in lines.numbered(part):
+        for place, line in line_files.numbered(part):
             yield from translate(line.decode(), place)
 
-    parts = lines.parallel(engine, lines.find([letters.file]))
+    parts = line_files.parallel(engine, line_files.find([letters.file]))
     return parts.flat_map(lambda part: records(elements(part), names))
 
 
 def size(letters: Letters) -> int:
     """One listing."""
-    return lines.stored_bytes(lines.find([letters.file]))
+    return line_files.stored_bytes(line_files.find([letters.file]))
 
 
 def look(letters: Letters) -> None:
     """One listing."""
-    lines.find([letters.file])
+    line_files.find([letters.file])

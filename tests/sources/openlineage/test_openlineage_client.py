@@ -19,7 +19,7 @@ from openlineage.client.transport.file import FileConfig, FileTransport
 from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.sources.openlineage.read import read_openlineage
+from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of
 
 RUN = "01a1fd70-0000-7000-8000-00000000000a"

@@ -9,7 +9,7 @@ from lineage_merge import config
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.sources.openlineage.read import read_openlineage
+from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.kafka_broker import Message, Topics, broker
 from tests.record_reading import flows_of, problems_of, rows_of
 from tests.sources.openlineage.made_events import event

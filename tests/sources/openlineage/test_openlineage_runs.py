@@ -12,7 +12,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
-from lineage_merge.sources.openlineage.read import read_openlineage
+from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of, writes_of
 from tests.s3_fixtures import S3

@@ -6,9 +6,9 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.sources.runs import choice
-from lineage_merge.sources.runs.choice import Chosen, Counted, PlanLabels
+from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.run_selection import Chosen, Counted, PlanLabels
 from lineage_merge.sources.settings import Runs
 from tests.sources.runs.run_events import event
 
@@ -18,13 +18,13 @@ ALL = Runs("all")
 
 def counted(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
     """The plan, the place and the place in the newest run of each write that counts."""
-    found = choice.counted(LocalEngine().rows(events), runs).collect()
+    found = run_selection.counted(LocalEngine().rows(events), runs).collect()
     return {(each.event.plan, each.sequence, each.newest_sequence) for each in found}
 
 
 def recent(events: list[EventRow], runs: Runs = LATEST, days: int = 1) -> set[str | None]:
     """The plans of recent events."""
-    found = choice.recent(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
+    found = run_selection.recent(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
     return {each.plan for each in found.collect()}
 
 
@@ -77,7 +77,7 @@ def test_an_event_needs_the_labels_that_it_lacks_itself_from_its_plan(engine: En
         PlanLabels("", "without events", ["dag"]),
     ]
 
-    found = choice.labelled(engine.rows(events), engine.rows(plans)).collect()
+    found = run_selection.labelled(engine.rows(events), engine.rows(plans)).collect()
 
     expected = [each._replace(wanted=each.plan in ("both", "labelled itself")) for each in events]
     expected[6] = events[6]._replace(wanted=False)
@@ -209,7 +209,7 @@ def test_a_plan_that_several_runs_share_is_there_once(engine: Engine) -> None:
         Counted(event("b", 3), 6, None),
     ]
 
-    assert dict(choice.by_plan(engine.rows(found)).collect()) == {
+    assert dict(run_selection.by_plan(engine.rows(found)).collect()) == {
         ("", "a"): Chosen("load-2", 2, 2),
         ("other", "a"): Chosen("load", 5, None),
         ("", "b"): Chosen("load", 6, None),
@@ -225,7 +225,9 @@ def test_both_engines_choose_the_same(engine: Engine, runs: Runs) -> None:
     lookback = timedelta(milliseconds=30)
 
     def chosen(each: Engine) -> list[Counted]:
-        return sorted(choice.counted(choice.recent(each.rows(events), runs, lookback), runs).collect())
+        return sorted(
+            run_selection.counted(run_selection.recent(each.rows(events), runs, lookback), runs).collect()
+        )
 
     assert chosen(engine) == chosen(LocalEngine())
     assert chosen(engine)

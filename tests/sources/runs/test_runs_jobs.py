@@ -4,9 +4,9 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.model.elements import Job, JobKey
 from lineage_merge.sources.runs import jobs
-from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import JobFacts
+from lineage_merge.sources.runs.run_selection import Counted
 from tests.sources.runs.run_events import event
 
 

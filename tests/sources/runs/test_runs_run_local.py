@@ -2,8 +2,8 @@
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.records import Record
-from lineage_merge.sources.runs.choice import Counted
 from lineage_merge.sources.runs.run_local import marked, own_sources
+from lineage_merge.sources.runs.run_selection import Counted
 from tests.sources.runs.run_events import event
 
 # Run r1 makes tmp at 1 and state at 5, and executes "uses" at 3; r2 makes tmp only, and later.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.errors import SourceUnreachable
-from lineage_merge.sources.spline.arrivals import Expected, Missing, missing
+from lineage_merge.sources.spline.run_availability import Expected, Missing, missing
 from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.arango_standin import ArangoStandin

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.sources.settings import Runs
-from lineage_merge.sources.spline.read import read_spline
+from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer
 from tests.record_reading import comparable, flows_of, jobs_of, rows_of
 from tests.spline_documents import DAY, START, Document, SplineDatabase

@@ -12,7 +12,7 @@ from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Refer
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, shown, sources
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.translate import translate
+from lineage_merge.sources.spline.translator import translate
 from tests.spline_documents import Read, SplineDatabase
 
 HOST = "tickit-wh.abc123.us-east-1.redshift.amazonaws.com:5439"

@@ -9,7 +9,7 @@ from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
-from lineage_merge.sources.spline import export, key_filter, read
+from lineage_merge.sources.spline import export, key_filter, reader
 from lineage_merge.sources.spline.key_filter import of_plans
 from tests.record_reading import comparable, problems_of, rows_of
 from tests.spline_documents import SplineDatabase, lines
@@ -44,7 +44,7 @@ def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
     settings = config.parse({"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}})
 
     def records() -> list[Record]:
-        return rows_of(read.read_spline(engine, settings, dataset_resolver.from_config(settings)))
+        return rows_of(reader.read_spline(engine, settings, dataset_resolver.from_config(settings)))
 
     handed_on = records()
     monkeypatch.setattr(key_filter, "WORTH_BYTES", 0)
@@ -68,14 +68,14 @@ def test_documents_of_a_plan_that_follow_each_other_share_a_row(
     tmp_path.joinpath("operation.jsonl").write_bytes(lines(documents) + b"broken\n")
     parts = [part for part in export.find(str(tmp_path)) if part.collection == "operation"]
 
-    def rows(passes: read.Passes = read._every) -> list[tuple[str, int]]:
+    def rows(passes: reader.Passes = reader._every) -> list[tuple[str, int]]:
         return [
             (plan, found.text.count("\n") + 1)
             for part in parts
-            for (_, plan), found in read._text_rows(part, passes)
+            for (_, plan), found in reader._text_rows(part, passes)
         ]
 
     assert sorted(rows())[1:] == [("p", 4), ("p", 4), ("q", 4)]
     assert [row for row in rows(lambda _database, plan: plan == "q") if row[0] in ("p", "q")] == [("q", 4)]
-    monkeypatch.setattr(read, "_MOST_CHARACTERS", 150)
+    monkeypatch.setattr(reader, "_MOST_CHARACTERS", 150)
     assert [row for row in rows() if row[0] == "q"] == [("q", 2), ("q", 2)]

@@ -15,7 +15,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
 from lineage_merge.sources.spline import arango as spline_arango
-from lineage_merge.sources.spline.read import read_spline
+from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer, Contents
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of
 from tests.spline_documents import DAY, SplineDatabase

@@ -8,7 +8,7 @@ import pytest
 from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
-from lineage_merge.sources.spline.read import read_spline
+from lineage_merge.sources.spline.reader import read_spline
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
 from tests.spline_documents import DAY, SplineDatabase, time

@@ -18,7 +18,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.translate import translate
+from lineage_merge.sources.spline.translator import translate
 from tests.spline_documents import Read, SplineDatabase, table_structure, table_text
 
 JOB = JobKey("spark", "load")

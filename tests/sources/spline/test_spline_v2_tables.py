@@ -9,7 +9,7 @@ from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.naming import CatalogTable, catalog_table
 from lineage_merge.sources.spline.subqueries import relations
 from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.translate import translate
+from lineage_merge.sources.spline.translator import translate
 from tests.spline_documents import Read, SplineDatabase
 
 PATH = "s3://lake/wh/sales_db/sales"

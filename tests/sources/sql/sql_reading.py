@@ -22,7 +22,7 @@ from lineage_merge.sources.sql.project import read_project
 from lineage_merge.sources.sql.root import reader_of
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.syntax import parse
-from lineage_merge.sources.sql.translate import translate
+from lineage_merge.sources.sql.translator import translate
 
 REDSHIFT = "redshift://wh.us-east-1:5439"
 

@@ -14,7 +14,7 @@ from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.records import records
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.preflight import check_sources
-from lineage_merge.sources.sql.read import read_sql
+from lineage_merge.sources.sql.reader import read_sql
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles
 

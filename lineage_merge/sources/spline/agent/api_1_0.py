@@ -8,8 +8,8 @@ stands by position, as the operations of Spark have it, and a union's columns by
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from lineage_merge.sources.spline.columns.argument_roles import class_of_hint
 from lineage_merge.sources.spline.columns.positions import makers
-from lineage_merge.sources.spline.columns.roles import class_of_hint
 from lineage_merge.sources.spline.documents import Document
 
 Reference = dict[str, str]

@@ -1,6 +1,6 @@
 """Records of the agent's Kafka dispatcher as lines of a log. Pure."""
 
-from lineage_merge.sources.landing.kafka import Headers, text_line
+from lineage_merge.sources.kafka_landing.kafka import Headers, text_line
 from lineage_merge.sources.spline.agent.array_line import array_line
 
 # The agent's headers: which of the two a record is, and the version of the producer API.

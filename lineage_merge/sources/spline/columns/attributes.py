@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.model.elements import Reference
+from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION, steps
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query
-from lineage_merge.sources.spline.columns.roles import SUBQUERIES, UNION, steps
 from lineage_merge.sources.spline.columns.struct_fields import value_of_field
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lineage_merge.sources.spline.columns.argument_roles import class_name
 from lineage_merge.sources.spline.columns.positions import makers
-from lineage_merge.sources.spline.columns.roles import class_name
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, TRANSPARENT
 from lineage_merge.sources.spline.columns.data_types import type_texts
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.literals import literal
-from lineage_merge.sources.spline.columns.roles import SELECTED, SUBQUERIES, TRANSPARENT
 
 LIMIT = 1_000  # characters of a text
 

@@ -1,7 +1,7 @@
 """A field of a structure that the plan has put together itself is the value that was put there."""
 
+from lineage_merge.sources.spline.columns.argument_roles import TRANSPARENT
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.roles import TRANSPARENT
 
 _LONGEST = 1_000  # renames between a structure and its field; more would be a circle
 

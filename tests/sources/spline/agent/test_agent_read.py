@@ -16,8 +16,8 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import lines
-from lineage_merge.sources.spline.read import read_spline
+from lineage_merge.sources import line_files
+from lineage_merge.sources.spline.reader import read_spline
 from tests.agent_lines import line, of_database
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of
 from tests.s3_fixtures import S3
@@ -87,7 +87,7 @@ def test_histories_in_logs_are_the_same_as_in_a_database(
         file = write(tmp_path / "logs" / name, text)
         if name.endswith(".gz"):
             file.write_bytes(gzip.compress(file.read_bytes()))
-    monkeypatch.setattr(lines, "SLICE_BYTES", 30_000)
+    monkeypatch.setattr(line_files, "SLICE_BYTES", 30_000)
 
     found = agent(tmp_path / "logs", engine=engine)
 
@@ -189,7 +189,7 @@ def test_files_in_s3_and_lines_longer_than_a_slice(s3: S3, monkeypatch: pytest.M
     text = "\n".join(line(each) for each in of_database(spline.collections))
     s3.put("logs", "spline/2026/a.log", text)
     alone = s3.put("logs", "spline-b.log", text)
-    monkeypatch.setattr(lines, "SLICE_BYTES", 7_000)
+    monkeypatch.setattr(line_files, "SLICE_BYTES", 7_000)
 
     folder = flows_of(agent("s3://logs/spline"))
 

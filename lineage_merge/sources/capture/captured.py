@@ -1,0 +1,148 @@
+"""What was captured: the graph of one job, to look at and to load."""
+
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.config import Config
+from lineage_merge.infra import storage
+from lineage_merge.merge import join
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, problem_of, records
+from lineage_merge.model.elements import Element, Problem, Reference
+from lineage_merge.model.errors import CaptureError, LineageMergeError
+from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
+from lineage_merge.query.on_files import edge_of_row, vertex_of_row
+from lineage_merge.sources.capture.origins import Origins, origins
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.documents import Plan
+
+_HEIGHT = 480  # pixels of the page in a notebook
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The lineage of one write. A notebook shows it as the page, `print` as a tree."""
+
+    name: str
+    _config: Config = field(repr=False)
+    _names: Names = field(repr=False)
+    _elements: tuple[Element, ...] = field(repr=False)
+    _plan: Plan = field(repr=False)
+    _tables: Mapping[str, Reference] = field(repr=False)
+
+    @cached_property
+    def graph(self) -> Subgraph:
+        """Vertices and edges as a merge would put them into the graph."""
+        merged = self._merged
+        return subgraph(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
+
+    @cached_property
+    def _merged(self) -> join.Graph:
+        return join.merge_here(self.records(), self._config.environment, self._config.dag_name)
+
+    @property
+    def nodes(self) -> tuple[Vertex, ...]:
+        """The vertices: datasets, their columns and the job."""
+        return tuple(self.graph.vertices.values())
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The edges, in a fixed order."""
+        return self.graph.edges
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What the plan did not tell, such as what an RDD was made of."""
+        return tuple(problem_of(record) for record in self.records() if record.kind == "problem")
+
+    def columns(self) -> Origins:
+        """For each column that is written, the steps that make it, down to sources and constants."""
+        columns = PlanColumns(self._plan.header, self._plan.parts)
+        return origins(columns, self._names, self._tables)
+
+    def elements(self) -> tuple[Element, ...]:
+        """The same in the words of `lineage_merge.model.elements`, as a source yields them."""
+        return self._elements
+
+    def records(self) -> list[Record]:
+        """The elements as records, for `merge.join` with others."""
+        return list(records(self._elements, self._names))
+
+    def write(self, folder: str) -> None:
+        """Node and edge files to a folder of their own, local or in S3, for ``lineage-merge load``.
+
+        Raises `CaptureError` where nobody said which dataset is written.
+        """
+        if any(each.namespace == "dataframe" for each in self._referred()):
+            raise CaptureError("no target: say where the rows will go, with target=, before it is loaded")
+        for kind, rows in (("nodes", self._merged.nodes), ("edges", self._merged.edges)):
+            lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+            below = f"{folder.rstrip('/')}/{kind}"
+            if not storage.is_s3(folder):
+                Path(below).mkdir(parents=True, exist_ok=True)
+            storage.write_text(f"{below}/part-00000.jsonl", "\n".join(lines) + "\n")
+
+    def _referred(self) -> list[Reference]:
+        return [each.target for each in self._elements if hasattr(each, "target")]
+
+    # How it looks.
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        from lineage_merge.query.formats.tree import tree
+
+        console = Console(file=StringIO(), width=10_000, color_system=None)
+        with console.capture() as shown:
+            for line in tree(self.graph):
+                console.print(line, soft_wrap=True)
+        return shown.get().rstrip()
+
+    def to_mermaid(self) -> str:
+        """A Mermaid flowchart, which Markdown on GitHub and GitLab shows."""
+        from lineage_merge.query.formats.mermaid import mermaid
+
+        return mermaid(self.graph)
+
+    def to_dot(self) -> str:
+        """A digraph of Graphviz."""
+        from lineage_merge.query.formats.dot import dot
+
+        return dot(self.graph)
+
+    def to_graphml(self) -> str:
+        """GraphML."""
+        from lineage_merge.query.formats.graphml import graphml
+
+        return graphml(self.graph)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``--format json`` prints (`query.formats.json_text`)."""
+        from lineage_merge.query.formats.json_text import as_json
+
+        return as_json(self.graph)
+
+    def to_html(self) -> str:
+        """The page: one file that works offline."""
+        from lineage_merge.page import Options, render
+
+        return render(self.graph, Options(title=self.name, source="capture"))
+
+    def _repr_html_(self) -> str:
+        try:
+            page = self.to_html()
+        except LineageMergeError:  # installed from a checkout without the page's library
+            return f"<pre>{html.escape(str(self))}</pre>"
+        return (
+            f'<iframe sandbox="allow-scripts" style="width:100%;height:{_HEIGHT}px;border:0"'
+            f' srcdoc="{html.escape(page)}"></iframe>'
+        )
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}

@@ -1,0 +1,170 @@
+"""`capture`: the lineage of a frame or of a statement."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge import config as configuration
+from lineage_merge.config import Config
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
+from lineage_merge.model.errors import CaptureError
+from lineage_merge.sources.capture.captured import Captured
+from lineage_merge.sources.capture.plan import PlanDocument
+from lineage_merge.sources.capture.session import JvmSession
+from lineage_merge.sources.capture.statements import written
+from lineage_merge.sources.capture.targets import DATAFRAME, Target, named_target
+from lineage_merge.sources.spline.agent.plans import documents
+from lineage_merge.sources.spline.documents import Document, Plan
+from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.translator import translate, with_tables
+
+_TARGET = "table:target"
+_NOT_CLASSIC = (
+    "a session of Spark Connect keeps its plans on the server: capture needs a classic session, in the same"
+    " process as Spark's driver"
+)
+
+
+def capture(
+    df_or_sql: DataFrame | str,
+    *,
+    name: str | None = None,
+    target: str | None = None,
+    append: bool = False,
+    environment: str = "dev",
+    dag_name: str = "notebook",
+    config: Config | None = None,
+) -> Captured:
+    """The lineage of what is about to be written, of a classic PySpark session, 3.5 or 4. Nothing is run.
+
+    `df_or_sql` is a frame, or a statement for the active session: a query, INSERT, CREATE TABLE AS SELECT
+    or CREATE VIEW, which is only parsed and analyzed. `target` is where the rows will go: a path, an
+    address, or a table of a catalog; a statement that writes knows it. `name` is the job's, that of the
+    application where none is given. With a `config`, its environment, DAG and rules count.
+
+    Raises `CaptureError` for streams, Spark Connect, statements that write no rows and a statement that
+    Spark does not understand; `ConfigError` for an environment or a DAG that cannot be one.
+    """
+    settings = config or _settings(environment, dag_name)
+    session, plan = _analyzed(df_or_sql)
+    found = written(session, plan)
+    if found and target:
+        raise CaptureError("the statement says itself where it writes to: leave target out")
+    query, into = found or (plan, named_target(session, target, append) if target else None)
+    if query.isStreaming():
+        raise CaptureError("a stream: capture knows only what is read and written once")
+    job = application(name or session.application).job
+    into = into or Target(table=Reference(DATAFRAME, job), is_view=True)
+    place = f"capture of {job}"
+    reader = PlanDocument(session, place)
+    tree = session.tree(query)
+    output = session.attributes(query.output())
+    document = reader.document(tree, output, _write(into), job, session.version)
+    columns, repeated = numbered(str(each.get("name")) for each in output)
+    # A table that the write names has columns of its own, by position.
+    if into.columns:
+        _rename(document, into.columns)
+    elif repeated and "output" not in into.params.get("table", {}):
+        _rename(document, columns)
+        what = f"result columns with one name, numbered in the graph: {', '.join(repeated)}"
+        reader.problems.append(Problem("notice", place, "columns", what))
+    parts = {collection: tuple(found) for collection, found in documents(document).items()}
+    spline = Plan("capture", parts["executionPlan"][0], parts)
+    tables = reader.tables | ({_TARGET: into.table} if into.table and not into.uri else {})
+    elements = [
+        *reader.problems,
+        *(_placed(_referring(each, tables), place) for each in translate(spline)),
+        *_of_target(into),
+    ]
+    known = dataset_resolver.from_config(settings)
+    with_queries, _ = with_tables(spline, place)
+    return Captured(job, settings, known, tuple(elements), with_queries, tables)
+
+
+def _settings(environment: str, dag_name: str) -> Config:
+    return configuration.parse({"dag_name": dag_name, "environment": environment}, needs_source=False)
+
+
+def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:
+    """The session, and the analyzed plan of a frame or a statement."""
+    if not isinstance(df_or_sql, str):
+        if type(df_or_sql).__module__.startswith("pyspark.sql.connect"):
+            raise CaptureError(_NOT_CLASSIC)
+        if not hasattr(df_or_sql, "_jdf"):
+            raise CaptureError("capture takes a DataFrame of PySpark, or a statement as text")
+        session = JvmSession(df_or_sql.sparkSession)
+        return session, df_or_sql._jdf.queryExecution().analyzed()
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        raise CaptureError("no Spark session is active: give a DataFrame, or start a classic session")
+    if not hasattr(spark, "_jsparkSession"):
+        raise CaptureError(_NOT_CLASSIC)
+    session = JvmSession(spark)
+    try:
+        return session, session.analyzed(df_or_sql)
+    except (PySparkException, Py4JJavaError) as error:
+        text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        raise CaptureError(f"Spark does not understand the statement: {text[:300]}") from None
+
+
+def _write(into: Target) -> Document:
+    extra = {"destinationType": into.data_format} if into.data_format else {}
+    uri = into.uri or _TARGET
+    return {"outputSource": uri, "append": into.append, "params": dict(into.params), "extra": extra}
+
+
+def _rename(document: Document, columns: tuple[str, ...]) -> None:
+    """Name the columns that are written, as a table of DataSource V2 lists its own."""
+    listed = [f"{each}#{position}" for position, each in enumerate(columns)]
+    params = document["operations"]["write"]["params"]
+    params["table"] = {**params.get("table", {}), "output": listed}
+
+
+def _referring(element: Element, tables: dict[str, Reference]) -> Element:
+    """The element with tables in the place of addresses that were made up for them."""
+    changed: Any = {
+        each.name: tables[value.name]
+        for each in fields(element)
+        if isinstance(value := getattr(element, each.name), Reference)
+        and not value.namespace
+        and value.name in tables
+    }
+    return replace(element, **changed)
+
+
+def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names, each different from the others without case, and those of them that were changed.
+
+    ``a, A, b`` are ``a, A_2, b``: the graph compares the names of columns without case.
+    """
+    given = tuple(names)
+    taken = {each.lower() for each in given}
+    seen: set[str] = set()
+    found: list[str] = []
+    for name in given:
+        new, number = name, 1
+        while new.lower() in seen or (number > 1 and new.lower() in taken):
+            number += 1
+            new = f"{name}_{number}"
+        seen.add(new.lower())
+        found.append(new)
+    return tuple(found), tuple(new for new, name in zip(found, given, strict=True) if new != name)
+
+
+def _placed(element: Element, place: str) -> Element:
+    """A problem names the capture, not the document that was made on the way."""
+    if not isinstance(element, Problem):
+        return element
+    return replace(element, document=re.sub(r"executionPlan/capture\b", place, element.document))
+
+
+def _of_target(into: Target) -> Iterator[Element]:
+    if into.table and into.is_view:
+        short = into.table.name.rpartition(".")[2]
+        yield Dataset(into.table, Authority.BUILDER, "view", {"name": short})

@@ -1,0 +1,62 @@
+"""What an RDD was made of: its dependencies followed down to the files that were read. Nothing is run."""
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from lineage_merge.sources.capture.relations import items, jdbc
+from lineage_merge.sources.capture.spark_metadata import RddSources
+
+_INPUT = "mapreduce.input.fileinputformat.inputdir"
+_MOST = 10_000
+_CONSTANTS = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
+
+
+def rdd_sources(rdd: Any) -> RddSources:
+    """The files below an RDD, and the RDDs without dependencies that tell no files."""
+    uris: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    seen: set[int] = set()
+    waiting = [rdd]
+    while waiting and len(seen) < _MOST:
+        each = waiting.pop()
+        if each.id() in seen:
+            continue
+        seen.add(each.id())
+        name = str(each.getClass().getSimpleName())
+        found = _files(name, each)
+        if found is not None:
+            uris.update(dict.fromkeys(found))
+            continue
+        below = [dependency.rdd() for dependency in items(each.dependencies())]
+        if not below and name not in _CONSTANTS:
+            unknown[name] = None
+        waiting.extend(below)
+    return RddSources(tuple(sorted(uris)), tuple(sorted(unknown)))
+
+
+def _files(name: str, rdd: Any) -> list[str] | None:
+    """The files that an RDD reads itself; None where it reads none, or does not tell."""
+    try:
+        if name == "FileScanRDD":
+            return _of_partitions(items(rdd.filePartitions()))
+        if name == "DataSourceRDD":
+            return None
+        if name == "JDBCRDD":
+            return list(jdbc(rdd.options()).uris)
+        configuration = rdd.getConf()
+        folders = configuration.get(_INPUT) if configuration is not None else None
+    except (Py4JError, TypeError):
+        return None
+    # A comma of a path itself is escaped.
+    return [re.sub(r"\\(.)", r"\1", each) for each in re.split(r"(?<!\\),", folders)] if folders else None
+
+
+def _of_partitions(partitions: list[Any]) -> list[str]:
+    """The folders of files, without the names that Spark gave to parts."""
+    folders: dict[str, None] = {}
+    for partition in partitions:
+        for file in partition.files():
+            folders[str(file.filePath().toString())] = None
+    return list(folders)

@@ -1,0 +1,105 @@
+"""What the relations of a plan read, asked of the JVM: paths, tables, addresses. No data is touched."""
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from lineage_merge.model.elements import Reference
+from lineage_merge.naming import redact
+from lineage_merge.sources.capture.plan_tree import Json, Node
+from lineage_merge.sources.capture.spark_metadata import Relation
+
+_CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
+_TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
+
+
+def relation(node: Node) -> Relation | None:
+    """What a leaf of a plan reads; None where it is constants."""
+    if node.name in _CONSTANTS:
+        return None
+    try:
+        match node.name:
+            case "LogicalRelation":
+                return _version_1(node)
+            case "HiveTableRelation":
+                location = node.java.tableMeta().location().toString()
+                return Relation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
+            case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
+                return version_2(node.java if node.name == "DataSourceV2Relation" else node.java.relation())
+    except Py4JError:
+        return Relation(problem="Spark does not tell what it reads")
+    return Relation(problem=f"{node.name} is not known: what it reads cannot be told")
+
+
+def _version_1(node: Node) -> Relation:
+    base = node.java.relation()
+    table = node.fields.get("catalogTable")
+    params = _of_table(table)
+    name = str(base.getClass().getSimpleName())
+    provider = str((table or {}).get("provider") or "")
+    if name == "HadoopFsRelation":
+        paths = tuple(str(each) for each in items(base.location().rootPaths()))
+        return Relation(paths, None, provider or _format(base.fileFormat()), params)
+    if name == "JDBCRelation":
+        return jdbc(base.jdbcOptions())
+    if name == "KafkaRelation":
+        found = _TOPICS.search(str(base.toString()))
+        topics = found[1].split(",") if found else []
+        problem = "" if topics else "Kafka's topics are a pattern"
+        return Relation(tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem)
+    if table:
+        return Relation((str(node.java.catalogTable().get().location()),), None, provider, params)
+    return Relation(problem=f"a relation of {name}: what it reads cannot be told")
+
+
+def version_2(java: Any) -> Relation:
+    """What a `DataSourceV2Relation` stands for."""
+    table = java.table()
+    catalog = java.catalog()
+    identifier = java.identifier()
+    name = str(table.name())
+    known = table.properties()
+    location = known.get("location")
+    data_format = str(known.get("provider") or known.get("format") or "").lower()
+    class_name = str(table.getClass().getSimpleName())
+    if class_name == "JDBCTable":
+        return jdbc(table.jdbcOptions())
+    if not (catalog.isDefined() and identifier.isDefined()):
+        # What is read by path: the table's paths are its options.
+        paths = items(table.paths()) if hasattr(table, "paths") else ()
+        return Relation(tuple(map(str, paths)), None, _format(table))
+    parts = [*identifier.get().namespace(), identifier.get().name()]
+    whole = ".".join(map(str, parts))
+    of_catalog = str(catalog.get().name())
+    if location:
+        params = {"table": {"identifier": f"{of_catalog}.{whole}"}}
+        return Relation((str(location),), None, data_format or class_name, params)
+    return Relation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
+
+
+def jdbc(options: Any) -> Relation:
+    """The address of what is read or written over JDBC, without the password that it may hold."""
+    return Relation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
+
+
+def _format(named: Any) -> str:
+    """``parquet``."""
+    try:
+        return str(named.shortName()).lower()
+    except Py4JError:
+        return str(named.getClass().getSimpleName()).removesuffix("FileFormat").removesuffix("Table").lower()
+
+
+def _of_table(table: Json | None) -> dict[str, Any]:
+    """`params.table` of a read, as the agent gives it."""
+    identifier = (table or {}).get("identifier") or {}
+    names = {key: identifier[key] for key in ("catalog", "database", "table") if key in identifier}
+    return {"table": {"identifier": names}} if names.get("database") else {}
+
+
+def items(sequence: Any) -> list[Any]:
+    """The elements of a Scala `Seq`, or of a Java collection."""
+    if hasattr(sequence, "__len__"):
+        return list(sequence)
+    return [sequence.apply(index) for index in range(sequence.size())]

@@ -1,0 +1,42 @@
+"""Glue catalogs, fetched and translated, one database a partition."""
+
+from collections.abc import Iterator
+
+from lineage_merge.config import Config
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.merge.catalog_filter import Described, described
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import records
+from lineage_merge.model.elements import Count, Problem
+from lineage_merge.sources.glue import client
+from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.glue.translator import translate
+
+MOST_TASKS = 64
+
+
+def read_glue(engine: Engine, config: Config, names: Names) -> Rows[Described]:
+    """All tables of the wanted databases.
+
+    The driver lists the databases, so a wrong region or password is known before any task starts.
+    """
+    wanted: list[tuple[GlueCatalog, str]] = []
+    missing: list[Problem] = []
+    for catalog in config.sources["glue"]:
+        found = client.database_names(catalog)
+        wanted.extend((catalog, database) for database in found)
+        if not found:
+            globs = ", ".join(catalog.databases) or "*"
+            missing.append(Problem("not-joined", str(catalog), "", f"no database matches {globs}"))
+    tables = engine.rows(wanted, MOST_TASKS).flat_map(lambda entry: database_rows(*entry, names))
+    return tables.union(engine.rows(described(None, records(missing, names)), 1))
+
+
+def database_rows(catalog: GlueCatalog, database: str, names: Names) -> Iterator[Described]:
+    """The rows of one database, each with the table that it is about."""
+    number = 0
+    for table in client.tables(catalog, database):
+        number += 1
+        about = f"{catalog}|{database}|{table.get('Name')}"
+        yield from described(about, records(translate(table, database, catalog), names))
+    yield from described(None, records([Count("Glue tables", number)], names))

@@ -1,0 +1,288 @@
+"""Logs of Hive's lineage hooks into records: found, read and translated.
+
+Which queries count is decided for each job and table, and that by what is left in the table: what was in
+it before the last INSERT OVERWRITE of the whole table is removed; of what fills partitions or adds, the
+newest of each statement counts. Two statements are one where they lead the same columns to the same columns.
+"""
+
+import json
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import astuple, dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, NamedTuple
+
+from lineage_merge.config import Config
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.storage import Slice, read_lines
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record, records
+from lineage_merge.model.elements import Count, JobKey, Problem
+from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.sources import line_files
+from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
+from lineage_merge.sources.hive.log import Found, documents
+from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
+from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.translator import (
+    JOB_TYPE,
+    WAREHOUSE_RULE,
+    Tables,
+    job_name,
+    tables,
+    translate,
+)
+from lineage_merge.sources.runs import run_selection
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.jobs import job_records
+from lineage_merge.sources.runs.null_ordering import largest, nulls_first
+from lineage_merge.sources.runs.run_selection import Counted
+
+_END_OF_FILE = 1 << 62
+
+
+class Logged(NamedTuple):
+    """A document of a query in a log, or only a `problem` with one, as JSON.
+
+    `form` 0 before 1: of a query that two hooks logged, the document of Hive's own is taken.
+    """
+
+    key: str | None = None
+    form: int | None = None
+    text: str | None = None
+    logged_at: str | None = None
+    place: str | None = None
+    problem: str | None = None
+
+
+class _Number(NamedTuple):
+    """How many queries there are, how many of those that write have no time, and the newest time."""
+
+    queries: int
+    undated: int
+    newest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is needed beside the lines."""
+
+    jobs: tuple[str, ...]
+    by: str
+    tables: Tables
+    names: Names
+
+    def applies(self, job: str) -> bool:
+        """Whether a job counts."""
+        return not self.jobs or any(fnmatchcase(job, glob) for glob in self.jobs)
+
+    def wanted(self) -> Wanted:
+        """Which queries count."""
+        return Wanted(self.applies, self.by, self.tables, self.names.identify)
+
+
+def read_hive(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+    """Everything that the logs say of the wanted jobs, as records."""
+    hive = config.of(Hive)
+    if hive is None:
+        return engine.empty()
+    context = Context(hive.jobs, hive.job, tables(hive), names)
+    parts, notices = _parts(engine, hive)
+    found = line_files.parallel(engine, parts).flat_map(_read_part).keep()
+    queries = found.flat_map(_by_key).combine(_as_it_is, _first, _first).map(_logged).keep()
+    writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).keep()
+    number = _summed(writes.map_partitions(_numbered).collect())
+    dated = writes.map(partial(_dated, newest=number.newest or 0))
+    recent = run_selection.recent(dated, hive.runs, hive.lookback).keep()
+    chosen = run_selection.counted(_replacing(recent, hive), hive.runs)
+    translated = _translated(queries, chosen, context)
+    if hive.warehouse:
+        translated = _without_paths_of_views(engine, translated, writes)
+    # A query is a run of its own, however many tables it fills.
+    by_run = recent.group(_run, _one_write)
+
+    return engine.union(
+        [
+            translated,
+            job_records(by_run, chosen, context.names),
+            found.map_partitions(lambda rows: records(_problems(rows), context.names)),
+            engine.rows(records([*_counted(number), *notices], names), 1),
+        ]
+    )
+
+
+def _parts(engine: Engine, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]]:
+    parts = line_files.find(hive.log)
+    if hive.kafka is None:
+        return parts, ()
+    from lineage_merge.infra.engine.on_spark import session_of
+    from lineage_merge.sources.kafka_landing import kafka
+
+    landed = kafka.landed(session_of(engine, "Kafka"), hive.kafka)
+    try:
+        return [*parts, *line_files.find([landed.folder])], landed.notices
+    except SourceMissing:  # nothing has come yet
+        return parts, landed.notices
+
+
+def _read_part(part: Slice) -> Iterator[Logged]:
+    """The good documents of a slice, each with its query's key, and the problems."""
+    for found in line_files.until_damage(documents(line_files.numbered(part), _behind(part))):
+        query = read_query(found) if isinstance(found, Found) else found
+        if isinstance(query, Problem) or isinstance(found, Problem):
+            yield Logged(problem=json.dumps(astuple(query)))
+            continue
+        form = 0 if uses_ids(found.document) else 1
+        text = json.dumps(found.document, sort_keys=True)
+        yield Logged(query.key, form, text, found.logged_at, found.place)
+
+
+def _behind(part: Slice) -> Iterator[bytes]:
+    """The lines of a file behind a slice; nothing is opened before the first is asked for."""
+    if not part.location.endswith(".gz"):
+        for _, line in read_lines(Slice(part.location, part.end, _END_OF_FILE)):
+            yield line
+
+
+def _by_key(found: Logged) -> Iterator[tuple[str, Logged]]:
+    if found.key is not None:
+        yield found.key, found
+
+
+def _as_it_is(found: Logged) -> Logged:
+    return found
+
+
+def _first(one: Logged, other: Logged) -> Logged:
+    return min(one, other, key=_in_order)
+
+
+def _in_order(found: Logged) -> tuple[tuple[bool, object], ...]:
+    return nulls_first(found.form, found.text, found.logged_at, found.place)
+
+
+def _logged(found: tuple[str, Logged]) -> Logged:
+    return found[1]
+
+
+def _query(found: Logged) -> Query:
+    query = read_checked(Found(found.place or "", json.loads(found.text or ""), found.logged_at or ""))
+    if isinstance(query, Problem):  # it was read before, or it would not be here
+        raise SourceError(f"{query.document}: {query.field}: {query.message}")
+    return query
+
+
+def _problems(rows: Iterable[Logged]) -> Iterator[Problem]:
+    for each in rows:
+        if each.problem is not None:
+            yield Problem(*json.loads(each.problem))
+
+
+def _numbered(writes: Iterable[Write]) -> Iterator[_Number]:
+    """The numbers of a partition, which holds all writes of each of its queries."""
+    events = [write.event for write in writes]
+    yield _Number(
+        len({event.key for event in events}),
+        len({event.key for event in events if event.plan is not None and event.at is None}),
+        largest(event.at for event in events),
+    )
+
+
+def _summed(numbers: Iterable[_Number]) -> _Number:
+    found = list(numbers)
+    return _Number(
+        sum(each.queries for each in found),
+        sum(each.undated for each in found),
+        largest(each.newest for each in found),
+    )
+
+
+def _dated(write: Write, newest: int) -> EventRow:
+    """A write with a time: one without is taken for as new as the newest."""
+    return write.event if write.event.at is not None else write.event._replace(at=newest)
+
+
+def _replacing(recent: Rows[EventRow], hive: Hive) -> Rows[EventRow]:
+    """The writes of which something is left in their table, where only the newest of a statement counts."""
+    return recent.group(_table, _since_replaced) if hive.runs.which == "latest" else recent
+
+
+def _table(write: EventRow) -> tuple[str | None, str | None]:
+    return write.job, write.dataset
+
+
+def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
+    replaced = largest(write.at for write in writes if write.append is False)
+    return (write for write in writes if replaced is None or (write.at is not None and write.at >= replaced))
+
+
+def _translated(queries: Rows[Logged], chosen: Rows[Counted], context: Context) -> Rows[Record]:
+    """The records of what the chosen writes of queries did."""
+    rows: Rows[tuple[str | None, Any]] = queries.map(_with_key)
+
+    def of_query(_key: Hashable, found: list[tuple[str | None, Any]]) -> Iterator[Record]:
+        plans = {each for _, each in found if isinstance(each, str)}
+        for _, each in found:
+            if plans and isinstance(each, Logged):
+                query = _query(each)
+                job = JobKey(JOB_TYPE, job_name(query, context.by))
+                wanted = {target_of(plan) for plan in plans}
+                yield from records(translate(query, wanted, job, context.tables), context.names)
+
+    return rows.union(chosen.map(_plan)).group(_key, of_query)
+
+
+def _with_key(found: Logged) -> tuple[str | None, Logged]:
+    return found.key, found
+
+
+def _plan(each: Counted) -> tuple[str | None, str | None]:
+    return each.event.key, each.event.plan
+
+
+def _key(row: tuple[str | None, Any]) -> str | None:
+    return row[0]
+
+
+def _run(write: EventRow) -> tuple[str | None, str | None]:
+    return write.job, write.run_id
+
+
+def _one_write(_run: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
+    yield min(writes, key=_of_plan)
+
+
+def _of_plan(write: EventRow) -> str:
+    return write.plan or ""
+
+
+def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[Write]) -> Rows[Record]:
+    """A view has no path, though a query that reads it cannot know that it is one."""
+    found = writes.filter(_is_view).map(_dataset).collect()
+    if not found:
+        return translated
+    paths = engine.share(frozenset(found))
+
+    def is_kept(record: Record) -> bool:
+        is_assumed = record.kind == "alias" and record.rule == WAREHOUSE_RULE
+        return not is_assumed or record.source not in paths.value
+
+    return translated.filter(is_kept)
+
+
+def _is_view(write: Write) -> bool:
+    return write.is_view
+
+
+def _dataset(write: Write) -> str | None:
+    return write.event.dataset
+
+
+def _counted(number: _Number) -> Iterator[Count | Problem]:
+    yield Count("Hive queries", number.queries)
+    if number.undated:
+        what = (
+            f"{number.undated} queries are without a time:"
+            " each is taken for as new as the newest of the others"
+        )
+        yield Problem("notice", "Hive", "timestamp", what)

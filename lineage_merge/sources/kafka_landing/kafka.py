@@ -1,0 +1,155 @@
+"""A Kafka topic, landed: what is new in it is appended to a folder of files, which a source then reads.
+
+For a source whose settings have `kafka` (`landing.settings.Kafka`, made by ``kafka(section, settings)``; its
+JSON Schema is ``{"$ref": "lineage_merge.sources.kafka_landing"}``)::
+
+    found = kafka.landed(spark, settings.kafka)
+    found.folder     # read it like any other folder of .jsonl.gz files; there may be none in it yet
+    found.notices    # Problems of kind "notice": hand them to `records.records` with your own elements
+
+One record of the topic is one line. A line is the record's value, taken as text; a value of several lines
+that is JSON is written in one. A source whose records mean more than their value hands over `line_of`, a
+function of the module's top level (it travels to Spark's workers).
+
+How far the topic was read, only the files' names keep (`offsets`): one that is killed and run again loses
+and doubles nothing. Two that land at once may both keep the same records, so a source must not mind a line
+that is there twice. Records are read by Spark's workers, one task a partition; the driver asks the broker
+for the topic's offsets alone, with the Kafka client that comes with Spark's Kafka source.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_merge.infra.spark_session import own_errors
+from lineage_merge.infra.storage import list_files
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import ConfigError, SourceMissing
+from lineage_merge.sources.kafka_landing import offsets
+from lineage_merge.sources.kafka_landing.broker import available
+from lineage_merge.sources.kafka_landing.files import LandingFile
+from lineage_merge.sources.kafka_landing.offsets import folder_of
+from lineage_merge.sources.kafka_landing.settings import Kafka
+
+# Files are closed at this size, unpacked, so that a backlog lands in pieces of some minutes' reading.
+FILE_BYTES = 64 << 20
+
+Headers = dict[str, bytes]
+LineOf = Callable[[bytes, Headers], bytes]
+
+
+class Landed(NamedTuple):
+    """The folder with what was read of a topic so far, and what could not be read."""
+
+    folder: str
+    notices: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Landing:
+    """What workers need to write files of one topic."""
+
+    folder: str
+    unfinished: str
+    starts: dict[int, int]
+    ends: dict[int, int]
+    line_of: LineOf
+    file_bytes: int
+
+
+def text_line(value: bytes, _headers: Headers) -> bytes:
+    """A record's value as one line, where that is possible."""
+    line = value.strip()
+    if b"\n" not in line and b"\r" not in line:
+        return line
+    try:
+        return json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return line
+
+
+def landed(
+    spark: SparkSession, kafka: Kafka, line_of: LineOf = text_line, file_bytes: int = FILE_BYTES
+) -> Landed:
+    """Read what is new in the topic, up to its end, into the landing folder.
+
+    Raises `SourceUnreachable`, `SourceDenied` or `SourceMissing` (no such topic), and `ConfigError` where
+    the session lacks Spark's Kafka source or an option is wrong.
+    """
+    folder = folder_of(kafka)
+    options = kafka.all_options()
+    ranges, gaps = offsets.to_read(offsets.landed_until(_names(folder)), available(spark, kafka, options))
+    if ranges:
+        landing = _Landing(
+            folder,
+            f"{kafka.landing.rstrip('/')}/.unfinished",
+            {each.partition: each.start for each in ranges},
+            {each.partition: each.end for each in ranges},
+            line_of,
+            file_bytes,
+        )
+        with own_errors():
+            _rows(spark, kafka, options, landing).rdd.foreachPartition(lambda found: _write(landing, found))
+    place = f"Kafka topic {kafka.topic}"
+    return Landed(folder, tuple(Problem("notice", place, f"partition {p}", what) for p, what in gaps))
+
+
+def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing: _Landing) -> DataFrame:
+    """What is to be read: partition, offset, value, headers; a task for each partition, in its order."""
+    reader = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.servers)
+        .option("assign", json.dumps({kafka.topic: sorted(landing.starts)}))
+        .option("startingOffsets", json.dumps({kafka.topic: landing.starts}))
+        .option("endingOffsets", json.dumps({kafka.topic: landing.ends}))
+        .option("includeHeaders", "true")
+        # A record may be deleted between the question for offsets and the reading of it.
+        .option("failOnDataLoss", "false")
+        .options(**{f"kafka.{name}": value for name, value in options.items()})
+    )
+    try:
+        return reader.load().select("partition", "offset", "value", "headers")
+    except IllegalArgumentException as error:
+        # Options that Spark keeps for itself, such as auto.offset.reset.
+        raise ConfigError(kafka.key, str(error).strip().partition("\n")[0]) from None
+
+
+def _names(folder: str) -> Iterator[str]:
+    try:
+        for file in list_files(folder):
+            yield file.location
+    except SourceMissing:
+        return
+
+
+def _write(landing: _Landing, rows: Iterable[Any]) -> None:
+    """Write what a task reads: the records of a partition in their order, cut into files."""
+    file: LandingFile | None = None
+    partition, start = -1, 0
+    try:
+        for row in rows:
+            is_same = row.partition == partition
+            if file and (not is_same or file.size >= landing.file_bytes):
+                end = row.offset if is_same else landing.ends[partition]
+                file.finish(offsets.Range(partition, start, end))
+                file = None
+            if file is None:
+                start = row.offset if is_same else landing.starts[row.partition]
+                partition = row.partition
+                file = LandingFile(landing.folder, landing.unfinished)
+            # A record without a value is a deletion mark of a compacted topic.
+            if row.value is not None:
+                headers = {header.key: bytes(header.value or b"") for header in row.headers or ()}
+                line = landing.line_of(bytes(row.value), headers)
+                if line:
+                    file.write(line + b"\n")
+        if file:
+            file.finish(offsets.Range(partition, start, landing.ends[partition]))
+            file = None
+    finally:
+        if file:
+            file.abandon()

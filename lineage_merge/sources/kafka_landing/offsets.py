@@ -1,0 +1,75 @@
+"""The offsets of landed files, which only their names keep. Pure.
+
+``{landing}/{topic}/{partition}/{from}-{until}.jsonl.gz`` holds the records of one partition from an
+offset up to, not including, another, in twenty digits each as Kafka names its own segments. A file has
+its name only once it is whole, so what the names say was read, was kept.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from lineage_merge.sources.kafka_landing.settings import Kafka
+
+_NAME = re.compile(r"(?:^|/)(?P<partition>\d+)/(?P<start>\d{20})-(?P<end>\d{20})\.jsonl\.gz$")
+
+
+class Available(NamedTuple):
+    """The offsets that a partition holds: from `earliest` up to, not including, `latest`."""
+
+    earliest: int
+    latest: int
+
+
+class Range(NamedTuple):
+    """What is to be read of a partition: from `start` up to, not including, `end`."""
+
+    partition: int
+    start: int
+    end: int
+
+
+class Gap(NamedTuple):
+    """A partition whose offsets do not go on where the files end, and why."""
+
+    partition: int
+    message: str
+
+
+def folder_of(kafka: Kafka) -> str:
+    """Where the files of a topic lie."""
+    return f"{kafka.landing.rstrip('/')}/{kafka.topic}"
+
+
+def file_name(found: Range) -> str:
+    """The file of a range, below the topic's folder."""
+    return f"{found.partition}/{found.start:020}-{found.end:020}.jsonl.gz"
+
+
+def landed_until(names: Iterable[str]) -> dict[int, int]:
+    """For each partition the offset up to which files hold it."""
+    until: dict[int, int] = {}
+    for name in names:
+        found = _NAME.search(name)
+        if found:
+            partition = int(found["partition"])
+            until[partition] = max(until.get(partition, 0), int(found["end"]))
+    return until
+
+
+def to_read(landed: Mapping[int, int], available: Mapping[int, Available]) -> tuple[list[Range], list[Gap]]:
+    """What is new in each partition, and where something is lost."""
+    ranges: list[Range] = []
+    gaps: list[Gap] = []
+    for partition, (earliest, latest) in sorted(available.items()):
+        start = landed.get(partition, earliest)
+        if start < earliest:
+            lost = f"offsets {start} to {earliest - 1} were deleted in Kafka before they were read"
+            gaps.append(Gap(partition, lost))
+            start = earliest
+        elif start > latest:
+            what = f"it ends at offset {latest}, before what was read of it ({start})"
+            gaps.append(Gap(partition, f"{what}: a topic that was made anew needs another landing folder"))
+        if start < latest:
+            ranges.append(Range(partition, start, latest))
+    return ranges, gaps

@@ -1,0 +1,183 @@
+"""Which writes count.
+
+A write counts when its source says that it ended without error. By default that is, for each
+job and target, the newest one, and what belongs to it in the same run: appends since the last overwrite,
+and a write that ended while another one of the same target was under way (CREATE TABLE AS SELECT reports
+the inner insert and the outer command).
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.null_ordering import nulls_first, smallest
+from lineage_merge.sources.settings import Runs
+
+# A database and a plan in it.
+PlanKey = tuple[str, str]
+
+
+class PlanLabels(NamedTuple):
+    """The wanted labels that a plan has."""
+
+    database: str
+    plan: str
+    labels: list[str]
+
+
+class Counted(NamedTuple):
+    """A write that counts; `sequence` and `newest_sequence` as in `Chosen`."""
+
+    event: EventRow
+    sequence: int
+    newest_sequence: int | None = None
+
+
+class Chosen(NamedTuple):
+    """What is known of a plan by the writes of it that count.
+
+    `sequence`: the place of the first of them in its run, from 1. `newest_sequence`: the same in the
+    newest run of the job, None where no write of that run is of this plan.
+    """
+
+    application: str
+    sequence: int
+    newest_sequence: int | None
+
+
+def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
+    """The events, `wanted` False where neither they nor their plans have all labels."""
+    writes: Rows[Any] = events
+    return writes.union(plans).group(_plan, _with_labels)
+
+
+def recent(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
+    """The wanted writes since a time, or of the last days, counted back from the newest of each database.
+
+    Not from now: so a dump gives the same graph whenever it is read, and a database without
+    writes for a month does not lose its lineage by that.
+    """
+    if runs.which == "since":
+        return events.filter(partial(_is_since, since=runs.since))
+    back = lookback // timedelta(milliseconds=1)
+    newest = events.flat_map(_time_in_database).combine(int, max, max).collect()
+    return events.filter(partial(_is_recent, since={database: at - back for database, at in newest}))
+
+
+def counted(events: Rows[EventRow], runs: Runs) -> Rows[Counted]:
+    """The writes that count (see the module), of `recent` events."""
+    found = events.filter(is_successful).group(_run, _numbered)
+    if runs.which == "latest":
+        found = found.group(_written, _latest)
+    return found.group(_job, _of_newest_run)
+
+
+def by_plan(counted_events: Rows[Counted]) -> Rows[tuple[PlanKey, Chosen]]:
+    """What is known of each plan that is needed.
+
+    However many runs share a plan, it is read once.
+    """
+    return counted_events.map(_chosen).combine(_as_it_is, _both, _both)
+
+
+def is_successful(event: EventRow) -> bool:
+    """Whether an event is the end of a write without error."""
+    return event.plan is not None and event.failed is False
+
+
+def _plan(row: EventRow | PlanLabels) -> tuple[str, str | None]:
+    return row.database, row.plan
+
+
+def _with_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator[EventRow]:
+    present = {label for row in rows if isinstance(row, PlanLabels) for label in row.labels}
+    for row in rows:
+        if isinstance(row, EventRow):
+            yield row._replace(wanted=row.wanted and present.issuperset(row.unlabelled or ()))
+
+
+def _is_since(event: EventRow, since: int) -> bool:
+    return event.wanted and event.at is not None and event.at >= since
+
+
+def _is_recent(event: EventRow, since: dict[str, int]) -> bool:
+    return event.wanted and event.at is not None and event.at >= since[event.database]
+
+
+def _time_in_database(event: EventRow) -> Iterator[tuple[str, int]]:
+    if event.at is not None:
+        yield event.database, event.at
+
+
+def _run(event: EventRow) -> tuple[str, str | None]:
+    return event.database, event.run_id
+
+
+def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[Counted]:
+    # Equal ones share a place: an export can hold a document twice.
+    ends = [nulls_first(event.at, event.key) for event in events]
+    places = {end: place for place, end in enumerate(sorted(set(ends)), 1)}
+    return (Counted(event, places[end]) for event, end in zip(events, ends, strict=True))
+
+
+def _written(each: Counted) -> tuple[str | None, ...]:
+    event = each.event
+    return event.database, event.job_type, event.job, event.statement, event.dataset
+
+
+def _latest(_written: Hashable, writes: list[Counted]) -> Iterator[Counted]:
+    newest = max((each.event for each in writes), key=lambda event: nulls_first(event.at, event.run_id))
+    # By raw target: two partitions of one table do not replace each other.
+    by_target: defaultdict[str | None, list[Counted]] = defaultdict(list)
+    for each in writes:
+        if each.event.run_id == newest.run_id:
+            by_target[each.event.target].append(each)
+    for of_target in by_target.values():
+        since = _last_overwrite_began([each.event for each in of_target])
+        yield from (each for each in of_target if since is None or (each.event.at or 0) >= since)
+
+
+def _last_overwrite_began(events: list[EventRow]) -> int | None:
+    """When the last overwrite among writes of one target began; None where all append: then all count."""
+    overwrites = [event for event in events if event.append is False]
+    if not overwrites:
+        return None
+    last = max(overwrites, key=lambda event: nulls_first(event.at, event.duration_ms))
+    return (last.at or 0) - (last.duration_ms or 0)
+
+
+def _job(each: Counted) -> tuple[str | None, ...]:
+    event = each.event
+    return event.job_type, event.job, event.statement
+
+
+def _of_newest_run(_job: Hashable, writes: list[Counted]) -> Iterator[Counted]:
+    newest = max(
+        (each.event for each in writes),
+        key=lambda event: nulls_first(event.at, event.run_id, event.database),
+    )
+    for each in writes:
+        is_newest = each.event.run_id == newest.run_id and each.event.database == newest.database
+        yield each._replace(newest_sequence=each.sequence) if is_newest else each
+
+
+def _chosen(each: Counted) -> tuple[PlanKey, Chosen]:
+    event = each.event
+    key = event.database, event.plan or ""
+    return key, Chosen(event.application or "", each.sequence, each.newest_sequence)
+
+
+def _as_it_is(chosen: Chosen) -> Chosen:
+    return chosen
+
+
+def _both(one: Chosen, other: Chosen) -> Chosen:
+    return Chosen(
+        max(one.application, other.application),
+        min(one.sequence, other.sequence),
+        smallest((one.newest_sequence, other.newest_sequence)),
+    )

@@ -1,0 +1,263 @@
+"""Files that Spline agents wrote, and Kafka topics, into records: the work of an engine.
+
+Each slice of a file is searched where it is read. A plan and its events may lie in different files, in any
+order, and each may be there twice: they meet by the plan's id, and of equal ids one counts.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple
+from datetime import timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+from lineage_merge.infra.engine.rows import Engine, Rows, Shared
+from lineage_merge.infra.storage import Slice
+from lineage_merge.merge.records import Record, records
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.sources import line_files
+from lineage_merge.sources.runs import run_selection
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.null_ordering import largest, nulls_first
+from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
+from lineage_merge.sources.spline import key_filter, labels
+from lineage_merge.sources.spline.agent import checks
+from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
+from lineage_merge.sources.spline.agent.events import header, progress
+from lineage_merge.sources.spline.agent.messages import Message, messages
+from lineage_merge.sources.spline.agent.plans import documents, plan_id
+from lineage_merge.sources.spline.agent.record_lines import record_line
+from lineage_merge.sources.spline.documents import Document, rejected
+from lineage_merge.sources.spline.events import event_rows
+from lineage_merge.sources.spline.key_filter import KeyFilter
+from lineage_merge.sources.spline.plans import (
+    Context,
+    Known,
+    Translated,
+    combined,
+    known_of,
+    known_plans,
+    of_plan,
+    translate_plan,
+)
+from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.transactions import EVERYTHING
+
+
+class Found(NamedTuple):
+    """A plan, an event or a problem in a file; texts are JSON.
+
+    `header` is what events need of the plan. `position` grows with the order of files and lines. Of
+    plans with one id the highest `rank` counts: a broken one has 0, version 1.0, which says less, 1.
+    """
+
+    kind: str
+    plan: str | None = None
+    at: int | None = None
+    rank: int | None = None
+    position: int | None = None
+    header: str | None = None
+    text: str | None = None
+    place: str | None = None
+
+
+class Plan(NamedTuple):
+    """The `Found` that counts of those with one id; `position` is the highest of all of them."""
+
+    key: str
+    rank: int
+    header: str
+    text: str
+    place: str
+    position: int
+
+
+class Messages(NamedTuple):
+    """What was found under one plan's id, None for problems, which are JSON.
+
+    `plan` is there where its `rank` is more than 0; `rank` None: it is in no file.
+    """
+
+    key: str | None
+    rank: int | None
+    plan: Plan | None
+    events: list[Found]
+    problems: list[str]
+
+
+def read_agent(engine: Engine, context: Context) -> Rows[Record]:
+    """What the agents of the wanted applications wrote, as records. Raises `SourceError`."""
+    parts, notices = _parts(engine, context)
+    heads = labels.heads(context.spline.labels)
+    # Places in the order of the files' names: nothing else says which plan is the newest.
+    numbered = [(number << 32, part) for number, part in enumerate(parts)]
+    searched = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(_search, heads=heads))
+    found = searched.group(_plan_of, _together).keep()
+    newest = largest(found.map_partitions(_newest_event).collect())
+    is_recorded = newest is not None
+
+    events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))
+    if context.spline.labels:
+        events = run_selection.labelled(events, found.flat_map(partial(_plan_labels, context)))
+    events = events.keep()
+    recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
+    chosen = run_selection.counted(recent, context.spline.runs)
+
+    plans = known_plans(context, recent, chosen)
+    read_plans: Callable[[Messages], Iterator[tuple[PlanKey, Plan]]] = _plan
+    if is_recorded and sum(part.end - part.start for part in parts) > key_filter.WORTH_BYTES:
+        wanted = engine.share(key_filter.of_plans(plans.map(_key)))
+        read_plans = partial(_wanted_plan, wanted=wanted)
+    texts: Rows[Any] = found.flat_map(read_plans)
+    translate = partial(_translate_found, context, is_recorded=is_recorded)
+    translated = texts.union(plans).group(_key, translate)
+    unrecorded = [] if is_recorded else [""]
+    whole = combined(context, events, recent, chosen, translated, unrecorded)
+    return whole.union(engine.rows(list(records(notices, context.names)), 1))
+
+
+def _since(spline: Spline, newest: int) -> int:
+    """From when on an event may count by its time, as `choice.recent` has it."""
+    if spline.runs.which == "since":
+        return spline.runs.since
+    return newest - spline.lookback // timedelta(milliseconds=1)
+
+
+def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem, ...]]:
+    """What is to be read, after what is new in Kafka has landed."""
+    spline = context.spline
+    if spline.kafka is None:
+        return line_files.find(spline.agent), ()
+    from lineage_merge.infra.engine.on_spark import session_of
+    from lineage_merge.sources.kafka_landing import kafka
+
+    landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)
+    found = line_files.find(spline.agent)
+    try:
+        found += line_files.find([landed.folder])
+    except SourceMissing:
+        nothing = Problem("notice", f"Kafka topic {spline.kafka.topic}", "", "nothing was written to it yet")
+        return found, (*landed.notices, nothing)
+    return found, landed.notices
+
+
+def _search(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[Found]:
+    position, part = numbered
+    return _found(part, position, heads)
+
+
+def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
+    for number, each in enumerate(line_files.until_damage(messages(line_files.numbered(part)))):
+        wrong = each if isinstance(each, Problem) else checks.problem(each)
+        if wrong:
+            yield Found("problem", text=json.dumps(astuple(wrong)))
+        if not isinstance(each, Message):
+            continue
+        if wrong:
+            # Its events are not to be blamed for a plan that is there, but broken.
+            named = each.body.get("id") if isinstance(each.body, dict) and each.kind == "plan" else None
+            if isinstance(named, str):
+                yield Found("plan", named.lower(), rank=0)
+            continue
+        text = json.dumps(each.body, separators=(",", ":"))
+        if each.kind == "plan":
+            rank = 1 if is_1_0(each.body) else 2
+            key, head = plan_id(each.body), json.dumps(header(each.body, heads))
+            yield Found("plan", key, None, rank, position + number, head, text, each.place)
+        else:
+            key = each.body["planId"].lower()
+            yield Found("event", key, int(each.body["timestamp"]), text=text, place=each.place)
+
+
+def _plan_of(found: Found) -> str | None:
+    return found.plan
+
+
+def _together(key: str | None, found: list[Found]) -> Iterator[Messages]:
+    plans = [each for each in found if each.kind == "plan"]
+    best = max(plans, key=_precedence, default=None)
+    by_time: dict[int | None, Found] = {}
+    for each in found:
+        if each.kind == "event":
+            # An event that is there twice counts once.
+            other = by_time.get(each.at, each)
+            by_time[each.at] = max(each, other, key=lambda event: nulls_first(event.text, event.place))
+    problems = [each.text for each in found if each.kind == "problem" and each.text]
+    plan = None
+    if best and best.rank and key is not None:
+        position = largest(each.position for each in plans) or 0
+        plan = Plan(key, best.rank, best.header or "", best.text or "", best.place or "", position)
+    yield Messages(key, best.rank if best else None, plan, list(by_time.values()), problems)
+
+
+def _precedence(plan: Found) -> tuple[tuple[bool, object], ...]:
+    return nulls_first(plan.rank, plan.text, plan.header, plan.place)
+
+
+def _newest_event(found: Iterable[Messages]) -> Iterator[int | None]:
+    yield largest(event.at for each in found for event in each.events)
+
+
+def _event_rows(context: Context, found: Iterable[Messages], since: int) -> Iterator[EventRow]:
+    for each in found:
+        yield from (EventRow("", problem=problem) for problem in each.problems)
+        # The events of a broken plan are not to blame.
+        if each.rank != 0:
+            yield from event_rows("", _progress(each, since), context.wanted(), EVERYTHING)
+
+
+def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]:
+    details = json.loads(found.plan.header)["details"] if found.plan else None
+    for event in found.events:
+        if details is not None:
+            yield progress(json.loads(event.text or ""), details)
+        # Files that are stored for a time begin anywhere: what is too old to count may lack its plan.
+        elif event.at is not None and event.at >= since:
+            yield rejected(event.place or "", "planId", f"its plan {found.key} is nowhere in what was read")
+
+
+def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
+    """The wanted labels that a plan has."""
+    if found.plan:
+        present = labels.of_plan(context.spline.labels, json.loads(found.plan.header))
+        yield PlanLabels("", found.plan.key, sorted(present))
+
+
+def _plan(found: Messages) -> Iterator[tuple[PlanKey, Plan]]:
+    if found.plan:
+        yield ("", found.plan.key), found.plan
+
+
+def _wanted_plan(found: Messages, wanted: Shared[KeyFilter]) -> Iterator[tuple[PlanKey, Plan]]:
+    return ((key, plan) for key, plan in _plan(found) if wanted.value.passes(*key))
+
+
+def _key(row: tuple[PlanKey, object]) -> PlanKey:
+    return row[0]
+
+
+def _translate_found(
+    context: Context, _key: PlanKey, rows: list[tuple[PlanKey, object]], is_recorded: bool
+) -> Iterator[Translated]:
+    known = known_of(each for _, each in rows)
+    if is_recorded and known.chosen is None:
+        return
+    for _, plan in rows:
+        if isinstance(plan, Plan):
+            yield from _translate(context, plan, known)
+
+
+def _translate(context: Context, found: Plan, known: Known) -> Iterator[Translated]:
+    plan = json.loads(found.text)
+    problem = checks.problem_inside(plan, found.place)
+    parts: dict[str, list[Document]] = {}
+    if problem is None:
+        try:
+            parts = documents(plan, found.position)
+        except RecursionError:
+            problem = rejected(found.place, "", "nested too deeply")
+    if problem:
+        yield of_plan(context, "", found.key, [problem])
+    else:
+        yield from translate_plan(context, "", found.key, parts, known, [])

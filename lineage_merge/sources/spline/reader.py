@@ -1,0 +1,342 @@
+"""Spline's database, exported or live, or what its agents wrote, into records: the work of an engine.
+
+Both ways to a database go on alike: ends of writes are rows, the ones that count are chosen, and
+each chosen plan is put together and translated where its documents were fetched.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import astuple, replace
+from datetime import timedelta
+from functools import partial
+from math import ceil
+from typing import Any, NamedTuple
+
+from lineage_merge.config import Config
+from lineage_merge.infra import shuffle_partitions
+from lineage_merge.infra.engine.rows import Engine, Rows, Shared
+from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.records import Record
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceError
+from lineage_merge.sources import line_files
+from lineage_merge.sources.runs import run_selection
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
+from lineage_merge.sources.spline import arango, export, key_filter, labels
+from lineage_merge.sources.spline.agent.reader import read_agent
+from lineage_merge.sources.spline.documents import (
+    TRANSACTIONS,
+    Document,
+    check,
+    parse,
+    plan_key,
+    plan_key_of,
+    rejected,
+)
+from lineage_merge.sources.spline.events import event_rows, only_labelled
+from lineage_merge.sources.spline.key_filter import KeyFilter
+from lineage_merge.sources.spline.plans import (
+    Context,
+    Known,
+    Translated,
+    combined,
+    known_of,
+    known_plans,
+    of_plan,
+    translate_plan,
+)
+from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
+from lineage_merge.sources.spline.versions import COLLECTION as VERSION
+from lineage_merge.sources.spline.versions import Versions
+
+EVENTS_A_SLICE = 5000
+PLANS_A_SLICE = 500
+MOST_SLICES = 1000
+
+Passes = Callable[[str, str], bool]
+
+
+class Texts(NamedTuple):
+    """Documents of a plan, a line each."""
+
+    collection: str
+    text: str
+
+
+# A file of fewer bytes holds no document: it is "[]", or a packed file of nothing.
+_EMPTY_BYTES = 60
+# Of so many characters a row of documents is whole.
+_MOST_CHARACTERS = 1 << 20
+# Precedes a plan's key where there is a problem instead of a document.
+_PROBLEM = "!"
+
+
+def read_spline(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+    """Everything that Spline knows of the wanted applications, as records."""
+    spline = config.spline
+    if spline is None:
+        return engine.empty()
+    context = Context(spline, names, config.merge.fold_run_local)
+    if spline.arango:
+        return _read_arango(engine, context, spline.arango)
+    if spline.agent or spline.kafka:
+        return read_agent(engine, context)
+    return _read_export(engine, context)
+
+
+# Exported files
+
+
+def _read_export(engine: Engine, context: Context) -> Rows[Record]:
+    by_collection: dict[str, list[export.Part]] = defaultdict(list)
+    for part in export.find(context.spline.export):
+        by_collection[part.collection].append(part)
+    _refuse_old(export.versions_of(by_collection.pop(VERSION, ())))
+    transactions = [part for name in TRANSACTIONS for part in by_collection.pop(name, ())]
+    context = replace(context, snapshots=_snapshots(engine, transactions))
+
+    events = _parts(engine, by_collection["progress"]).flat_map(partial(_read_events, context))
+    if context.spline.labels:
+        plan_documents = _parts(engine, by_collection["executionPlan"])
+        events = run_selection.labelled(events, plan_documents.flat_map(partial(_plan_labels, context)))
+    events = events.keep()
+    recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
+    chosen = run_selection.counted(recent, context.spline.runs)
+
+    plan_parts = [part for name, parts in by_collection.items() if name != "progress" for part in parts]
+    recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
+    unrecorded = sorted({part.database for part in plan_parts} - recorded)
+    plans = known_plans(context, recent, chosen)
+    read_texts: Callable[[export.Part], Iterator[tuple[PlanKey, Texts]]] = _text_rows
+    if line_files.unpacked_bytes(part.slice for part in plan_parts) > key_filter.WORTH_BYTES:
+        wanted = engine.share(key_filter.of_plans(plans.map(_key), unrecorded))
+        read_texts = partial(_wanted_text_rows, wanted=wanted)
+    texts: Rows[Any] = _parts(engine, plan_parts).flat_map(read_texts)
+    translate = partial(_translate_texts, context, unrecorded=frozenset(unrecorded))
+    translated = texts.union(plans).group(_key, translate)
+    return combined(context, events, recent, chosen, translated, unrecorded)
+
+
+def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
+    return event_rows(part.database, _parsed(part), context.wanted(), context.snapshot(part.database))
+
+
+def _refuse_old(versions: Mapping[str, Versions]) -> None:
+    for database, each in sorted(versions.items()):
+        if each.refusal:
+            raise SourceError(f"{database}: {each.refusal}" if database else each.refusal)
+
+
+def _parsed(part: export.Part) -> Iterator[Document | Problem]:
+    for found in export.texts(part):
+        if isinstance(found, Problem):
+            yield found
+        else:
+            yield parse(part.collection, found.text, part.database)
+
+
+def _snapshots(engine: Engine, parts: list[export.Part]) -> dict[str, Snapshot]:
+    """What counts of each exported database, by the files of its transactions."""
+    if not parts:
+        return {}
+    opened: dict[str, set[str]] = defaultdict(set)
+    numbers: dict[str, int | None] = {}
+    for database, key, number in _parts(engine, parts).flat_map(_transactions).collect():
+        if number is None:
+            opened[database].add(key)
+        else:
+            numbers[database] = max(number, numbers.get(database) or 0)
+    return {
+        database: Snapshot(frozenset(opened[database]), numbers.get(database))
+        for database in {*opened, *numbers}
+    }
+
+
+def _transactions(part: export.Part) -> Iterator[tuple[str, str, int | None]]:
+    """The keys of open transactions, and with a number the newest of all."""
+    for document in _parsed(part):
+        if isinstance(document, Problem):
+            continue
+        if part.collection == OPEN:
+            if document.get("_key"):
+                yield part.database, str(document["_key"]), None
+        elif (number := newest([document])) is not None:
+            yield part.database, "", number
+
+
+def _every(_database: str, _plan: str) -> bool:
+    return True
+
+
+def _wanted_text_rows(part: export.Part, wanted: Shared[KeyFilter]) -> Iterator[tuple[PlanKey, Texts]]:
+    return _text_rows(part, wanted.value.passes)
+
+
+def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[tuple[PlanKey, Texts]]:
+    """The documents of plans, those of one plan that follow each other in one row."""
+    texts: list[str] = []
+    size = 0
+    plan = ""
+    is_wanted = False
+    for found in export.texts(part):
+        if isinstance(found, Problem):
+            yield _problem_row(part, found)
+            continue
+        key = plan_key(part.collection, found.text)
+        if not key:
+            yield _problem_row(part, _of_no_plan(part, found))
+            continue
+        if key != plan or size > _MOST_CHARACTERS:
+            if texts:
+                yield (part.database, plan), Texts(part.collection, "\n".join(texts))
+            texts, size, plan = [], 0, key
+            is_wanted = passes(part.database, plan)
+        if is_wanted:
+            texts.append(found.text)
+            size += len(found.text)
+    if texts:
+        yield (part.database, plan), Texts(part.collection, "\n".join(texts))
+
+
+def _problem_row(part: export.Part, problem: Problem) -> tuple[PlanKey, Texts]:
+    return (part.database, _PROBLEM + problem.document), Texts(_PROBLEM, json.dumps(astuple(problem)))
+
+
+def _of_no_plan(part: export.Part, found: export.Text) -> Problem:
+    """Why a document's text does not tell whose it is."""
+    parsed = parse(part.collection, found.text, part.database)
+    if isinstance(parsed, Problem):
+        return rejected(found.place, "", parsed.message, part.database)
+    wrong = check(part.collection, parsed)
+    if wrong:
+        return rejected(found.place, wrong.field, wrong.message, part.database)
+    return rejected(found.place, "_belongsTo", "the document belongs to no plan", part.database)
+
+
+def _key(row: tuple[PlanKey, object]) -> PlanKey:
+    return row[0]
+
+
+def _translate_texts(
+    context: Context, key: PlanKey, rows: list[tuple[PlanKey, object]], unrecorded: frozenset[str]
+) -> Iterator[Translated]:
+    database, plan = key
+    texts = [each for _, each in rows if isinstance(each, Texts)]
+    if plan.startswith(_PROBLEM):
+        yield of_plan(context, database, "", (Problem(*json.loads(each.text)) for each in texts))
+        return
+    known = known_of(each for _, each in rows)
+    if known.chosen is None and database not in unrecorded:
+        return
+    documents: dict[str, list[Document]] = defaultdict(list)
+    problems: list[Problem] = []
+    for collection, text in texts:
+        for line in text.split("\n"):
+            document = parse(collection, line, database)
+            if isinstance(document, Problem):
+                problems.append(document)
+            else:
+                documents[collection].append(document)
+    yield from translate_plan(context, database, plan, documents, known, problems)
+
+
+def _plan_labels(context: Context, part: export.Part) -> Iterator[PlanLabels]:
+    """The wanted labels that plans have."""
+    for document in _parsed(part):
+        if not isinstance(document, Problem) and not context.snapshot(part.database).hides(document):
+            found = labels.of_plan(context.spline.labels, document)
+            if found:
+                yield PlanLabels(part.database, plan_key_of("executionPlan", document), sorted(found))
+
+
+# A live database
+
+
+def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Record]:
+    server = arango.log_in(settings)
+    overview = arango.overview(server)
+    context = replace(context, snapshots={"": overview.snapshot})
+    if not overview.events:
+        return _read_arango_plans(engine, context, server, overview.collections)
+    spline = context.spline
+    back = overview.newest - spline.lookback // timedelta(milliseconds=1)
+    since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
+    tasks = ceil(overview.events / EVENTS_A_SLICE)
+    engine.reserve(tasks * shuffle_partitions.BYTES)
+    spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
+    read_events = partial(_fetch_events, context, server)
+    events = _in_turns(engine.rows(spans, MOST_SLICES)).flat_map(read_events).keep()
+    chosen = run_selection.counted(events, spline.runs)
+    facts: Rows[Any] = known_plans(context, events, chosen)
+    plans = facts.group(_key, _known_plan)
+    fetch = partial(_fetch_plans, context, server, overview.collections)
+    return combined(context, events, events, chosen, _in_turns(plans).map_partitions(fetch), [])
+
+
+def _in_turns(rows: Rows[Any]) -> Rows[Any]:
+    """Rows in as many partitions as are computed at a time, where the engine does not see to that itself."""
+    return rows.spread(rows.engine.parallelism) if rows.engine.is_local else rows
+
+
+def _fetch_events(
+    context: Context, server: arango.Server, span: tuple[int, int] | None
+) -> Iterator[EventRow]:
+    snapshot = context.snapshot("")
+
+    def labels_of(keys: list[str]) -> Mapping[str, set[str]]:
+        return arango.plan_labels(server, keys, context.spline.labels, snapshot)
+
+    documents = arango.events(server, *span) if span else arango.odd_events(server)
+    return only_labelled(event_rows("", documents, context.wanted(), snapshot), labels_of)
+
+
+def _known_plan(key: PlanKey, facts: list[tuple[PlanKey, object]]) -> Iterator[tuple[str, Known]]:
+    known = known_of(each for _, each in facts)
+    if known.chosen:
+        yield key[1], known
+
+
+def _fetch_plans(
+    context: Context,
+    server: arango.Server,
+    collections: frozenset[str],
+    plans: Iterable[tuple[str, Known]],
+) -> Iterator[Translated]:
+    known = dict(plans)
+    for key, documents in arango.plans(server, iter(known), collections):
+        yield from translate_plan(context, "", key, documents, known[key], [])
+
+
+def _read_arango_plans(
+    engine: Engine, context: Context, server: arango.Server, collections: frozenset[str]
+) -> Rows[Record]:
+    """All plans of a database without `progress`: the newest of each job and target counts."""
+    count = arango.plan_count(server)
+    offsets = range(0, max(count, 1), max(PLANS_A_SLICE, ceil(count / MOST_SLICES)))
+    fetch = partial(_fetch_slice, context, server, collections, offsets.step)
+    translated = _in_turns(engine.rows(offsets, MOST_SLICES)).flat_map(fetch)
+    events: Rows[EventRow] = engine.empty()
+    chosen = run_selection.counted(events, context.spline.runs)
+    return combined(context, events, events, chosen, translated, [""])
+
+
+def _fetch_slice(
+    context: Context, server: arango.Server, collections: frozenset[str], number: int, offset: int
+) -> Iterator[Translated]:
+    keys = arango.plan_keys(server, offset, number)
+    for key, documents in arango.plans(server, keys, collections):
+        yield from translate_plan(context, "", key, documents, Known(), [])
+
+
+def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
+    """`since` to `until` cut into about `count` spans."""
+    step = max(1, ceil((until - since) / min(max(count, 1), MOST_SLICES)))
+    return [(start, min(start + step, until)) for start in range(since, until, step)]
+
+
+def _parts(engine: Engine, parts: list[export.Part]) -> Rows[export.Part]:
+    """Files in partitions of about the same size: many small ones share one."""
+    return engine.rows(parts, line_files.tasks(engine, (part.slice for part in parts)))
