@@ -20,8 +20,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from benchmarks import results
 from benchmarks.results import Figure
 from lineage_merge.config import SparkOptions
-from lineage_merge.graph import neptune_files
-from lineage_merge.graph.schema import edge_ddl, node_ddl
+from lineage_merge.graph_format import neptune_files
+from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.spark_session import session
 

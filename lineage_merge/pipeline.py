@@ -14,8 +14,8 @@ from typing import Any, Self
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import EMBEDDED, Config
-from lineage_merge.graph import files
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format import files
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.embedded.graph_store import default_graph_file
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
@@ -50,7 +50,7 @@ IDENTITY_DDL = "other string, means string, how string"
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Nodes and edges as rows (`lineage_merge.graph.schema`), and how they came about.
+    """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and how they came about.
 
     `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`). `owner`
     is the environment and DAG; None: as in the rows. What the engine keeps is freed by `release`, which comes

@@ -4,7 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.graph_format.schema import (
+    EDGE_KEYS,
+    EDGE_PROPERTIES,
+    NODE_KEYS,
+    NODE_PROPERTIES,
+)
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.update import Merge
 from lineage_merge.merge.resolved_names import EVERYWHERE, OWN, IdentityRow

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
-from lineage_merge.graph.schema import EDGE_PROPERTIES
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES
 from tests.expected import WAREHOUSE
 from tests.sources.spline.columns.plan_building import PLAN, PlanBuilder
 from tests.spline_documents import write_collections

@@ -14,7 +14,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.cli import main
-from lineage_merge.graph import schema
+from lineage_merge.graph_format import schema
 
 REPOSITORY = Path(__file__).parents[1]
 

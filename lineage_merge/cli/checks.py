@@ -66,7 +66,7 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
     with reported(), progress(quiet) as say:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
-        from lineage_merge.graph import files
+        from lineage_merge.graph_format import files
         from lineage_merge.infra.spark_session import own_errors
 
         with session(SparkOptions(), say) as spark, own_errors():

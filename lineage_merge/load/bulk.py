@@ -31,10 +31,10 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import T
 
 from lineage_merge import config
-from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
-from lineage_merge.graph.neptune_files import write_rows
-from lineage_merge.graph.neptune_parts import EDGES, VERTICES
-from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
+from lineage_merge.graph_format.neptune_files import write_rows
+from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES
+from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import Say
 from lineage_merge.infra.storage import delete_folder, list_files

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from lineage_merge.graph.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import difference, moves, state, stored_state
 from lineage_merge.load.connection import Endpoint

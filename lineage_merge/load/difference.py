@@ -3,9 +3,9 @@
 Each node and edge of the merge gets a `change` and the names of the properties to write, which are those that
 differ.
 
-An edge belongs to one job of one DAG, so each property that `graph.schema` declares is its merge's: one that
-the merge asserts no longer is removed (`cleared`). Of a job's vertex that holds for what describes its
-newest run, where the merge describes a run. A dataset and its columns belong to every source and DAG that
+An edge belongs to one job of one DAG, so each property that `graph_format.schema` declares is its merge's:
+one that the merge asserts no longer is removed (`cleared`). Of a job's vertex that holds for what describes
+its newest run, where the merge describes a run. A dataset and its columns belong to every source and DAG that
 knows them: there a property of which the merge knows nothing is left alone, and so is, everywhere, one that
 is not declared.
 
@@ -22,8 +22,15 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.graph.labels import labels_of
-from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, LONGS, NODE_KEYS, NODE_PROPERTIES, Row
+from lineage_merge.graph_format.labels import labels_of
+from lineage_merge.graph_format.schema import (
+    EDGE_KEYS,
+    EDGE_PROPERTIES,
+    LONGS,
+    NODE_KEYS,
+    NODE_PROPERTIES,
+    Row,
+)
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import texts
 from lineage_merge.load.existing import Existing, StoredEdge, StoredVertex, dataset_of

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.graph.labels import labels_of, one_label
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.labels import labels_of, one_label
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
@@ -31,9 +31,9 @@ _PAGE = 10_000
 class StoredVertex(NamedTuple):
     """A vertex of the graph.
 
-    `label`: of one with several ``A::B``, see `graph.labels`. `held`: its values (`load.texts`). `tagged` by
-    the DAG, and by `others`; `built_elsewhere`: a job of another DAG writes it, or the dataset whose
-    column it is.
+    `label`: of one with several ``A::B``, see `graph_format.labels`. `held`: its values (`load.texts`).
+    `tagged` by the DAG, and by `others`; `built_elsewhere`: a job of another DAG writes it, or the dataset
+    whose column it is.
     """
 
     id: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
 
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Counter, Engine, Rows
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, check
@@ -44,9 +44,9 @@ def load(
 ) -> Loaded:
     """Upsert all nodes, then all edges.
 
-    The rows have the properties of `graph.schema`, each id once. Unknown (absent or None) properties are left
-    as they are in the graph. Loading the same again changes nothing, and a load that was killed can be run
-    again.
+    The rows have the properties of `graph_format.schema`, each id once. Unknown (absent or None) properties
+    are left as they are in the graph. Loading the same again changes nothing, and a load that was killed can
+    be run again.
 
     `partitions` is how many connections write at once (default: the engine's parallelism).
     `on_progress(what, done, all)` gets the partitions that are done, `what` being

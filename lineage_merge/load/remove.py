@@ -11,7 +11,7 @@ from functools import partial
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.graph.schema import EDGE_LABEL_NAMES
+from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.replace import dropping_edges
 from lineage_merge.load.sending import IDS_A_REQUEST, Asker, asking, by_request

@@ -19,7 +19,7 @@ from itertools import product
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from lineage_merge.graph.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.difference import Compared
 from lineage_merge.load.existing import Existing, StoredVertex, dataset_of_end

@@ -13,7 +13,7 @@ from typing import Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 
-from lineage_merge.graph.labels import labels_of
+from lineage_merge.graph_format.labels import labels_of
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.faults import Kind

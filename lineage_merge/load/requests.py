@@ -13,7 +13,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, __
 from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, P, T
 from gremlin_python.statics import long
 
-from lineage_merge.graph.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, Property
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, Property
 from lineage_merge.model.errors import IntermediateError
 
 # Neptune counts a label, and each property, as a record. A record takes a step and an element
@@ -175,7 +175,7 @@ def _require(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
 
 
 def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
-    """A node row (`graph.schema.node_ddl`) as one upsert; as several if its sets are huge.
+    """A node row (`graph_format.schema.node_ddl`) as one upsert; as several if its sets are huge.
 
     Raises IntermediateError if the id, label, environment or DAG name is missing.
     """
@@ -193,7 +193,7 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
 
 
 def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
-    """An edge row (`graph.schema.edge_ddl`) as an upsert.
+    """An edge row (`graph_format.schema.edge_ddl`) as an upsert.
 
     Raises IntermediateError if the id, label, an end, environment or DAG name is missing.
     """

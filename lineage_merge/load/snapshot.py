@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 
-from lineage_merge.graph.schema import SETS
+from lineage_merge.graph_format.schema import SETS
 from lineage_merge.load import requests
 from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.requests import EdgeUpsert, VertexUpsert

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Self
 
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import texts
 from lineage_merge.load.existing import dataset_of, dataset_of_end

@@ -7,7 +7,7 @@ comparison.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS, Row
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS, Row
 
 _OF_VERTEX = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)})
 _OF_EDGE = frozenset(item.name for item in EDGE_PROPERTIES)

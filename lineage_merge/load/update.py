@@ -18,8 +18,8 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import P
 from gremlin_python.statics import long
 
-from lineage_merge.graph.labels import labels_of
-from lineage_merge.graph.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.graph_format.labels import labels_of
+from lineage_merge.graph_format.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import Say, silent
 from lineage_merge.infra.telemetry import step

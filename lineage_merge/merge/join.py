@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lineage_merge.config import Merge
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge import property_rows
@@ -19,7 +19,7 @@ _NOTHING_FOLDED = Merge()
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The graph as rows of `lineage_merge.graph.schema`, and the other identities of its datasets.
+    """The graph as rows of `lineage_merge.graph_format.schema`, and the other identities of its datasets.
 
     `elements` are all rows, nodes and edges: whoever reads both reads them once.
     """

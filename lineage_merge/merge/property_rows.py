@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
 from lineage_merge.merge.alias_resolution import Followed
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import (
@@ -200,7 +200,7 @@ def _value(name: str, text: Any) -> str | int | None:
 
 
 def node_row(identifier: str, said: Facts, environment: str, dag_name: str) -> Row:
-    """The node of all that is said of it, as a row of `graph.schema.node_ddl` without unknown values."""
+    """The node of all that is said of it, as a row of `graph_format.schema.node_ddl` without unknown values."""
     label = said.label[1] if said.label else None
     row: Row = {"id": identifier, "label": label, "environment": environment, "dag_name": dag_name}
     for item in NODE_PROPERTIES:
@@ -220,7 +220,7 @@ def node_row(identifier: str, said: Facts, environment: str, dag_name: str) -> R
 
 
 def edge_row(key: EdgeKey, said: Facts, environment: str, dag_name: str) -> Row:
-    """The edge of all that is said of it, as a row of `graph.schema.edge_ddl` without unknown values."""
+    """The edge of all that is said of it, as a row of `graph_format.schema.edge_ddl` without unknown values."""
     job = None if key.job_type is None else JobKey(key.job_type, key.job_name or "")
     row: Row = {
         "id": edge_id(environment, dag_name, job, key.start, key.label, key.end),

@@ -7,7 +7,7 @@ from functools import partial
 from heapq import nsmallest
 from typing import cast
 
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.join import Merged

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import COLUMN
 from lineage_merge.query.graph import LineageGraph
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.graph.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
+from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
 from lineage_merge.model.elements import decode
 
 COLUMN = "column"

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
 from lineage_merge.query.graph import Direction
 from lineage_merge.query.spelling import spellings

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, name_parts
 from lineage_merge.query.graph import LineageGraph

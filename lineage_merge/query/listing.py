@@ -1,6 +1,6 @@
 """Which datasets and jobs there are, what nobody reads, and what nothing feeds."""
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import JOB, Subgraph, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import completed

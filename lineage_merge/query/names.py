@@ -6,7 +6,7 @@ or the location behind a table. ``#column`` after any of them is a column, compa
 
 from collections.abc import Sequence
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import DatasetName, column_id, dataset_id
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
 from lineage_merge.naming import name_uri

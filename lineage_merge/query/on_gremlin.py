@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T, TextP
 
-from lineage_merge.graph.labels import one_label
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.labels import one_label
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import (
     ALL_VERTEX_LABELS,
     EDGE_LABELS,

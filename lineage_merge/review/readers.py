@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import Edge, Vertex, name_parts, title_of_id
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.impact import Impact, impact

@@ -1,16 +1,21 @@
 """The graph as files for Neptune's bulk loader: a folder with `vertices/` and `edges/`.
 
 All of it, operations and merges too: a copy of the graph for another cluster. AWS describes the format as
-"Gremlin load data format"; `graph.neptune_csv` says what of it counts. Load the vertices first.
+"Gremlin load data format"; `graph_format.neptune_csv` says what of it counts. Load the vertices first.
 """
 
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, edge_line, vertex_lines
-from lineage_merge.graph.neptune_parts import EDGES, VERTICES, Kind, Written, write_parts
-from lineage_merge.graph.schema import EDGE_LABELS
+from lineage_merge.graph_format.neptune_csv import (
+    EDGE_FIELDS,
+    VERTEX_FIELDS,
+    edge_line,
+    vertex_lines,
+)
+from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES, Kind, Written, write_parts
+from lineage_merge.graph_format.schema import EDGE_LABELS
 from lineage_merge.infra.storage import delete_folder
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, Edge, Vertex

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import JobKey
 from lineage_merge.query.elements import JOB, Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph

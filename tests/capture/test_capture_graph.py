@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import lineage_merge
 from lineage_merge import capture
-from lineage_merge.graph.files import flaws
+from lineage_merge.graph_format.files import flaws
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import join
 from lineage_merge.model.elements import Problem

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from lineage_merge import config, pipeline
-from lineage_merge.graph import files
+from lineage_merge.graph_format import files
 from lineage_merge.pipeline import Built
 from tests.agent_lines import line, of_database
 from tests.fuzz import cases, test_fuzz_dbt, test_fuzz_hive, test_fuzz_openlineage, test_fuzz_spline_agent

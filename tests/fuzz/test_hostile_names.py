@@ -14,7 +14,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
-from lineage_merge.graph import files
+from lineage_merge.graph_format import files
 from lineage_merge.query.elements import Vertex
 from lineage_merge.query.on_files import read_folder
 from tests.command_line import in_process

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.graph.neptune_csv import (
+from lineage_merge.graph_format.neptune_csv import (
     EDGE_FIELDS,
     EDGE_HEADER,
     VERTEX_FIELDS,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lineage_merge.graph.schema import (
+from lineage_merge.graph_format.schema import (
     EDGE_LABELS,
     EDGE_PROPERTIES,
     NODE_LABELS,
@@ -60,8 +60,8 @@ edges = Checker(edge_schema())
 
 @pytest.mark.parametrize("name", sorted(schema_files()))
 def test_the_published_schemas_are_the_ones_that_are_used(name: str) -> None:
-    """`python -m lineage_merge.graph.schema` writes them anew."""
-    published = files("lineage_merge.graph").joinpath(name).read_text(encoding="utf-8")
+    """`python -m lineage_merge.graph_format.schema` writes them anew."""
+    published = files("lineage_merge.graph_format").joinpath(name).read_text(encoding="utf-8")
 
     assert published == schema_files()[name]
 

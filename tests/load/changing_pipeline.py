@@ -6,7 +6,7 @@ that turns out to be another, tags and elements that go.
 
 from typing import Any
 
-from lineage_merge.graph.schema import SETS
+from lineage_merge.graph_format.schema import SETS
 from lineage_merge.load import requests
 from lineage_merge.load.connection import Endpoint, connect
 from lineage_merge.load.requests import EdgeUpsert, VertexUpsert

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.graph.schema import EDGE_KEYS, NODE_KEYS
+from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS
 from lineage_merge.load import texts
 
 HARD = 'é 😀 "quoted" \\ back / slash \n\t {json: [1]} \x7f   '

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Merge
-from lineage_merge.graph.files import flaws
+from lineage_merge.graph_format.files import flaws
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.alias_resolution import Aliases

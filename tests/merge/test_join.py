@@ -2,7 +2,12 @@
 
 from collections.abc import Iterable
 
-from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES
+from lineage_merge.graph_format.schema import (
+    EDGE_KEYS,
+    EDGE_PROPERTIES,
+    NODE_KEYS,
+    NODE_PROPERTIES,
+)
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import Merged, merge

@@ -20,7 +20,7 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.graph.schema import NODE_LABELS
+from lineage_merge.graph_format.schema import NODE_LABELS
 from tests.notebook.answers import ANSWERS, expected, rows, short
 from tests.notebook.cells import NOTEBOOK
 from tests.sample_graph import sample_server

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from gremlin_python.driver.client import Client
 
-from lineage_merge.graph.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.load.connection import Endpoint, open_client
 from tests.command_line import in_process
 from tests.gremlin_text import answers_in_the_grammar

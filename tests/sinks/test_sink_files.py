@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.graph import neptune_parts
+from lineage_merge.graph_format import neptune_parts
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph, open_graph

@@ -6,7 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff_counts import OF_COLUMNS
 from lineage_merge.load.difference import Compared

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lineage_merge.graph.schema import Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.difference import Compared

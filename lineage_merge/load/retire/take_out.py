@@ -7,7 +7,7 @@ from typing import Any
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, P
 
-from lineage_merge.graph.schema import EDGE_LABEL_NAMES
+from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.connection import Endpoint
 from lineage_merge.load.retire.find import Deletions
 from lineage_merge.load.sending import asking, by_request

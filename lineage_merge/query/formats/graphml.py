@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
 
 _HEAD = (

@@ -16,7 +16,7 @@ def as_json(graph: Subgraph) -> dict[str, Any]:
                     "properties": {"dag_name": "tickit_daily", "job_name": "ingest", ...}}]}
 
     Both lists are in a fixed order; `from` and `to` are ids of the vertices. Which properties there may
-    be stands in `graph/node.schema.json` and `edge.schema.json`; what an element does not have is left
+    be stands in `graph_format/node.schema.json` and `edge.schema.json`; what an element does not have is left
     out; sets are sorted lists.
     """
     return {

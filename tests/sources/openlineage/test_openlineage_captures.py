@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
-from lineage_merge.graph.schema import EDGE_PROPERTIES, NODE_PROPERTIES
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES
 from tests import expected
 from tests.sources.openlineage.listener_differences import DIFFERENCES
 

@@ -21,7 +21,13 @@ the id and the label; no value is ever cut or escaped.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lineage_merge.graph.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES, Property
+from lineage_merge.graph_format.schema import (
+    EDGE_KEYS,
+    EDGE_PROPERTIES,
+    NODE_KEYS,
+    NODE_PROPERTIES,
+    Property,
+)
 from lineage_merge.model.errors import IntermediateError
 
 # In the order of the fields of a row as `vertex_lines` and `edge_line` take it.

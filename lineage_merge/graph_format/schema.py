@@ -2,7 +2,7 @@
 
 From these declarations come the Spark schemas of the node and edge files, the JSON Schemas
 that `lineage-merge validate` uses, and the cardinality that the loader says for every
-property. ``python -m lineage_merge.graph.schema`` writes the JSON Schemas beside this file,
+property. ``python -m lineage_merge.graph_format.schema`` writes the JSON Schemas beside this file,
 for people and other programs.
 """
 

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph.schema import Row, edge_ddl, edge_schema, node_ddl, node_schema
+from lineage_merge.graph_format.schema import Row, edge_ddl, edge_schema, node_ddl, node_schema
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows

@@ -12,7 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from lineage_merge.graph.neptune_csv import EDGE_HEADER, VERTEX_HEADER, edge_line, vertex_lines
+from lineage_merge.graph_format.neptune_csv import (
+    EDGE_HEADER,
+    VERTEX_HEADER,
+    edge_line,
+    vertex_lines,
+)
 from lineage_merge.infra.storage import make_folder, write_file
 
 Kind = Literal["vertices", "edges"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from lineage_merge.graph.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS
-from lineage_merge.graph.neptune_parts import (
+from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS
+from lineage_merge.graph_format.neptune_parts import (
     EDGES,
     LARGEST_FILE,
     VERTICES,
@@ -36,7 +36,7 @@ class _Outcome:
 
 
 def write(folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]) -> tuple[Written, Written]:
-    """Write nodes and edges (`graph.schema`) below `folder`.
+    """Write nodes and edges (`graph_format.schema`) below `folder`.
 
     Other files that are there stay. Raises `SourceError` where the folder cannot be
     written, and IntermediateError (a row without a key).
