@@ -11,7 +11,7 @@ from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.spark_session import session
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.gremlin.connection import Endpoint, connect
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
     python benchmarks/load.py --vertices 2000 20000 --rounds 3 --awswrangler /somewhere/bin/python
 
-loader       `lineage_merge.load.loader.load`; the engine is warm
+loader       `lineage_merge.load.writer.load`; the engine is warm
 by name      one request an element, as the first prototype did it: look a vertex up by its name, add it
              if it is absent; an edge looks both of its ends up by name
 by id        one upsert by id (`mergeV`, `mergeE`) a request, one request at a time
@@ -29,7 +29,7 @@ from benchmarks import one_by_one, prepared, results
 from benchmarks.graph_under_test import Bench, opened, parser
 from benchmarks.made_lineage import Lineage, Row, lineage, rows
 from benchmarks.results import Figure
-from lineage_merge.load.loader import load
+from lineage_merge.load.writer import load
 
 LOADER, BY_NAME, BY_ID, AWSWRANGLER, PREPARED = "loader", "by name", "by id", "awswrangler", "prepared"
 # How much of each way's rate the loader is expected to reach; of 2,000 vertices where that is said.

@@ -13,7 +13,7 @@ from typing import Any
 from gremlin_python.driver.client import Client
 
 from benchmarks.made_lineage import Lineage, Row
-from lineage_merge.load import requests
+from lineage_merge.load.gremlin import upserts
 
 _WAIT_SECONDS = 600
 
@@ -43,10 +43,10 @@ def rate(url: str, made: Lineage, processes: int) -> float:
 
 
 def _work(url: str, nodes: list[Row], edges: list[Row], barrier: Any) -> None:
-    of_nodes = [upsert for row in nodes for upsert in requests.vertex_upserts(row)]
-    of_edges = [requests.edge_upsert(row) for row in edges]
+    of_nodes = [upsert for row in nodes for upsert in upserts.vertex_upserts(row)]
+    of_edges = [upserts.edge_upsert(row) for row in edges]
     prepared = [
-        [requests.bytecode(batch) for batch in requests.batches(upserts)] for upserts in (of_nodes, of_edges)
+        [upserts.bytecode(batch) for batch in upserts.batches(upserts)] for upserts in (of_nodes, of_edges)
     ]
     client = Client(url, "g", pool_size=2)
     client.submit("g.inject(1)").all().result()

@@ -31,8 +31,8 @@ from typing import Any
 from benchmarks import made_graph, results
 from benchmarks.results import Figure
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.sending import asking
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import asking
 from lineage_merge.query.comparison import compare
 from lineage_merge.query.cycles import cycles
 from lineage_merge.query.elements import Edge, Subgraph, Vertex

@@ -19,8 +19,8 @@ from benchmarks.delaying_proxy import delaying
 from benchmarks.graph_under_test import Bench, opened, parser
 from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge.source_completeness import Coverage
 

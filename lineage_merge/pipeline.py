@@ -26,9 +26,10 @@ from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
 from lineage_merge.infra.telemetry.counts import loaded_counts, report_counts
-from lineage_merge.load import bulk, configured
-from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.gremlin import configured_endpoint
+from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.neptune_bulk import bulk_load
+from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.records import Record, problem_of
@@ -249,7 +250,7 @@ def load_graph(
             verify=config.load.verify,
             dry_run=dry_run,
             on_progress=on_progress,
-            in_bulk=bulk.configured(config.gremlin, target),
+            in_bulk=bulk_load.configured(config.gremlin, target),
             say=tell,
         )
         loading.count(**loaded_counts(loaded))
@@ -291,12 +292,12 @@ def _report_of(folder: str) -> dict[str, Any]:
 def endpoint(config: Config, say: Say = silent, graph_file: Path | None = None) -> Iterator[Endpoint]:
     """The graph to write to; the embedded one is started, and saved at the end."""
     if config.gremlin.endpoint != EMBEDDED:
-        yield configured.endpoint(config.gremlin)
+        yield configured_endpoint.endpoint(config.gremlin)
         return
     server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=say)
     with server:
         try:
-            yield configured.endpoint(config.gremlin, server.url)
+            yield configured_endpoint.endpoint(config.gremlin, server.url)
         except SinkError:
             server.save()  # the graph is loaded, whoever did not take it afterwards
             raise

@@ -1,8 +1,8 @@
 """Is everybody there? Asked before Spark starts, so that a wrong address is known in a second."""
 
 from lineage_merge.config import EMBEDDED, Config
-from lineage_merge.load import configured
-from lineage_merge.load.connection import check
+from lineage_merge.load.gremlin import configured_endpoint
+from lineage_merge.load.gremlin.connection import check
 from lineage_merge.sinks import after_load
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
@@ -28,4 +28,4 @@ def check_graph(config: Config) -> None:
     """
     after_load.check(config.sinks)
     if config.gremlin.endpoint != EMBEDDED:
-        check(configured.endpoint(config.gremlin))
+        check(configured_endpoint.endpoint(config.gremlin))

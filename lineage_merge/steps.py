@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lineage_merge.config import Config
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import Say
-from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.result import Loaded
 from lineage_merge.merge.report import REPORT
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 

@@ -13,7 +13,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.process.traversal import Traversal
 
 from lineage_merge.infra.embedded import EmbeddedServer, maven_jars
-from lineage_merge.load.traversals import source
+from lineage_merge.load.gremlin.traversal_source import source
 
 SERVER = "LINEAGE_MERGE_TEST_GREMLIN_SERVER"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.load.connection import Endpoint, open_client
-from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
+from lineage_merge.load.gremlin.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.model.elements import (
     DatasetName,
     JobKey,

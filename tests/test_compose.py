@@ -28,7 +28,7 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import GREMLIN_SERVER, gremlin_jars
 from lineage_merge.infra.embedded.process import free_port
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.gremlin.connection import Endpoint, connect
 from tests.s3_fixtures import S3
 
 REPOSITORY = Path(__file__).parents[1]

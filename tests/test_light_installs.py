@@ -59,6 +59,6 @@ def test_what_the_airflow_side_uses_imports_without_spark(module: str) -> None:
 
 
 def test_the_modules_are_found() -> None:
-    assert {"lineage_merge.load.remove", "lineage_merge.load.outcome", "lineage_merge.steps"} <= set(
+    assert {"lineage_merge.load.remove_dag", "lineage_merge.load.result", "lineage_merge.steps"} <= set(
         ON_AIRFLOW
     )

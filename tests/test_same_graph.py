@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.config import Config
-from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.result import Loaded
 from tests import expected
 from tests.expected import WAREHOUSE
 from tests.graph_reading import edges_of, whole

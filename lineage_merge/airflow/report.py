@@ -79,7 +79,7 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
     from rich.console import Console
 
     from lineage_merge.cli.printing import loaded_text, print_report
-    from lineage_merge.load.outcome import Loaded
+    from lineage_merge.load.result import Loaded
     from lineage_merge.merge.report import Report
 
     out = StringIO()

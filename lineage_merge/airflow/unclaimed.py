@@ -43,9 +43,9 @@ class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there 
 
     def execute(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The merges that are due; none is an empty list, and nothing is merged then."""
-        from lineage_merge.load import configured
-        from lineage_merge.load.connection import connect
-        from lineage_merge.load.remove import Pipeline, remove
+        from lineage_merge.load.gremlin import configured_endpoint
+        from lineage_merge.load.gremlin.connection import connect
+        from lineage_merge.load.remove_dag import Pipeline, remove
         from lineage_merge.model.errors import ConfigError
         from lineage_merge.query.owners import owners
         from lineage_merge.sources.spline.observed_applications import seen
@@ -55,7 +55,7 @@ class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             if config.spline is None or config.spline.arango is None:
                 raise ConfigError("", "only a live Spline can tell what is unclaimed: no ArangoDB is given")
-            graph = configured.endpoint(config.gremlin)
+            graph = configured_endpoint.endpoint(config.gremlin)
             with connect(graph) as g:
                 known = owners(g, config.environment)
             found = plan(

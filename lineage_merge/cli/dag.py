@@ -56,12 +56,12 @@ def report(
     with reported(), progress(True) as say:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
         from lineage_merge import pipeline
-        from lineage_merge.load import summary
-        from lineage_merge.load.connection import check
+        from lineage_merge.load import merge_run
+        from lineage_merge.load.gremlin.connection import check
 
         with pipeline.endpoint(config, say) as target:
             check(target.reader)
-            found = summary.last(target.reader, config.environment, config.dag_name)
+            found = merge_run.last(target.reader, config.environment, config.dag_name)
         if found is None:
             raise GraphError(f"the graph has no merge of {config.dag_name} in {config.environment}")
     if as_json:
@@ -100,7 +100,7 @@ def remove(
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
         from lineage_merge import pipeline
         from lineage_merge.load import remove as removing
-        from lineage_merge.load.connection import check
+        from lineage_merge.load.gremlin.connection import check
 
         with pipeline.endpoint(config, say) as target:
             check(target)

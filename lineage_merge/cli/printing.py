@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from lineage_merge.load.outcome import Loaded
-    from lineage_merge.load.remove import Removed
-    from lineage_merge.load.summary import MergeRun
+    from lineage_merge.load.merge_run import MergeRun
+    from lineage_merge.load.remove_dag import Removed
+    from lineage_merge.load.result import Loaded
     from lineage_merge.merge.report import Report
     from lineage_merge.model.elements import Problem
     from lineage_merge.publish import Published

@@ -7,7 +7,7 @@ from lineage_merge.config import Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped_all
 from lineage_merge.doctor.gremlin import quick_endpoint
 from lineage_merge.infra import storage
-from lineage_merge.load import bulk, neptune_loader
+from lineage_merge.load.neptune_bulk import bulk_load, loader_jobs
 from lineage_merge.model.errors import ConfigError, GraphError, SourceError, SourceMissing
 from lineage_merge.naming import redact
 
@@ -20,7 +20,7 @@ def examine(config: Config) -> Iterator[Finding]:
     if config.gremlin.bulk is None:
         return
     try:
-        found = bulk.configured(config.gremlin, quick_endpoint(config))
+        found = bulk_load.configured(config.gremlin, quick_endpoint(config))
     except ConfigError as error:
         yield failed(LOADER, error, f"correct {error.key}")
         return
@@ -31,7 +31,7 @@ def examine(config: Config) -> Iterator[Finding]:
     # An S3 prefix that no load can have: nothing is waited for, but everybody's loads are asked for.
     nobodys = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
     try:
-        neptune_loader.await_earlier(found.loader, nobodys, lambda _line: None)
+        loader_jobs.await_earlier(found.loader, nobodys, lambda _line: None)
     except GraphError as error:
         mend = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
         yield failed(LOADER, error, f"{mend} (deploy/iam), and check gremlin.bulk.endpoint")

@@ -15,9 +15,15 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.doctor.finding import Finding, failed, ok, skipped, skipped_all, warning
 from lineage_merge.doctor.neptune import Server, server_behind
-from lineage_merge.load import configured
-from lineage_merge.load.connection import Endpoint, check, connect, open_client, translated_errors
-from lineage_merge.load.signing import signed_headers
+from lineage_merge.load.gremlin import configured_endpoint
+from lineage_merge.load.gremlin.connection import (
+    Endpoint,
+    check,
+    connect,
+    open_client,
+    translated_errors,
+)
+from lineage_merge.load.gremlin.signing import signed_headers
 from lineage_merge.model.errors import (
     ConfigError,
     GraphDenied,
@@ -82,7 +88,7 @@ def examine(config: Config) -> Iterator[Finding]:
 
 def quick_endpoint(config: Config) -> Endpoint:
     """The configuration's endpoint, with limits that a person at a terminal accepts. Raises `ConfigError`."""
-    endpoint = configured.endpoint(config.gremlin)
+    endpoint = configured_endpoint.endpoint(config.gremlin)
     return replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _SECONDS), retry_seconds=0)
 
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import requests
 
-from lineage_merge.load.connection import Endpoint, open_client, translated_errors
-from lineage_merge.load.signing import signed_headers
+from lineage_merge.load.gremlin.connection import Endpoint, open_client, translated_errors
+from lineage_merge.load.gremlin.signing import signed_headers
 from lineage_merge.model.errors import GraphError
 
 _SECONDS = 3.0

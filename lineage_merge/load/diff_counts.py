@@ -6,8 +6,8 @@ from operator import add
 from typing import Literal
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.difference import UNWRITTEN, Compared
-from lineage_merge.load.existing import StoredEdge
+from lineage_merge.load.diff import UNWRITTEN, Compared
+from lineage_merge.load.graph_state import StoredEdge
 
 # Columns' edges: a job type that has none of them may only lack a parser.
 OF_COLUMNS = frozenset({"feeds_column", "influences"})
@@ -18,7 +18,7 @@ _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
 
 @dataclass(frozen=True, slots=True)
 class DiffCounts:
-    """Numbers of a comparison, by change (`load.difference.Change`).
+    """Numbers of a comparison, by change (`load.diff.Change`).
 
     `cleared`: vertices and edges that lose a property. `interim`: edges whose id a killed load left to be
     corrected. `column_job_types`: the types of jobs of which the merge has edges between columns.
@@ -64,7 +64,7 @@ class DiffCounts:
 def count_differences(
     nodes: Rows[Compared], edges: Rows[Compared], stored_edges: Rows[StoredEdge]
 ) -> DiffCounts:
-    """Count what `load.difference` compared, and the edges of the graph whose id is to be corrected."""
+    """Count what `load.diff` compared, and the edges of the graph whose id is to be corrected."""
     keys: Rows[tuple[_Key, int]] = nodes.flat_map(_keys_of_node)
     counts = keys.union(edges.flat_map(_keys_of_edge), stored_edges.flat_map(_key_of_interim))
     found = counts.combine(_itself, add, add).collect()

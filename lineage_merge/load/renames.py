@@ -4,7 +4,7 @@ A rule, a default or a catalog resolves a name to a dataset, and the graph keeps
 `resolved_names` for which DAG). A merge that resolves the name to another dataset, or to itself again,
 corrects that in one load:
 
-* Where a rule replaces a name for every DAG, the vertex of that name is moved (`load.moves`).
+* Where a rule replaces a name for every DAG, the vertex of that name is moved (`load.vertex_merge`).
 * Otherwise the DAG's own edges are removed that the merge has at the new dataset: they are the same facts.
   Edges and tags of other DAGs stay unchanged.
 * The name is removed from the vertex that had it as an alias, unless another DAG asserts it too.
@@ -21,8 +21,8 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import Existing, StoredVertex, dataset_of_end
+from lineage_merge.load.diff import Compared
+from lineage_merge.load.graph_state import Existing, StoredVertex, dataset_of_end
 from lineage_merge.merge.resolved_names import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 
@@ -212,7 +212,7 @@ def replaced_edges(
 ) -> frozenset[str]:
     """Return the id of each absent edge that the merge has at the dataset that one of its ends means now.
 
-    `edges` as `load.difference` compared them.
+    `edges` as `load.diff` compared them.
     """
     images: dict[str, set[str]] = {}
     for change in renames.of_kind("edges"):

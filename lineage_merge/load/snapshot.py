@@ -7,10 +7,10 @@ from typing import Any, Self
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 
 from lineage_merge.graph_format.schema import SETS
-from lineage_merge.load import requests
-from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
-from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
-from lineage_merge.load.sending import Asker
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges, vertices_by_id
+from lineage_merge.load.gremlin.executor import Asker
+from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Edge:
 
     def upsert(self) -> EdgeUpsert:
         """The edge as it is, for where it is missing."""
-        values = tuple(requests.typed(self.properties).items())
+        values = tuple(upserts.typed(self.properties).items())
         return EdgeUpsert(self.id, self.label, self.from_id, self.to_id, values, only_if_missing=True)
 
 
@@ -62,7 +62,7 @@ class Snapshot:
                 members += [(key, value) for value in values]
             elif key not in leave:
                 singles[key] = values[0]
-        return VertexUpsert(identifier, label, tuple(requests.typed(singles).items()), tuple(members))
+        return VertexUpsert(identifier, label, tuple(upserts.typed(singles).items()), tuple(members))
 
 
 def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:

@@ -3,8 +3,8 @@
 In stages: read what the graph has; resolve names that mean other datasets now; compare; plan deletions;
 write; record what was done. All is read and decided before anything is written. What is written is in an
 order in which a load may be killed anywhere and run again: vertices before edges, everything new before
-anything old is deleted. Neptune's bulk loader (`load.bulk`) changes nothing of that: labels and moves come
-before it, and deletions when it has loaded, because a load that fails must delete nothing.
+anything old is deleted. Neptune's bulk loader (`load.neptune_bulk.bulk_load`) changes nothing of that: labels
+and moves come before it, and deletions when it has loaded, because a load that fails must delete nothing.
 """
 
 import time
@@ -23,13 +23,18 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, EDGE_KEYS, NODE_KE
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import Say, silent
 from lineage_merge.infra.telemetry import step
-from lineage_merge.load import bulk, difference, moves, state, stored_state, summary, unfinished
-from lineage_merge.load.bulk import BulkLoad
-from lineage_merge.load.changes import Changes, compare_changes, names_digest
-from lineage_merge.load.connection import Endpoint, check
+from lineage_merge.load import (
+    crash_recovery,
+    diff,
+    merge_run,
+    merge_state,
+    shard_digests,
+    vertex_merge,
+)
+from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts, count_differences
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import (
+from lineage_merge.load.first_rows import first_rows
+from lineage_merge.load.graph_state import (
     Existing,
     StoredEdge,
     StoredVertex,
@@ -38,17 +43,20 @@ from lineage_merge.load.existing import (
     other_names,
     read,
 )
-from lineage_merge.load.first_rows import first_rows
-from lineage_merge.load.loader import Progress, write
-from lineage_merge.load.moves import Renamed
-from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.traffic import counted
+from lineage_merge.load.incremental_diff import Changes, compare_changes, names_digest
+from lineage_merge.load.label_replacement import replace_labels, settle_interim
+from lineage_merge.load.merge_run import Begun
+from lineage_merge.load.neptune_bulk import bulk_load
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
+from lineage_merge.load.property_values import values_to_write
+from lineage_merge.load.prune.delete_stale import take_out
+from lineage_merge.load.prune.plan import Deletions, plan_deletions
 from lineage_merge.load.renames import Change, Renames, find_renames, replaced_edges
-from lineage_merge.load.replace import replace_labels, settle_interim
-from lineage_merge.load.retire.find import Deletions, plan_deletions
-from lineage_merge.load.retire.take_out import take_out
-from lineage_merge.load.sending import asking, by_request
-from lineage_merge.load.snapshot import Edge
-from lineage_merge.load.state import (
+from lineage_merge.load.result import Loaded
+from lineage_merge.load.shard_digests import (
     MOST_LEFT,
     SHARD_ELEMENTS,
     Entry,
@@ -58,9 +66,9 @@ from lineage_merge.load.state import (
     packed,
     shard_count,
 )
-from lineage_merge.load.summary import Begun
-from lineage_merge.load.texts import values_to_write
-from lineage_merge.load.traffic import counted
+from lineage_merge.load.snapshot import Edge
+from lineage_merge.load.vertex_merge import Renamed
+from lineage_merge.load.writer import Progress, write
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.resolved_names import IdentityRow
 from lineage_merge.merge.source_completeness import NOTHING, Coverage
@@ -110,7 +118,7 @@ class _Plan:
 
 
 class _Target(NamedTuple):
-    """Where, whose, and what this load found when it began (`load.summary`)."""
+    """Where, whose, and what this load found when it began (`load.merge_run`)."""
 
     endpoint: Endpoint
     environment: str
@@ -163,7 +171,7 @@ def update(
                     elements_read=traffic.read.value,
                 )
             if refusal:
-                summary.give_up(endpoint, environment, dag_name, target.begun)
+                merge_run.give_up(endpoint, environment, dag_name, target.begun)
                 raise RetireRefused(refusal)
             try:
                 with step("write"):
@@ -191,32 +199,32 @@ def _begin(
 ) -> _Target:
     """Wait for what an earlier load left under way, correct what it left half done, and leave a token."""
     if in_bulk and not dry_run:
-        bulk.await_earlier(in_bulk, environment, dag_name, say)
-    held = summary.read_run(endpoint, environment, dag_name)
+        bulk_load.await_earlier(in_bulk, environment, dag_name, say)
+    held = merge_run.read_run(endpoint, environment, dag_name)
     if dry_run:
-        return _Target(endpoint, environment, dag_name, summary.seen(held))
+        return _Target(endpoint, environment, dag_name, merge_run.seen(held))
     if "loading" in held:
         # Before this load's token replaces the one that says so.
-        unfinished.settle(merge.nodes.flat_map(_own_id), endpoint, environment, dag_name)
-    return _Target(endpoint, environment, dag_name, summary.begin(endpoint, environment, dag_name, held))
+        crash_recovery.settle(merge.nodes.flat_map(_own_id), endpoint, environment, dag_name)
+    return _Target(endpoint, environment, dag_name, merge_run.begin(endpoint, environment, dag_name, held))
 
 
 def _record(merge: Merge, target: _Target, plan: _Plan, done: Loaded) -> None:
     """Record what was done and what the next load must know, and remove the token."""
     endpoint, environment, dag_name, begun = target
     others = _touched_dags(plan, target)
-    summary.mark(endpoint, environment, others.of_changed | others.of_new, begun)
+    merge_run.mark(endpoint, environment, others.of_changed | others.of_new, begun)
     left = None if others.of_new or not plan.may_leave_state else _leave_state(merge, target, plan)
     retired = done.retired_nodes + done.retired_edges
     traffic = endpoint.traffic
-    facts = summary.Facts(
+    facts = merge_run.Facts(
         done.nodes + done.edges,
         retired,
         merge.report,
         traffic.requests.value if traffic else 0,
         traffic.read.value if traffic else 0,
     )
-    summary.end(endpoint, environment, dag_name, begun, facts, left)
+    merge_run.end(endpoint, environment, dag_name, begun, facts, left)
 
 
 class _Touched(NamedTuple):
@@ -228,7 +236,7 @@ class _Touched(NamedTuple):
 
 def _touched_dags(plan: _Plan, target: _Target) -> _Touched:
     endpoint, _, dag_name, begun = target
-    ask = partial(stored_state.other_dags, endpoint, dag_name)
+    ask = partial(merge_state.other_dags, endpoint, dag_name)
 
     def found(ids: Rows[str]) -> frozenset[str]:
         return frozenset(ids.spread(ids.engine.parallelism).map_partitions(ask).distinct().collect())
@@ -283,7 +291,7 @@ def _leave_state(merge: Merge, target: _Target, plan: _Plan) -> RunState | None:
         return None
     last = begun.state
     is_unchanged = not (plan.counts.nodes or plan.counts.edges or found.unmatched or found.absent)
-    vertices, edges = stored_state.counts_of(endpoint, environment, dag_name)
+    vertices, edges = merge_state.counts_of(endpoint, environment, dag_name)
     if sum(vertices.values()) != sum(found.nodes.values()) - deletions.vertex_count:
         return None
     if sum(edges.values()) != found.stored_edges + found.edges.get("new", 0) - deletions.edge_count:
@@ -292,24 +300,24 @@ def _leave_state(merge: Merge, target: _Target, plan: _Plan) -> RunState | None:
     if shards is None:
         elements = sum(found.nodes.values()) + sum(found.edges.values()) - found.unmatched - found.absent
         number = shard_count(elements, len(last.shards))
-        shards = state.shards(merge.nodes, merge.edges, number).keep()
+        shards = shard_digests.shards(merge.nodes, merge.edges, number).keep()
         known: tuple[str, ...] = ()
     else:
         number, known = len(last.shards), last.shards
         if is_unchanged and not last.left:
             return last
     digests = [digest_of_entries(())] * number
-    for each in shards.map(state.summary_of).collect():
+    for each in shards.map(shard_digests.summary_of).collect():
         digests[each.number] = each.digest
     wanted = frozenset(place for place in range(number) if digests[place] not in known[place : place + 1])
-    if not stored_state.write_shards(shards, endpoint, environment, dag_name, engine.share(wanted)):
+    if not merge_state.write_shards(shards, endpoint, environment, dag_name, engine.share(wanted)):
         return None
     left = plan.nodes.flat_map(_left_vertex).union(plan.edges.flat_map(_left_edge_entry)).collect()
     texts = [packed(left[at : at + SHARD_ELEMENTS]) for at in range(0, len(left), SHARD_ELEMENTS)]
     numbered = ((number + place, text) for place, text in enumerate(texts))
-    if not all(stored_state.write_texts(endpoint, environment, dag_name, numbered)):
+    if not all(merge_state.write_texts(endpoint, environment, dag_name, numbered)):
         return None
-    stored_state.drop_others(
+    merge_state.drop_others(
         endpoint, environment, dag_name, number + len(texts), len(last.shards) + last.left
     )
     return RunState(shards=tuple(digests), left=len(texts), names=plan.names, vertices=vertices, edges=edges)
@@ -360,8 +368,8 @@ class _Comparison(NamedTuple):
 def _plan_in_full(merge: Merge, target: _Target, names: str) -> _Plan:
     resolved = _resolve_names(merge, target)
     nodes, edges, existing = resolved.nodes, resolved.edges, resolved.existing
-    new_nodes = difference.compare_nodes(nodes, edges, existing).keep()
-    new_edges = difference.compare_edges(edges, existing).keep()
+    new_nodes = diff.compare_nodes(nodes, edges, existing).keep()
+    new_edges = diff.compare_edges(edges, existing).keep()
     found = count_differences(new_nodes, new_edges, existing.edges)
     renames = resolved.renames
     # The state is of ids as the merge has them.
@@ -425,19 +433,19 @@ def _resolve_names(merge: Merge, target: _Target) -> _Resolved:
         # A name that the graph has for another vertex. What this merge itself joins, it has joined already.
         ignored = frozenset((change.id, change.value or "") for change in renames.of_kind("ignore"))
         aliases = other_names(engine, endpoint, environment)
-        found = moves.named_by_the_graph(nodes, existing, aliases, ignored, environment)
+        found = vertex_merge.named_by_the_graph(nodes, existing, aliases, ignored, environment)
         names = {other: renamed for other, renamed in found.items() if other not in pairs}
     if names:
         shared = engine.share(names)
-        nodes = moves.renamed_nodes(nodes, shared).keep()
-        edges = moves.renamed_edges(edges, shared).keep()
+        nodes = vertex_merge.renamed_nodes(nodes, shared).keep()
+        edges = vertex_merge.renamed_edges(edges, shared).keep()
         existing = read(nodes.flat_map(_own_id).union(names_known), endpoint, environment, dag_name)
     moved = _stored_duplicates(pairs, existing)
     if moved:
         shared = engine.share({other: Renamed(means) for other, means in moved.items()})
         existing = Existing(
-            moves.moved_vertices(existing.vertices, shared).keep(),
-            moves.moved_edges(existing.edges, shared, environment, dag_name).keep(),
+            vertex_merge.moved_vertices(existing.vertices, shared).keep(),
+            vertex_merge.moved_edges(existing.edges, shared, environment, dag_name).keep(),
         )
     return _Resolved(nodes, edges, existing, moved, renames)
 
@@ -638,7 +646,7 @@ def _write(
         # One after the other: neighbours would be in each other's way.
         _in_one_partition(nodes.flat_map(_relabelled), partial(_replace_labels, endpoint))
     requests = 0
-    parts = bulk.parts(nodes, edges, frozenset(plan.moves.values())) if in_bulk else None
+    parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values())) if in_bulk else None
     if plan.counts.nodes:
         rows = parts.first if parts else nodes.map(partial(_values_of, NODE_KEYS))
         requests += write("nodes", rows, endpoint, None, on_progress)[1]
@@ -646,7 +654,7 @@ def _write(
         _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
     if in_bulk and parts:
         counts = plan.counts.nodes, plan.counts.edges
-        bulk.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, say)
+        bulk_load.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, say)
     if plan.counts.edges:
         rows = parts.last if parts else edges.map(partial(_values_of, EDGE_KEYS))
         requests += write("edges", rows, endpoint, None, on_progress)[1]
@@ -657,7 +665,7 @@ def _write(
         _in_one_partition(
             plan.existing.edges.filter(_is_interim), partial(_settle, endpoint, environment, dag_name)
         )
-    take_out(plan.deletions, endpoint, summary.run_id(environment, dag_name), begun.token, dag_name)
+    take_out(plan.deletions, endpoint, merge_run.run_id(environment, dag_name), begun.token, dag_name)
     # Last: until then a load that is run again finds what the names meant.
     if removals := plan.renames.of_kind("remove"):
         _in_one_partition(plan.nodes.engine.rows(removals), partial(_remove_values, endpoint))
@@ -681,7 +689,7 @@ def _replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]])
 
 
 def _move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
-    yield moves.move(endpoint, pairs)
+    yield vertex_merge.move(endpoint, pairs)
 
 
 def _remove_values(endpoint: Endpoint, removals: Iterable[Change]) -> Iterator[int]:

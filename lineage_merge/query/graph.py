@@ -13,7 +13,7 @@ from lineage_merge.query.elements import Edge, Vertex
 
 if TYPE_CHECKING:
     from lineage_merge.config import Gremlin
-    from lineage_merge.load.connection import Endpoint
+    from lineage_merge.load.gremlin.connection import Endpoint
 
 Direction = Literal["up", "down"]
 
@@ -110,10 +110,10 @@ def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = silent) -> I
             with open_embedded(place, say) as graph:
                 yield graph
             return
-        from lineage_merge.load.configured import endpoint
+        from lineage_merge.load.gremlin.configured_endpoint import endpoint
 
         place = endpoint(place)
-    from lineage_merge.load.connection import check
+    from lineage_merge.load.gremlin.connection import check
     from lineage_merge.query.on_gremlin import asked_at
 
     check(place.reader)

@@ -24,8 +24,8 @@ def open_embedded(gremlin: "Gremlin", say: Say, graph_file: Path | None = None) 
     """The embedded graph, never changed. Raises `GraphError`, `EmbeddedError`."""
     from lineage_merge.infra.embedded import file_lock
     from lineage_merge.infra.embedded.graph_store import default_graph_file
-    from lineage_merge.load.configured import endpoint
-    from lineage_merge.load.connection import check
+    from lineage_merge.load.gremlin.configured_endpoint import endpoint
+    from lineage_merge.load.gremlin.connection import check
     from lineage_merge.query.on_gremlin import asked_at
 
     file = graph_file or default_graph_file()

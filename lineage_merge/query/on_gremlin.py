@@ -30,7 +30,7 @@ from lineage_merge.query.in_memory import NAMES, SEARCHED
 from lineage_merge.query.spelling import spellings
 
 if TYPE_CHECKING:
-    from lineage_merge.load.connection import Endpoint
+    from lineage_merge.load.gremlin.connection import Endpoint
 
 # Of a dataset's id there are some hundred bytes: a request stays far below a server's 10 MiB.
 IDS_A_REQUEST = 2_000
@@ -41,7 +41,7 @@ Ask = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
 @contextmanager
 def asked_at(endpoint: "Endpoint") -> Iterator["OnGremlin"]:
     """The graph at an endpoint; a connection that breaks is made anew. Raises `GraphError`."""
-    from lineage_merge.load.sending import asking
+    from lineage_merge.load.gremlin.executor import asking
 
     with asking(endpoint) as ask:
         yield OnGremlin(ask)

@@ -13,7 +13,7 @@ from lineage_merge.model.errors import LineageMergeError, SinkError
 from lineage_merge.sinks.sink import Sink
 
 if TYPE_CHECKING:
-    from lineage_merge.load.connection import Endpoint
+    from lineage_merge.load.gremlin.connection import Endpoint
 
 Settings = Mapping[str, Mapping[str, Any]]
 

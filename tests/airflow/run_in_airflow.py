@@ -335,7 +335,7 @@ def _jobs(g: Any) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def graph_of(check: Check) -> Iterator[Any]:
-    from lineage_merge.load.connection import Endpoint, connect
+    from lineage_merge.load.gremlin.connection import Endpoint, connect
 
     with connect(Endpoint(check.url)) as g:
         yield g
@@ -352,7 +352,7 @@ def in_the_graph(check: Check, dag_id: str) -> tuple[dict[str, int], dict[str, i
 
 def the_way_leads_through(check: Check) -> None:
     from lineage_merge import sample
-    from lineage_merge.load.connection import Endpoint
+    from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.query.graph import open_graph
     from lineage_merge.query.way import way
 

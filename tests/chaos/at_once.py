@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import LineageMergeError
 from tests.chaos.draw import Round

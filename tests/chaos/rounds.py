@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from lineage_merge import config, pipeline
-from lineage_merge.load.connection import connect
+from lineage_merge.load.gremlin.connection import connect
 from lineage_merge.model.errors import LineageMergeError
 from tests.chaos import processes
 from tests.chaos.draw import Change, Fault, Round

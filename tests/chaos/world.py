@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.process import free_port
-from lineage_merge.load.connection import Endpoint, connect
+from lineage_merge.load.gremlin.connection import Endpoint, connect
 from tests.chaos import pipelines, processes
 from tests.chaos.gate import Gate, http, websocket
 from tests.command_line import clean_environment

@@ -4,8 +4,8 @@ import json
 
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import summary
-from lineage_merge.load.connection import Endpoint
+from lineage_merge.load import merge_run
+from lineage_merge.load.gremlin.connection import Endpoint
 from tests.command_line import in_process
 
 NOBODY = "ws://127.0.0.1:1/gremlin"
@@ -13,8 +13,8 @@ WHOSE = ("--dag", "daily", "--environment", "dev")
 
 
 def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
-    begun = summary.begin(Endpoint(gremlin_url), "dev", "daily", {})
-    summary.end(Endpoint(gremlin_url), "dev", "daily", begun, summary.Facts(written=3, retired=0), None)
+    begun = merge_run.begin(Endpoint(gremlin_url), "dev", "daily", {})
+    merge_run.end(Endpoint(gremlin_url), "dev", "daily", begun, merge_run.Facts(written=3, retired=0), None)
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
     outcome = in_process("report", *WHOSE, "--gremlin-endpoint", NOBODY, "--json", **reader)
     assert outcome.code == 0, outcome.err

@@ -15,8 +15,8 @@ from lineage_merge.graph_format.neptune_parts import VERTICES, Written
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.loader import load
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.writer import load
 from lineage_merge.model.errors import IntermediateError, SourceDenied, SourceMissing
 from tests.graph_reading import whole
 from tests.hostile_rows import rows

@@ -7,10 +7,10 @@ that turns out to be another, tags and elements that go.
 from typing import Any
 
 from lineage_merge.graph_format.schema import SETS
-from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.requests import EdgeUpsert, VertexUpsert
-from lineage_merge.load.sending import send
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.load.gremlin.executor import send
+from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
 from tests.graph_reading import whole
 from tests.made_merges import Made
 
@@ -44,17 +44,17 @@ def restore(endpoint: Endpoint, held: Graph) -> None:
         VertexUpsert(
             key,
             label,
-            tuple(requests.typed({k: v[0] for k, v in values.items() if k not in SETS}).items()),
+            tuple(upserts.typed({k: v[0] for k, v in values.items() if k not in SETS}).items()),
             tuple((k, one) for k, v in values.items() if k in SETS for one in v),
         )
         for key, (label, values) in held[0].items()
     )
-    send(endpoint, requests.batches(vertices))
+    send(endpoint, upserts.batches(vertices))
     edges = (
-        EdgeUpsert(key, label, start, end, tuple(requests.typed(values).items()))
+        EdgeUpsert(key, label, start, end, tuple(upserts.typed(values).items()))
         for key, (start, label, end, values) in held[1].items()
     )
-    send(endpoint, requests.batches(edges))
+    send(endpoint, upserts.batches(edges))
 
 
 def before() -> Made:

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from lineage_merge import config, pipeline, sample
 from lineage_merge.config import Bulk, Gremlin
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.bulk import BulkLoad, configured
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.neptune_api import Api, Loader
-from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.signing import Iam
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.signing import Iam
+from lineage_merge.load.neptune_bulk.api import Api, Loader
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad, configured
+from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
 from tests.graph_reading import whole

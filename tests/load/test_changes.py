@@ -11,9 +11,9 @@ from gremlin_python.process.traversal import Cardinality
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.remove import Pipeline, remove
+from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.load.remove_dag import Pipeline, remove
+from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import update
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from lineage_merge.config import Gremlin
-from lineage_merge.load import configured
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.signing import Iam
+from lineage_merge.load.gremlin import configured_endpoint
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.signing import Iam
 from lineage_merge.model.errors import ConfigError
 
 CLUSTER = "wss://db.cluster-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"
@@ -17,18 +17,20 @@ READER = "wss://db.cluster-ro-abc.eu-central-1.neptune.amazonaws.com:8182/gremli
 def test_all_that_is_configured_reaches_the_endpoint() -> None:
     role = "arn:aws:iam::123456789012:role/writer"
     gremlin = Gremlin(CLUSTER, 30, 200, READER, iam_auth=True, role_arn=role)
-    assert configured.endpoint(gremlin) == Endpoint(CLUSTER, 30, 200, Iam("eu-central-1", role), READER)
+    assert configured_endpoint.endpoint(gremlin) == Endpoint(
+        CLUSTER, 30, 200, Iam("eu-central-1", role), READER
+    )
 
 
 def test_questions_go_to_the_reader_and_without_one_to_the_endpoint() -> None:
-    with_reader = configured.endpoint(Gremlin(CLUSTER, reader_endpoint=READER, iam_auth=True))
+    with_reader = configured_endpoint.endpoint(Gremlin(CLUSTER, reader_endpoint=READER, iam_auth=True))
     assert (with_reader.reader.url, with_reader.reader.iam) == (READER, with_reader.iam)
-    assert configured.endpoint(Gremlin(CLUSTER)).reader.url == CLUSTER
+    assert configured_endpoint.endpoint(Gremlin(CLUSTER)).reader.url == CLUSTER
 
 
 def test_the_embedded_server_asks_for_no_signature() -> None:
     gremlin = Gremlin("embedded", reader_endpoint=READER, iam_auth=True, retry_seconds=7)
-    assert configured.endpoint(gremlin, "ws://127.0.0.1:1/gremlin") == Endpoint(
+    assert configured_endpoint.endpoint(gremlin, "ws://127.0.0.1:1/gremlin") == Endpoint(
         "ws://127.0.0.1:1/gremlin", 60, 7
     )
 
@@ -44,7 +46,7 @@ def test_the_embedded_server_asks_for_no_signature() -> None:
     ],
 )
 def test_a_neptune_host_names_its_region(host: str, region: str) -> None:
-    assert configured.region_of(host) == region
+    assert configured_endpoint.region_of(host) == region
 
 
 @pytest.mark.parametrize("variable", ["AWS_DEFAULT_REGION", "AWS_REGION"])
@@ -54,9 +56,9 @@ def test_for_another_host_the_region_is_that_of_the_aws_chain(
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     gremlin = Gremlin("wss://lineage.example.com:8182/gremlin", iam_auth=True)
     with pytest.raises(ConfigError, match=r"gremlin\.region: .*neither the endpoint nor AWS_REGION"):
-        configured.endpoint(gremlin)
+        configured_endpoint.endpoint(gremlin)
     monkeypatch.setenv(variable, "eu-north-1")
-    assert configured.endpoint(gremlin).iam == Iam("eu-north-1")
+    assert configured_endpoint.endpoint(gremlin).iam == Iam("eu-north-1")
 
 
 @pytest.mark.parametrize(
@@ -93,11 +95,11 @@ def test_what_cannot_be_right_is_said_by_key_and_without_a_secret(
     make: Callable[[], Gremlin], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message) as raised:
-        configured.endpoint(make())
+        configured_endpoint.endpoint(make())
     assert "s3cret" not in raised.value.message
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "[::1]"])
 def test_on_the_same_machine_a_signature_may_go_over_plain_text(host: str) -> None:
     gremlin = Gremlin(f"ws://{host}:8182/gremlin", iam_auth=True, region="us-east-1")
-    assert configured.endpoint(gremlin).iam == Iam("us-east-1")
+    assert configured_endpoint.endpoint(gremlin).iam == Iam("us-east-1")

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from gremlin_python.process.traversal import T
 
-from lineage_merge.load.connection import Endpoint, _Transport, check, connect
+from lineage_merge.load.gremlin.connection import Endpoint, _Transport, check, connect
 from lineage_merge.model.errors import GraphRejected, GraphUnreachable
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.load.difference import Held, edge_change, node_change
+from lineage_merge.load.diff import Held, edge_change, node_change
 
 OF_JOB = {"job_type": "spark", "job_name": "j"}
 HELD_OF_JOB = {name: [value] for name, value in OF_JOB.items()}

@@ -8,11 +8,11 @@ import pytest
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import patience, requests
-from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.faults import Kind, fault_of
-from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
-from lineage_merge.load.sending import asking, send
+from lineage_merge.load.gremlin import retry_policy, upserts
+from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.gremlin.error_classification import Kind, fault_of
+from lineage_merge.load.gremlin.executor import asking, send
+from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert, VertexUpsert
 from lineage_merge.model.errors import (
     GraphDenied,
     GraphError,
@@ -63,11 +63,11 @@ def test_an_error_of_neptune_has_its_kind_and_its_own_words(
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of a fifth: the rules stay, the test need not wait."""
-    slow = dict(patience._PAUSES)
+    slow = dict(retry_policy._PAUSES)
     fast = {
         kind: each._replace(first=each.first / 5, longest=each.longest / 5) for kind, each in slow.items()
     }
-    monkeypatch.setattr(patience, "_PAUSES", fast)
+    monkeypatch.setattr(retry_policy, "_PAUSES", fast)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
         # Not the late answer to the first.
         assert ask(lambda g: g.inject(9)) == [9]
     proxy.fault_of = first(fault, fault)
-    assert send(endpoint, requests.batches(vertices(90), records=60)) == 5
+    assert send(endpoint, upserts.batches(vertices(90), records=60)) == 5
     assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
 
 
@@ -175,7 +175,7 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
 def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_conflict(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(patience._PAUSES, Kind.CONFLICT, patience._Pauses(0.01, 0.01, attempts=3))
+    monkeypatch.setitem(retry_policy._PAUSES, Kind.CONFLICT, retry_policy._Pauses(0.01, 0.01, attempts=3))
     proxy.fault_of = lambda request: (
         Answer("ConstraintViolationException", 400) if b"lost" in request else None
     )

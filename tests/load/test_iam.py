@@ -20,11 +20,11 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from moto.sts.models import sts_backends
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load import signing
-from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.loader import load
-from lineage_merge.load.sending import asking
-from lineage_merge.load.signing import SERVICE, Iam
+from lineage_merge.load.gremlin import signing
+from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.gremlin.executor import asking
+from lineage_merge.load.gremlin.signing import SERVICE, Iam
+from lineage_merge.load.writer import load
 from lineage_merge.model.errors import GraphDenied, GraphUnreachable
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, NeptuneProxy, neptune_proxy
@@ -308,8 +308,8 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_unless_it_is_named(
             ask(lambda g: g.inject(1))
         assert proxy.handshakes == 0
         code = (
-            "from lineage_merge.load.connection import Endpoint, check\n"
-            "from lineage_merge.load.signing import Iam\n"
+            "from lineage_merge.load.gremlin.connection import Endpoint, check\n"
+            "from lineage_merge.load.gremlin.signing import Iam\n"
             f"check(Endpoint({proxy.url!r}, iam=Iam({REGION!r})))\n"
         )
         environment = {**os.environ, "SSL_CERT_FILE": str(own_certificate)}

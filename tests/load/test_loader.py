@@ -8,10 +8,10 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.loader import load, writers
-from lineage_merge.load.sending import send
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.load.gremlin.executor import send
+from lineage_merge.load.writer import load, writers
 from lineage_merge.model.errors import GraphRejected, GraphUnreachable, IntermediateError
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines
@@ -212,7 +212,7 @@ def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflictin
         asked.append(request)
 
     row = node("a", tags=[f"tag {number:04d}" for number in range(3000)])
-    batches = list(requests.batches(requests.vertex_upserts(row)))
+    batches = list(upserts.batches(upserts.vertex_upserts(row)))
     with neptune_proxy(conflicting.url, fault_of=watched) as proxy:
         send(Endpoint(proxy.url), iter(batches))
 
@@ -224,11 +224,11 @@ def test_edges_that_several_write_to_one_vertex_at_once_all_hang_on_it(
 ) -> None:
     """TinkerGraph, where two threads write to it, has some of them that its vertices do not know."""
     names = [f"t{number}" for number in range(3)]
-    nodes = [each for name in names for each in requests.vertex_upserts(node(name))]
-    send(endpoint, requests.batches(nodes))
-    edges = [requests.edge_upsert(edge("t0", name, str(dag))) for dag in range(4000) for name in names]
+    nodes = [each for name in names for each in upserts.vertex_upserts(node(name))]
+    send(endpoint, upserts.batches(nodes))
+    edges = [upserts.edge_upsert(edge("t0", name, str(dag))) for dag in range(4000) for name in names]
     with ThreadPoolExecutor(4) as writers:
-        sent = [writers.submit(send, endpoint, requests.batches(edges[start::4])) for start in range(4)]
+        sent = [writers.submit(send, endpoint, upserts.batches(edges[start::4])) for start in range(4)]
     assert all(each.result() for each in sent)
 
     assert gremlin.V("dev|wh|t0").out_e().count().next() == gremlin.E().count().next() == len(edges)

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lineage_merge.load import moves, remove, requests, sending, summary
-from lineage_merge.load.connection import Endpoint, connect
-from lineage_merge.load.replace import replace_labels
-from lineage_merge.load.requests import EdgeUpsert, Upsert, VertexUpsert
-from lineage_merge.load.sending import send
+from lineage_merge.load import merge_run, remove_dag, vertex_merge
+from lineage_merge.load.gremlin import executor, upserts
+from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.load.gremlin.executor import send
+from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert, VertexUpsert
+from lineage_merge.load.label_replacement import replace_labels
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, neptune_proxy
 
@@ -46,8 +47,8 @@ def direct(conflicting_url: str) -> Endpoint:
     vertices.append(vertex("z", "d"))
     edges: list[Upsert] = [edge(*ends, dag) for dag in ("d", "e") for ends in (("a", "t"), ("t", "other"))]
     edges += [edge("a", "z", "d"), edge("t", "t", "d")]
-    send(endpoint, requests.batches(vertices))
-    send(endpoint, requests.batches(edges))
+    send(endpoint, upserts.batches(vertices))
+    send(endpoint, upserts.batches(edges))
     return endpoint
 
 
@@ -68,7 +69,7 @@ def test_a_label_is_replaced_and_every_edge_keeps_its_id(direct: Endpoint, losin
 
 
 def test_a_vertex_is_moved_once(direct: Endpoint, losing: Endpoint) -> None:
-    assert moves.move(losing, [("dev|wh|other", "dev|wh|z")]) == 1
+    assert vertex_merge.move(losing, [("dev|wh|other", "dev|wh|z")]) == 1
     with connect(direct) as g:
         vertices, edges = whole(g)
     assert {key: held["dag_name"] for key, (_, held) in vertices.items()} == {
@@ -91,18 +92,18 @@ def test_a_vertex_that_another_dag_took_up_in_between_is_not_dropped(direct: End
     with connect(direct) as g:
         g.V("dev|wh|z").both_e().drop().iterate()
         g.V("dev|wh|z").property("dag_name", "late").iterate()
-        moves.taking_out(g, "dev|wh|z", 0, ["d"]).iterate()
+        vertex_merge.taking_out(g, "dev|wh|z", 0, ["d"]).iterate()
         assert g.V("dev|wh|z").values("dag_name").to_set() == {"d", "late"}
-        moves.taking_out(g, "dev|wh|z", 0, ["d", "late"]).iterate()
+        vertex_merge.taking_out(g, "dev|wh|z", 0, ["d", "late"]).iterate()
         assert not g.V("dev|wh|z").has_next()
 
 
 def test_a_pipeline_is_taken_out_whole(
     direct: Endpoint, losing: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (remove, sending):  # so that a batch whose answers are lost is not the last
+    for module in (remove_dag, executor):  # so that a batch whose answers are lost is not the last
         monkeypatch.setattr(module, "IDS_A_REQUEST", 1)
-    remove.remove(losing, remove.Pipeline("dev", "d"))
+    remove_dag.remove(losing, remove_dag.Pipeline("dev", "d"))
     with connect(direct) as g:
         vertices, edges = whole(g)
     assert {key: held["dag_name"] for key, (_, held) in vertices.items()} == {
@@ -114,14 +115,14 @@ def test_a_pipeline_is_taken_out_whole(
 
 
 def test_a_load_that_begins_and_ends_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
-    begun = summary.begin(losing, "dev", "d", summary.read_run(losing, "dev", "d"))
-    summary.end(losing, "dev", "d", begun, summary.Facts(written=1, retired=2), None)
+    begun = merge_run.begin(losing, "dev", "d", merge_run.read_run(losing, "dev", "d"))
+    merge_run.end(losing, "dev", "d", begun, merge_run.Facts(written=1, retired=2), None)
     with connect(direct) as g:
-        held = g.V(summary.run_id("dev", "d")).value_map().next()
+        held = g.V(merge_run.run_id("dev", "d")).value_map().next()
     assert (held["elements_written"], held["elements_retired"]) == ([1], [2])
     assert "loading" not in held
     assert "touched" not in held
-    again = summary.begin(losing, "dev", "new", {})
-    summary.give_up(losing, "dev", "new", again)
+    again = merge_run.begin(losing, "dev", "new", {})
+    merge_run.give_up(losing, "dev", "new", again)
     with connect(direct) as g:
-        assert not g.V(summary.run_id("dev", "new")).has_next()
+        assert not g.V(merge_run.run_id("dev", "new")).has_next()

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.signing import SERVICE, Iam
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.signing import SERVICE, Iam
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import GraphDenied, GraphUnsupported
 from tests.load.changing_pipeline import after, before, graph, restore

@@ -8,9 +8,9 @@ from typing import Any
 import boto3
 import pytest
 
-from lineage_merge.load.neptune_api import Loader
-from lineage_merge.load.neptune_loader import Source, await_earlier, load
-from lineage_merge.load.signing import Iam
+from lineage_merge.load.gremlin.signing import Iam
+from lineage_merge.load.neptune_bulk.api import Loader
+from lineage_merge.load.neptune_bulk.loader_jobs import Source, await_earlier, load
 from lineage_merge.model.errors import BulkLoadFailed, GraphDenied, GraphRejected, GraphUnreachable
 from tests.neptune_standin import REGION, ROLE, Standin
 from tests.s3_fixtures import S3

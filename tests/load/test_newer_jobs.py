@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.load.difference import Held, node_change
-from lineage_merge.load.requests import vertex_upserts
+from lineage_merge.load.diff import Held, node_change
+from lineage_merge.load.gremlin.upserts import vertex_upserts
 
 KEYS = {
     "id": "dev|d|dbt|model.p.m",

@@ -6,8 +6,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.remove import Pipeline, Removed, remove
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.remove_dag import Pipeline, Removed, remove
 from lineage_merge.load.update import update
 from tests.graph_reading import whole
 from tests.made_merges import Made, dataset

@@ -7,7 +7,7 @@ from gremlin_python.statics import LongType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.load.requests import batches, bytecode, edge_upsert, vertex_upserts
+from lineage_merge.load.gremlin.upserts import batches, bytecode, edge_upsert, vertex_upserts
 from lineage_merge.model.errors import IntermediateError
 
 Row = dict[str, Any]

@@ -9,8 +9,8 @@ from gremlin_python.statics import long
 from gremlin_python.structure.graph import Edge, Vertex
 from gremlin_python.structure.io.graphbinaryV1 import GraphBinaryWriter
 
-from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
-from lineage_merge.load.serializer import serializer
+from lineage_merge.load.gremlin.serializer import serializer
+from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 
 NODE = {
     "id": "dev|b|é",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.state import (
+from lineage_merge.load.shard_digests import (
     FORMAT,
     Entry,
     RunState,

@@ -12,11 +12,12 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load import replace, requests
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.difference import Held, node_change
-from lineage_merge.load.replace import replace_labels
-from lineage_merge.load.sending import asking, send
+from lineage_merge.load import label_replacement
+from lineage_merge.load.diff import Held, node_change
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import asking, send
+from lineage_merge.load.label_replacement import replace_labels
 from lineage_merge.load.snapshot import take
 from lineage_merge.load.update import update
 from lineage_merge.query.on_gremlin import asked_at
@@ -71,8 +72,8 @@ def with_two_labels(endpoint: Endpoint) -> None:
         found = take(ask, dataset("t"))
         assert found
         ask(lambda g: g.V(found.id).drop())
-    send(endpoint, requests.batches([found.upsert(found.id, TWO)]))
-    send(endpoint, requests.batches(each.upsert() for each in found.edges))
+    send(endpoint, upserts.batches([found.upsert(found.id, TWO)]))
+    send(endpoint, upserts.batches(each.upsert() for each in found.edges))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with
         dropped = g.V(old.id).side_effect(__.drop())
         return dropped.count() if is_answered else dropped.is_(False).count()
 
-    monkeypatch.setattr(replace, "replacing", only_dropping)
+    monkeypatch.setattr(label_replacement, "replacing", only_dropping)
 
     assert replace_labels(endpoint, [(dataset("t"), "table", "view")]) == 1
     before[0][dataset("t")] = ("view", before[0][dataset("t")][1])

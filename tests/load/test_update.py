@@ -7,8 +7,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.outcome import Loaded
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.merge.resolved_names import OWN
 from lineage_merge.merge.source_completeness import NOTHING, Coverage

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.retire.take_out import take_out
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.prune.delete_stale import take_out
 from lineage_merge.load.update import update
 from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.model.errors import LineageMergeError

@@ -7,7 +7,7 @@ import pytest
 from gremlin_python.driver.client import Client
 
 from lineage_merge.graph_format.schema import NODE_LABELS
-from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from tests.gremlin_text import answers_in_the_grammar
 from tests.notebook.answers import ANSWERS, expected, rows
 from tests.notebook.cells import code_cells, document, queries

@@ -9,9 +9,9 @@ from hypothesis import given
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.connection import Endpoint, open_client
-from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.requests import bytecode, edge_upsert, vertex_upserts
+from lineage_merge.load.gremlin.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
+from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import Names

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.graph import LineageGraph, open_graph
 
 

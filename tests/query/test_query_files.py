@@ -43,7 +43,7 @@ def test_parquet_json_lines_server_and_graph_file_are_one_graph(
     assert len(of_folder[1]) == len(made.nodes) + len(made.edges)
     assert whole(read_folder(str(tmp_path))) == of_folder
     assert whole(read_graph_file(tmp_path / "graph.json")) == of_folder
-    from lineage_merge.load.connection import Endpoint
+    from lineage_merge.load.gremlin.connection import Endpoint
 
     with open_graph(Endpoint(pipeline_url)) as graph:
         assert whole(graph) == of_folder

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load.connection import Endpoint, open_client
-from lineage_merge.load.traversals import source
+from lineage_merge.load.gremlin.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.query import on_gremlin
 from lineage_merge.query.elements import VERTEX_LABELS
 from tests.gremlin_text import passes_the_grammar

@@ -13,7 +13,7 @@ import pytest
 from gremlin_python.driver.client import Client
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.load.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from tests.command_line import in_process
 from tests.gremlin_text import answers_in_the_grammar
 from tests.sample_graph import plain

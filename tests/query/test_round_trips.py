@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.sending import asking
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import asking
 from lineage_merge.query import on_gremlin
 from lineage_merge.query.cycles import cycles
 from lineage_merge.query.impact import impact

@@ -15,7 +15,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from lineage_merge import capture, config, pipeline
-from lineage_merge.load.summary import report_text
+from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.report import Report
 from lineage_merge.sinks.registry import SINKS
 from tests.command_line import in_process

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.graph import LineageGraph, open_graph
 
 

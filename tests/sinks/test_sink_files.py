@@ -10,7 +10,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.graph_format import neptune_parts
-from lineage_merge.load.connection import Endpoint
+from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph, open_graph
 from lineage_merge.query.on_files import read_folder

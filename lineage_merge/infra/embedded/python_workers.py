@@ -16,7 +16,7 @@ from importlib.machinery import PathFinder
 _IMPORTED = (
     "pyspark.sql.types",
     "lineage_merge.sources.spline.translator",
-    "lineage_merge.load.loader",
+    "lineage_merge.load.writer",
 )
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineage_merge.load.outcome import Loaded
+    from lineage_merge.load.result import Loaded
     from lineage_merge.merge.report import Report
 
 

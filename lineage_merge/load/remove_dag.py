@@ -12,12 +12,12 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import P, T
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.replace import dropping_edges
-from lineage_merge.load.sending import IDS_A_REQUEST, Asker, asking, by_request
-from lineage_merge.load.state import RunState
-from lineage_merge.load.stored_state import dropping, shard_id
-from lineage_merge.load.summary import run_id
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import IDS_A_REQUEST, Asker, asking, by_request
+from lineage_merge.load.label_replacement import dropping_edges
+from lineage_merge.load.merge_run import run_id
+from lineage_merge.load.merge_state import dropping, shard_id
+from lineage_merge.load.shard_digests import RunState
 
 _IDLE_ROUNDS = 50
 
@@ -158,7 +158,7 @@ def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
 
 
 def _untag(ask: Asker, ids: list[str], dag_name: str) -> tuple[int, int]:
-    # In this order a vertex keeps its last tag until it goes: see `load.retire.take_out`.
+    # In this order a vertex keeps its last tag until it goes: see `load.prune.delete_stale`.
     bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
     gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
     return gone, bare

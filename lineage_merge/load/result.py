@@ -11,10 +11,11 @@ class Loaded:
     After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave another
     label, or moved to the vertex that it turned out to be. `changes` and `retirements` are the first of them,
     in words. `dry_run`: nothing was written, the numbers tell what would be, and `refusal` why a real load
-    would stop. `way`: over Gremlin alone, or the larger part through Neptune's bulk loader (`load.bulk`).
-    `compared`: with all that the graph has of the DAG, or only what differs from what the last load wrote
-    (`load.changes`). `exported`: what sinks took afterwards, a line for each. `all_requests`: those that
-    write elements (`requests`) and all others; `elements_read`: elements, ids and numbers in their answers.
+    would stop. `way`: over Gremlin alone, or the larger part through Neptune's bulk loader
+    (`load.neptune_bulk.bulk_load`). `compared`: with all that the graph has of the DAG, or only what differs
+    from what the last load wrote (`load.incremental_diff`). `exported`: what sinks took afterwards, a line
+    for each. `all_requests`: those that write elements (`requests`) and all others; `elements_read`:
+    elements, ids and numbers in their answers.
     """
 
     nodes: int

@@ -3,7 +3,7 @@
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import T
 
-# What stands behind an edge's id while `load.replace` makes the edge anew.
+# What stands behind an edge's id while `load.label_replacement` makes the edge anew.
 INTERIM = "~"
 
 

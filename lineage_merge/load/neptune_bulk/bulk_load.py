@@ -38,15 +38,15 @@ from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import Say
 from lineage_merge.infra.storage import delete_folder, list_files
-from lineage_merge.load import neptune_loader
-from lineage_merge.load.configured import region_of
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.neptune_api import Loader
-from lineage_merge.load.neptune_loader import Source
-from lineage_merge.load.sending import asking, by_request
-from lineage_merge.load.signing import region_of_chain
-from lineage_merge.load.texts import values_to_write
+from lineage_merge.load.diff import Compared
+from lineage_merge.load.gremlin.configured_endpoint import region_of
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.signing import region_of_chain
+from lineage_merge.load.neptune_bulk import loader_jobs
+from lineage_merge.load.neptune_bulk.api import Loader
+from lineage_merge.load.neptune_bulk.loader_jobs import Source
+from lineage_merge.load.property_values import values_to_write
 from lineage_merge.model.errors import (
     BulkLoadFailed,
     ConfigError,
@@ -124,7 +124,7 @@ def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> 
         return
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
-    neptune_loader.await_earlier(bulk.loader, place, say)
+    loader_jobs.await_earlier(bulk.loader, place, say)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def load(
         return
     _refuse_if_overtaken(nodes, endpoint)
     try:
-        neptune_loader.load(bulk.loader, sources, say)
+        loader_jobs.load(bulk.loader, sources, say)
     except BulkLoadFailed as error:
         raise BulkLoadFailed(f"{error.message}. The files are in {folder}/") from None
     if bulk.keep_files:

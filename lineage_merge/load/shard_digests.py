@@ -22,8 +22,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import texts
-from lineage_merge.load.existing import dataset_of, dataset_of_end
+from lineage_merge.load import property_values
+from lineage_merge.load.graph_state import dataset_of, dataset_of_end
 
 FORMAT = 1
 SHARD_ELEMENTS = 2_000
@@ -166,10 +166,10 @@ def _shard(number: int, rows: list[tuple[int, Row]]) -> Iterator[Shard]:
 
 def _element(row: Row, built: set[Any]) -> Element:
     if "from" in row:
-        values = texts.edge_values(row)
+        values = property_values.edge_values(row)
         values.pop("sequence", None)
         return Element(Entry("e", row.get("id") or "", digest_of(_write(values))), row)
-    values = texts.node_values(row)
+    values = property_values.node_values(row)
     text = f"{row.get('label')} {_owner_of_node(row) in built} {_write(values)}"
     return Element(Entry("v", row.get("id") or "", digest_of(text)), row)
 

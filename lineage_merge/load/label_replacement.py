@@ -14,12 +14,12 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 
 from lineage_merge.graph_format.labels import labels_of
-from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.faults import Kind
-from lineage_merge.load.held import INTERIM
-from lineage_merge.load.patience import pause
-from lineage_merge.load.sending import Asker, Conflict, asking, by_request, send
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.element_reads import INTERIM
+from lineage_merge.load.gremlin.error_classification import Kind
+from lineage_merge.load.gremlin.executor import Asker, Conflict, asking, by_request, send
+from lineage_merge.load.gremlin.retry_policy import pause
 from lineage_merge.load.snapshot import Edge, Snapshot, take
 from lineage_merge.model.errors import GraphRejected
 
@@ -65,7 +65,7 @@ def replacing(
 
 def _as_map(edge: Edge, suffix: str) -> dict[Any, Any]:
     ends = {Direction.OUT: edge.from_id, Direction.IN: edge.to_id}
-    return {T.id: edge.id + suffix, T.label: edge.label, **ends, **requests.typed(edge.properties)}
+    return {T.id: edge.id + suffix, T.label: edge.label, **ends, **upserts.typed(edge.properties)}
 
 
 def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label: str) -> int:
@@ -104,19 +104,19 @@ def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label:
 
 def _restore(endpoint: Endpoint, dropped: Snapshot, label: str) -> None:
     """Create a vertex that was dropped, and not created again, with all its edges."""
-    send(endpoint, requests.batches([dropped.upsert(dropped.id, label)]))
-    send(endpoint, requests.batches(edge.upsert() for edge in dropped.edges))
+    send(endpoint, upserts.batches([dropped.upsert(dropped.id, label)]))
+    send(endpoint, upserts.batches(edge.upsert() for edge in dropped.edges))
 
 
 def _finish(endpoint: Endpoint, ask: Asker, together: list[Edge], after: list[Edge], suffix: str) -> None:
     if suffix and together:
         settle_interim(endpoint, ask, together)
-    send(endpoint, requests.batches(edge.upsert() for edge in after))
+    send(endpoint, upserts.batches(edge.upsert() for edge in after))
 
 
 def settle_interim(endpoint: Endpoint, ask: Asker, edges: list[Edge]) -> None:
     """Give edges that were made under an interim id their own."""
-    send(endpoint, requests.batches(edge.upsert() for edge in edges))
+    send(endpoint, upserts.batches(edge.upsert() for edge in edges))
     ids = [edge.id + INTERIM for edge in edges]
     for some in by_request(ids):
         ask(partial(dropping_edges, ids=some))

@@ -1,7 +1,8 @@
 """What a load that was killed may have left of other DAGs, set right by the next load of its own.
 
-Where `load.replace` makes a vertex anew, edges of every DAG have interim ids for a moment. Each DAG's own
-load would find its own again, but theirs may not come, and until then they are other edges than before.
+Where `load.label_replacement` makes a vertex anew, edges of every DAG have interim ids for a moment. Each
+DAG's own load would find its own again, but theirs may not come, and until then they are other edges than
+before.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,11 +12,11 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import TextP
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import wanted
-from lineage_merge.load.held import INTERIM, project_edges
-from lineage_merge.load.replace import settle_interim
-from lineage_merge.load.sending import asking, by_request
+from lineage_merge.load.graph_state import wanted
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges
+from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.label_replacement import settle_interim
 from lineage_merge.load.snapshot import Edge
 
 

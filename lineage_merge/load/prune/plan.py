@@ -8,13 +8,13 @@ from typing import Any
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import StoredVertex
 from lineage_merge.load.first_rows import first_rows
-from lineage_merge.load.retire.of_datasets import LostColumn, lost_of_datasets
-from lineage_merge.load.retire.of_jobs import AbsentEdge, absent_of_jobs
-from lineage_merge.load.retire.scope import scope_of
+from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.prune.scope import scope_of
+from lineage_merge.load.prune.stale_job_edges import AbsentEdge, absent_of_jobs
+from lineage_merge.load.prune.stale_vertices import LostColumn, lost_of_datasets
 from lineage_merge.merge.source_completeness import Coverage
 from lineage_merge.model.elements import JobKey
 
@@ -51,7 +51,7 @@ def plan_deletions(
 ) -> Deletions:
     """Return what the graph has of the DAG and the merge shows to be removed from the pipeline.
 
-    `nodes` and `edges` are as `load.difference` compared them, `counts` their numbers; `vertices` those of
+    `nodes` and `edges` are as `load.diff` compared them, `counts` their numbers; `vertices` those of
     the graph. `runs`: the successful runs of each job that a source read. `replaced` are the ids of absent
     edges that the merge has at another dataset, which their ends mean now (`load.renames`): they are deleted
     with it, and are no loss that could be a mistake.

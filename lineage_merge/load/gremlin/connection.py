@@ -19,12 +19,17 @@ from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load.faults import Fault, UnexpectedAnswer, fault_of, reason_of
-from lineage_merge.load.patience import Patience
-from lineage_merge.load.serializer import serializer
-from lineage_merge.load.signing import Iam, signed_headers
-from lineage_merge.load.traffic import Traffic
-from lineage_merge.load.traversals import source
+from lineage_merge.load.gremlin.error_classification import (
+    Fault,
+    UnexpectedAnswer,
+    fault_of,
+    reason_of,
+)
+from lineage_merge.load.gremlin.retry_policy import Patience
+from lineage_merge.load.gremlin.serializer import serializer
+from lineage_merge.load.gremlin.signing import Iam, signed_headers
+from lineage_merge.load.gremlin.traffic import Traffic
+from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.model.errors import GraphError, GraphUnreachable
 
 _CONNECT_SECONDS = 10.0

@@ -9,11 +9,11 @@ from threading import Event, Thread
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Counter, Engine, Rows
-from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint, check
-from lineage_merge.load.outcome import Loaded
-from lineage_merge.load.requests import Upsert
-from lineage_merge.load.sending import UNDER_WAY, send
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.gremlin.executor import UNDER_WAY, send
+from lineage_merge.load.gremlin.upserts import Upsert
+from lineage_merge.load.result import Loaded
 from lineage_merge.model.errors import LineageMergeError
 
 Progress = Callable[[str, int, int], None]
@@ -124,7 +124,7 @@ def _reporting(on_progress: Progress | None, what: str, done: Counter, total: in
 
 def _write_partition(what: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]) -> Iterator[_Outcome]:
     counted = _Counted(rows)
-    batches = _node_batches(counted) if what == "nodes" else requests.batches(map(_edge_upsert, counted))
+    batches = _node_batches(counted) if what == "nodes" else upserts.batches(map(_edge_upsert, counted))
     try:
         sent = send(endpoint, batches)
         outcome = _Outcome(counted.count, sent)
@@ -162,9 +162,9 @@ def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
                 yield row
 
     for some in (others(), jobs):
-        upserts: Iterator[Upsert] = (upsert for row in some for upsert in requests.vertex_upserts(row))
-        yield from requests.batches(upserts)
+        upserts: Iterator[Upsert] = (upsert for row in some for upsert in upserts.vertex_upserts(row))
+        yield from upserts.batches(upserts)
 
 
 def _edge_upsert(row: Row) -> Upsert:
-    return requests.edge_upsert(row)
+    return upserts.edge_upsert(row)

@@ -5,8 +5,8 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 from lineage_merge.config import Gremlin
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.signing import Iam, region_of_chain
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.signing import Iam, region_of_chain
 from lineage_merge.model.errors import ConfigError
 
 # db.cluster-abc.us-east-1.neptune.amazonaws.com, ....neptune.amazonaws.com.cn

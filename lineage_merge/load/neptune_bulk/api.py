@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from lineage_merge.load.signing import Iam, credentials
+from lineage_merge.load.gremlin.signing import Iam, credentials
 from lineage_merge.model.errors import (
     BulkLoadFailed,
     GraphDenied,

@@ -13,8 +13,8 @@ A dataset may be known to several DAGs that tell its properties differently. Who
 (a job that writes it, a catalog that knows where it lies) has the word. Where nobody who tells
 builds it, the greatest value stays, so that two DAGs never rewrite each other's values.
 
-Most elements of most merges are new, or equal in the graph (`load.texts`); only the others are compared value
-by value.
+Most elements of most merges are new, or equal in the graph (`load.property_values`); only the others are
+compared value by value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,8 +32,8 @@ from lineage_merge.graph_format.schema import (
     Row,
 )
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import texts
-from lineage_merge.load.existing import Existing, StoredEdge, StoredVertex, dataset_of
+from lineage_merge.load import property_values
+from lineage_merge.load.graph_state import Existing, StoredEdge, StoredVertex, dataset_of
 
 # `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
 # `absent`: an edge of which the merge says nothing; `unmatched`: a vertex with the DAG's tag, likewise.
@@ -143,7 +143,7 @@ def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compa
     """Compare a node with the vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
-    values = texts.node_values(node)
+    values = property_values.node_values(node)
     if stored.tagged and stored.label == node["label"] and stored.held == values:
         return Compared("same", _part(node, _OF_NODES), old_label=stored.label, others=stored.others)
     held = Held(stored.label, stored.tagged, stored.shared, _texts(stored.held), stored.built_elsewhere)
@@ -195,7 +195,7 @@ def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
         return Compared("new", edge)
     if stored.interim:
         return Compared("changed", edge)
-    values = texts.edge_values(edge)
+    values = property_values.edge_values(edge)
     if stored.held == values:
         return Compared("same", _part(edge, _OF_EDGES))
     change, to_write, cleared = edge_change(values, _texts(stored.held))

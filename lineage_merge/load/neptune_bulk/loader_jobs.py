@@ -11,7 +11,16 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from lineage_merge.infra.progress import Say
-from lineage_merge.load.neptune_api import COMPLETED, MOST_FLAWS, Api, Flaw, Loader, QueueFull, Status, opened
+from lineage_merge.load.neptune_bulk.api import (
+    COMPLETED,
+    MOST_FLAWS,
+    Api,
+    Flaw,
+    Loader,
+    QueueFull,
+    Status,
+    opened,
+)
 from lineage_merge.model.errors import BulkLoadFailed, GraphError, GraphRejected, GraphUnreachable
 
 _QUEUED = frozenset({"LOAD_IN_QUEUE", "LOAD_NOT_STARTED"})

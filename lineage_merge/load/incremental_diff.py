@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import difference, moves, state, stored_state
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import Existing, StoredVertex, other_names, read_some
-from lineage_merge.load.state import Differing, Entry, Kind, RunState, Shard
+from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
+from lineage_merge.load.diff import Compared
+from lineage_merge.load.graph_state import Existing, StoredVertex, other_names, read_some
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.shard_digests import Differing, Entry, Kind, RunState, Shard
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
@@ -35,12 +35,12 @@ class Changes(NamedTuple):
 def names_digest(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> str:
     """Return a digest of what the merge resolves names to, in whichever order."""
     known = identities.map(_digest_of_identity).collect()
-    known += [state.digest_of(repr(pair)) for pair in pairs.items()]
-    return state.digest_of("\n".join(sorted(set(known))))
+    known += [shard_digests.digest_of(repr(pair)) for pair in pairs.items()]
+    return shard_digests.digest_of("\n".join(sorted(set(known))))
 
 
 def _digest_of_identity(identity: IdentityRow) -> str:
-    return state.digest_of(repr(tuple(identity)))
+    return shard_digests.digest_of(repr(tuple(identity)))
 
 
 def compare_changes(
@@ -57,21 +57,21 @@ def compare_changes(
     `names` are ids that mean other datasets in the merge: none of them may be in the graph.
     """
     engine = nodes.engine
-    if stored_state.counts_of(endpoint, environment, dag_name) != (last.vertices, last.edges):
+    if merge_state.counts_of(endpoint, environment, dag_name) != (last.vertices, last.edges):
         return None
     asked = names.distinct().spread(engine.parallelism)
-    if not asked.map_partitions(partial(stored_state.are_stored, endpoint)).is_empty():
+    if not asked.map_partitions(partial(merge_state.are_stored, endpoint)).is_empty():
         return None
-    shards = state.shards(nodes, edges, len(last.shards)).keep()
-    present = shards.map(state.summary_of).collect()
-    if state.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
+    shards = shard_digests.shards(nodes, edges, len(last.shards)).keep()
+    present = shards.map(shard_digests.summary_of).collect()
+    if shard_digests.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
         return None
-    found = stored_state.compare_shards(
+    found = merge_state.compare_shards(
         shards, {each.number for each in present}, endpoint, environment, dag_name, last.shards
     ).keep()
     if not found.filter(_is_damaged).is_empty():
         return None
-    left = stored_state.read_left(endpoint, environment, dag_name, len(last.shards), last.left)
+    left = merge_state.read_left(endpoint, environment, dag_name, len(last.shards), last.left)
     if left is None:
         return None
     removed = engine.rows(left).union(found.flat_map(_removed))
@@ -88,11 +88,11 @@ def compare_changes(
     if not removed.is_empty():
         jobs = read_some(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
     return Changes(
-        difference.compare_nodes(changed_nodes, edges, existing)
-        .union(found.flat_map(partial(_unchanged, "v")).map(difference.unchanged_node))
+        diff.compare_nodes(changed_nodes, edges, existing)
+        .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
         .keep(),
-        difference.compare_edges(changed_edges, existing)
-        .union(found.flat_map(partial(_unchanged, "e")).map(difference.unchanged_edge))
+        diff.compare_edges(changed_edges, existing)
+        .union(found.flat_map(partial(_unchanged, "e")).map(diff.unchanged_edge))
         .keep(),
         existing,
         jobs,
@@ -147,7 +147,7 @@ def _is_named_by_the_graph(
     if missing.is_empty():
         return False
     aliases = other_names(nodes.engine, endpoint, environment)
-    return bool(moves.named_by_the_graph(missing, existing, aliases, frozenset(), environment))
+    return bool(vertex_merge.named_by_the_graph(missing, existing, aliases, frozenset(), environment))
 
 
 def _stored_id(vertex: StoredVertex) -> str:

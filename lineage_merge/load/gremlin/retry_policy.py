@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lineage_merge.load.faults import Fault, Kind
+from lineage_merge.load.gremlin.error_classification import Fault, Kind
 from lineage_merge.model.errors import GraphError
 
 log = logging.getLogger(__name__)

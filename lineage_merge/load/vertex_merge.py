@@ -17,9 +17,7 @@ from gremlin_python.process.traversal import P
 from lineage_merge.graph_format.labels import one_label
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import (
+from lineage_merge.load.graph_state import (
     AliasOf,
     Existing,
     StoredEdge,
@@ -27,8 +25,10 @@ from lineage_merge.load.existing import (
     dataset_of,
     end_is_column,
 )
-from lineage_merge.load.requests import Upsert
-from lineage_merge.load.sending import Asker, asking, send
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import Asker, asking, send
+from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.load.snapshot import Edge, Snapshot, take
 from lineage_merge.model.elements import JobKey, edge_id, encode
 from lineage_merge.model.errors import GraphRejected
@@ -91,8 +91,8 @@ def _copy(endpoint: Endpoint, ask: Asker, found: list[Snapshot], new_ids: dict[s
     # A dataset does not feed itself because it had two names.
     anew = (_of(edge, new_ids) for edge in edges.values())
     kept = (edge for edge in anew if edge.from_id != edge.to_id)
-    send(endpoint, requests.batches(vertices()))
-    send(endpoint, requests.batches(edge.upsert() for edge in kept))
+    send(endpoint, upserts.batches(vertices()))
+    send(endpoint, upserts.batches(edge.upsert() for edge in kept))
 
 
 def _of(edge: Edge, new_ids: dict[str, str]) -> Edge:

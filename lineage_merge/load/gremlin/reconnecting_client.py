@@ -13,8 +13,8 @@ from typing import Any
 from gremlin_python.driver.client import Client
 from gremlin_python.process.traversal import Bytecode
 
-from lineage_merge.load.connection import Endpoint, host_and_port, open_client, time_limit
-from lineage_merge.load.faults import Fault, fault_of
+from lineage_merge.load.gremlin.connection import Endpoint, host_and_port, open_client, time_limit
+from lineage_merge.load.gremlin.error_classification import Fault, fault_of
 
 # A write and a read have limits of their own; this ends a wait that they do not.
 _SPARE_SECONDS = 30.0

@@ -17,10 +17,10 @@ from gremlin_python.process.traversal import P, T
 from lineage_merge.graph_format.labels import labels_of, one_label
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.held import INTERIM, project_edges, vertices_by_id
-from lineage_merge.load.sending import Asker, asking, by_request
-from lineage_merge.load.texts import edge_held, vertex_held
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges, vertices_by_id
+from lineage_merge.load.gremlin.executor import Asker, asking, by_request
+from lineage_merge.load.property_values import edge_held, vertex_held
 
 Found = TypeVar("Found")
 
@@ -31,9 +31,9 @@ _PAGE = 10_000
 class StoredVertex(NamedTuple):
     """A vertex of the graph.
 
-    `label`: of one with several ``A::B``, see `graph_format.labels`. `held`: its values (`load.texts`).
-    `tagged` by the DAG, and by `others`; `built_elsewhere`: a job of another DAG writes it, or the dataset
-    whose column it is.
+    `label`: of one with several ``A::B``, see `graph_format.labels`. `held`: its values
+    (`load.property_values`). `tagged` by the DAG, and by `others`; `built_elsewhere`: a job of another DAG
+    writes it, or the dataset whose column it is.
     """
 
     id: str

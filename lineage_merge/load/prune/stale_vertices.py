@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import dataset_of, dataset_of_end
-from lineage_merge.load.retire.of_jobs import AbsentEdge
-from lineage_merge.load.retire.scope import Scope
+from lineage_merge.load.diff import Compared
+from lineage_merge.load.graph_state import dataset_of, dataset_of_end
+from lineage_merge.load.prune.scope import Scope
+from lineage_merge.load.prune.stale_job_edges import AbsentEdge
 
 
 class LostColumn(NamedTuple):
@@ -69,7 +69,7 @@ def lost_of_datasets(
 ) -> Rows[LostColumn | str]:
     """Return the `has_column` edges that are to be deleted, and the ids of the vertices.
 
-    `nodes` and `edges` as `load.difference` compared them, `nodes` with those that the merge does not have.
+    `nodes` and `edges` as `load.diff` compared them, `nodes` with those that the merge does not have.
     """
     engine = edges.engine
     described = engine.share(frozenset(edges.flat_map(_described_if_absent).distinct().collect()))

@@ -1,4 +1,4 @@
-"""Deletes from the graph what `load.retire.find` planned."""
+"""Deletes from the graph what `load.prune.plan` planned."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -8,15 +8,15 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, P
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.retire.find import Deletions
-from lineage_merge.load.sending import asking, by_request
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.prune.plan import Deletions
 
 
 def take_out(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
     """Take the edges out, then the tags of vertices that others need, then those that nobody needs.
 
-    Only while `token` is on the `run` vertex (`load.summary`): a merge of the same DAG that has
+    Only while `token` is on the `run` vertex (`load.merge_run`): a merge of the same DAG that has
     begun since compares with the graph by itself.
     """
 

@@ -1,4 +1,4 @@
-"""Reads and writes what a load leaves in the graph for the next one (`load.state`)."""
+"""Reads and writes what a load leaves in the graph for the next one (`load.shard_digests`)."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
@@ -8,10 +8,11 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.existing import vertex_counts
-from lineage_merge.load.sending import Asker, asking, by_request
-from lineage_merge.load.state import (
+from lineage_merge.load.graph_state import vertex_counts
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import Asker, asking, by_request
+from lineage_merge.load.merge_run import LABEL as RUN_LABEL
+from lineage_merge.load.shard_digests import (
     LONGEST_SHARD,
     Differing,
     Entry,
@@ -21,7 +22,6 @@ from lineage_merge.load.state import (
     packed,
     unpacked,
 )
-from lineage_merge.load.summary import LABEL as RUN_LABEL
 from lineage_merge.model.elements import encode
 
 LABEL = "merge_state"

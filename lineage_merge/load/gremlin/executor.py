@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import Bytecode
 
-from lineage_merge.load import requests
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.faults import Kind
-from lineage_merge.load.link import GraphFault, Link, Sent
-from lineage_merge.load.patience import Patience
-from lineage_merge.load.requests import Upsert
-from lineage_merge.load.traversals import source
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.error_classification import Kind
+from lineage_merge.load.gremlin.reconnecting_client import GraphFault, Link, Sent
+from lineage_merge.load.gremlin.retry_policy import Patience
+from lineage_merge.load.gremlin.traversal_source import source
+from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.model.errors import GraphError, GraphRejected
 
 IDS_A_REQUEST = 200
@@ -96,7 +96,7 @@ def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
             # What is too large for one request goes on in the next: two at one vertex would conflict.
             while under_way and (len(under_way) == most or under_way[-1][0][-1].id == batch[0].id):
                 _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
-            under_way.append((batch, link.send(requests.bytecode(batch))))
+            under_way.append((batch, link.send(upserts.bytecode(batch))))
             sent += 1
         while under_way:
             _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
@@ -136,13 +136,13 @@ def _settle(link: Link, batch: list[Upsert], sent: Sent, patience: Patience) -> 
         if several and fault.kind in _SMALLER_LATER:
             _send_parts(link, batch, (len(batch) + 1) // 2, patience)
             return
-        sent = link.send(requests.bytecode(batch))
+        sent = link.send(upserts.bytecode(batch))
 
 
 def _send_parts(link: Link, batch: list[Upsert], size: int, patience: Patience) -> None:
     for start in range(0, len(batch), size):
         part = batch[start : start + size]
-        _settle(link, part, link.send(requests.bytecode(part)), patience.of_part())
+        _settle(link, part, link.send(upserts.bytecode(part)), patience.of_part())
 
 
 def _named(error: GraphError, batch: list[Upsert]) -> GraphError:

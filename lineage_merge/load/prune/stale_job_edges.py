@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import OF_COLUMNS
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import StoredVertex
-from lineage_merge.load.retire.scope import Scope
+from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.prune.scope import Scope
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import project_of
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
-from lineage_merge.load.difference import Compared
-from lineage_merge.load.existing import StoredVertex
+from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.merge.source_completeness import Coverage
 
 

@@ -4,9 +4,9 @@ While a load is under way it has its token (`loading`). A later load of the same
 its own, and the earlier one then deletes nothing any more: the later one has begun to
 compare with the graph since, and could miss what is deleted meanwhile.
 
-It also has what the next load must know to compare only what differs (`state`, see `load.state`), and who
-wrote to what the DAG has (`touched`): another DAG that changed shared vertices, or another load of the DAG
-itself. What a load finds there when it begins, it removes when it ends well.
+It also has what the next load must know to compare only what differs (`state`, see `load.shard_digests`), and
+who wrote to what the DAG has (`touched`): another DAG that changed shared vertices, or another load of the
+DAG itself. What a load finds there when it begins, it removes when it ends well.
 """
 
 import json
@@ -21,9 +21,9 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
-from lineage_merge.load.connection import Endpoint
-from lineage_merge.load.sending import asking, by_request
-from lineage_merge.load.state import RunState
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.shard_digests import RunState
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
 from lineage_merge.naming import redact
