@@ -33,6 +33,7 @@ from benchmarks.results import Figure
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import asking
+from lineage_merge.query.backends.gremlin import OnGremlin
 from lineage_merge.query.comparison import compare
 from lineage_merge.query.cycles import cycles
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
@@ -40,8 +41,7 @@ from lineage_merge.query.graph import Direction, LineageGraph
 from lineage_merge.query.impact import impact
 from lineage_merge.query.layers import Layer, layering
 from lineage_merge.query.lineage import completed, ends, lineage
-from lineage_merge.query.on_gremlin import OnGremlin
-from lineage_merge.query.way import on_the_way, way
+from lineage_merge.query.paths import on_the_way, way
 
 IDS_A_LEVEL_REQUEST = 200
 # What a client that asks hop by hop must at least be slower by: on this machine, and over a network.

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.query.owners import Owner
+from lineage_merge.query.job_ownership import Owner
 from lineage_merge.sources.spline.observed_applications import Seen
 
 # As the configuration's schema wants a DAG's name.

@@ -47,7 +47,7 @@ class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there 
         from lineage_merge.load.gremlin.connection import connect
         from lineage_merge.load.remove_dag import Pipeline, remove
         from lineage_merge.model.errors import ConfigError
-        from lineage_merge.query.owners import owners
+        from lineage_merge.query.job_ownership import owners
         from lineage_merge.sources.spline.observed_applications import seen
         from lineage_merge.unclaimed import plan
 

@@ -48,7 +48,7 @@ def demo(as_json: bool, quiet: bool) -> None:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.query.graph import open_graph
-        from lineage_merge.query.way import way
+        from lineage_merge.query.paths import way
 
         settings = config.load(sample.config_file(), environ={})
         with (

@@ -114,7 +114,7 @@ def path(asked: Asked, start: str, end: str, depth: int | None, columns: bool, i
     """Show every way from one dataset to another, or from one column to another."""
     with asking(asked) as session:
         from lineage_merge.query.names import dataset_or_column
-        from lineage_merge.query.way import way
+        from lineage_merge.query.paths import way
 
         ends = [
             dataset_or_column(session.graph, each, session.environment, asked.dag) for each in (start, end)

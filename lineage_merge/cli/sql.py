@@ -14,8 +14,8 @@ from lineage_merge.model.errors import CheckFailed, ConfigError
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.query.graph import LineageGraph
-    from lineage_merge.review.review import Review
-    from lineage_merge.review.versions import Folders
+    from lineage_merge.query.review.review import Review
+    from lineage_merge.query.review.versions import Folders
 
 # As of a merge: everything was read, but what is broken was left out.
 _REJECTED = 7
@@ -79,7 +79,7 @@ def sql(
         config, environment = asked.config()
         with _graph(asked, config, say) as graph:
             folders = _folders(paths, given, config, environment, asked, graph)
-            from lineage_merge.review.review import compare_with, look
+            from lineage_merge.query.review.review import compare_with, look
 
             found = compare_with(folders, since, graph) if since else look(folders, graph)
         _print(found, asked, since, columns=columns, influences=influences)
@@ -130,7 +130,7 @@ def _folders(
 
     from lineage_merge.config import parse_default
     from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.review.versions import Folders
+    from lineage_merge.query.review.versions import Folders
     from lineage_merge.sources.sql.files import look
     from lineage_merge.sources.sql.settings import SqlFiles, namespace_of, project_of
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from lineage_merge.query.elements import title_of_id
 
 if TYPE_CHECKING:
-    from lineage_merge.review.changes import Flow
-    from lineage_merge.review.readers import Touched
-    from lineage_merge.review.review import Review
+    from lineage_merge.query.review.changes import Flow
+    from lineage_merge.query.review.readers import Touched
+    from lineage_merge.query.review.review import Review
 
 _ARROWS = {"feeds": "->", "feeds_column": "->", "influences": "decides rows of"}
 

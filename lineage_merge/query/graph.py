@@ -98,14 +98,14 @@ def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = silent) -> I
     from lineage_merge.config import EMBEDDED, Gremlin
 
     if isinstance(place, str | Path):
-        from lineage_merge.query.on_files import read_folder
+        from lineage_merge.query.backends.files import read_folder
 
         say(f"reading {place}")
         yield read_folder(str(place))
         return
     if isinstance(place, Gremlin):
         if place.endpoint == EMBEDDED:
-            from lineage_merge.query.on_embedded import open_embedded
+            from lineage_merge.query.backends.embedded import open_embedded
 
             with open_embedded(place, say) as graph:
                 yield graph
@@ -114,7 +114,7 @@ def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = silent) -> I
 
         place = endpoint(place)
     from lineage_merge.load.gremlin.connection import check
-    from lineage_merge.query.on_gremlin import asked_at
+    from lineage_merge.query.backends.gremlin import asked_at
 
     check(place.reader)
     with asked_at(place.reader) as graph:

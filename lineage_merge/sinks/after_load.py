@@ -45,7 +45,7 @@ def send(settings: Settings, endpoint: "Endpoint", environment: str, dag: str, s
     told: list[str] = []
     failed: list[LineageMergeError] = []
     for sink, of_sink in _taking_part(settings):
-        from lineage_merge.query.on_gremlin import asked_at
+        from lineage_merge.query.backends.gremlin import asked_at
         from lineage_merge.sinks.sink import Export
 
         say(f"exporting to {sink.name}")

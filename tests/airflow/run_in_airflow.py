@@ -328,7 +328,7 @@ def unclaimed(check: Check, told: dict[str, Any]) -> None:
 
 
 def _jobs(g: Any) -> Iterator[tuple[str, str]]:
-    from lineage_merge.query.owners import owners
+    from lineage_merge.query.job_ownership import owners
 
     return ((each.dag_name, each.job) for each in owners(g, "dev"))
 
@@ -354,7 +354,7 @@ def the_way_leads_through(check: Check) -> None:
     from lineage_merge import sample
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.query.graph import open_graph
-    from lineage_merge.query.way import way
+    from lineage_merge.query.paths import way
 
     with open_graph(Endpoint(check.url)) as graph:
         ends = sample.way_ends("dev")

@@ -17,8 +17,8 @@ from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import join
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import CaptureError, ConfigError
+from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
-from lineage_merge.query.on_files import read_folder
 
 EXAMPLE = "select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"
 

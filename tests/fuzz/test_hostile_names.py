@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.graph_format import files
+from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.elements import Vertex
-from lineage_merge.query.on_files import read_folder
 from tests.command_line import in_process
 from tests.sources.openlineage.made_events import dataset, event, write_lines
 

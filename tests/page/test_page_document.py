@@ -14,8 +14,8 @@ from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.page import Options, choice, render
 from lineage_merge.page.data import page_data
 from lineage_merge.page.document import embedded
+from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Vertex, subgraph
-from lineage_merge.query.in_memory import InMemory
 from tests.page.made_pages import WAREHOUSE, Made
 
 

@@ -6,15 +6,15 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.query.formats.dot import dot
 from lineage_merge.query.formats.graphml import graphml
 from lineage_merge.query.formats.json_text import as_json, json_text
 from lineage_merge.query.formats.mermaid import escaped, mermaid
 from lineage_merge.query.formats.tree import tree
-from lineage_merge.query.in_memory import InMemory
 from lineage_merge.query.lineage import completed, lineage
-from lineage_merge.query.way import way
+from lineage_merge.query.paths import way
 from tests.lineage_made import at, col, pipeline
 
 HOSTILE = [

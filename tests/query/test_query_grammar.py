@@ -8,7 +8,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.traversal_source import source
-from lineage_merge.query import on_gremlin
+from lineage_merge.query.backends import gremlin
 from lineage_merge.query.elements import VERTEX_LABELS
 from tests.gremlin_text import passes_the_grammar
 from tests.lineage_made import at
@@ -21,22 +21,22 @@ FEEDS = ["feeds"]
 @pytest.mark.parametrize(
     ("ask", "found"),
     [
-        (on_gremlin.environments, 2),
-        (lambda g: on_gremlin.vertices_at(g, IDS), 1),
-        (lambda g: on_gremlin.named(g, "a", VERTEX_LABELS, "dev", "daily"), 1),
-        (lambda g: on_gremlin.searched(g, "it's", VERTEX_LABELS, None, None), 0),
-        (lambda g: on_gremlin.searched(g, "", VERTEX_LABELS, "prod", None), 8),
-        (lambda g: on_gremlin.edges_at(g, IDS, FEEDS, "down", None), 2),
-        (lambda g: on_gremlin.edges_at(g, IDS, FEEDS, "up", "daily"), 1),
-        (lambda g: on_gremlin.pairs_from(g, IDS, FEEDS, None), 2),
-        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "down", None, None), 8),
-        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "down", 2, None), 3),
-        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "down", None, "daily"), 5),
-        (lambda g: on_gremlin.reached(g, IDS, FEEDS, "up", 3, "nightly"), 0),
-        (lambda g: on_gremlin.unread(g, "dev", "nightly"), 1),
-        (lambda g: on_gremlin.unread(g, None, None), 3),
-        (lambda g: on_gremlin.unfed(g, "dev", "daily"), 1),
-        (lambda g: on_gremlin.of_graph(g, ["column"], "prod", "daily").id_(), 3),
+        (gremlin.environments, 2),
+        (lambda g: gremlin.vertices_at(g, IDS), 1),
+        (lambda g: gremlin.named(g, "a", VERTEX_LABELS, "dev", "daily"), 1),
+        (lambda g: gremlin.searched(g, "it's", VERTEX_LABELS, None, None), 0),
+        (lambda g: gremlin.searched(g, "", VERTEX_LABELS, "prod", None), 8),
+        (lambda g: gremlin.edges_at(g, IDS, FEEDS, "down", None), 2),
+        (lambda g: gremlin.edges_at(g, IDS, FEEDS, "up", "daily"), 1),
+        (lambda g: gremlin.pairs_from(g, IDS, FEEDS, None), 2),
+        (lambda g: gremlin.reached(g, IDS, FEEDS, "down", None, None), 8),
+        (lambda g: gremlin.reached(g, IDS, FEEDS, "down", 2, None), 3),
+        (lambda g: gremlin.reached(g, IDS, FEEDS, "down", None, "daily"), 5),
+        (lambda g: gremlin.reached(g, IDS, FEEDS, "up", 3, "nightly"), 0),
+        (lambda g: gremlin.unread(g, "dev", "nightly"), 1),
+        (lambda g: gremlin.unread(g, None, None), 3),
+        (lambda g: gremlin.unfed(g, "dev", "daily"), 1),
+        (lambda g: gremlin.of_graph(g, ["column"], "prod", "daily").id_(), 3),
     ],
 )
 def test_the_question_passes_the_grammar_and_finds_what_there_is(

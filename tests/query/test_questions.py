@@ -12,7 +12,7 @@ from lineage_merge.query.impact import impact
 from lineage_merge.query.layers import layering, parse_layers
 from lineage_merge.query.lineage import lineage
 from lineage_merge.query.listing import datasets, jobs, unfed, unused
-from lineage_merge.query.way import way
+from lineage_merge.query.paths import way
 from tests.lineage_made import at, col
 
 

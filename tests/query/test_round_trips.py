@@ -8,13 +8,13 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import asking
-from lineage_merge.query import on_gremlin
+from lineage_merge.query.backends import gremlin
+from lineage_merge.query.backends.gremlin import OnGremlin
 from lineage_merge.query.cycles import cycles
 from lineage_merge.query.impact import impact
 from lineage_merge.query.lineage import lineage
 from lineage_merge.query.names import dataset_or_column
-from lineage_merge.query.on_gremlin import OnGremlin
-from lineage_merge.query.way import way
+from lineage_merge.query.paths import way
 from tests.lineage_made import MadeLineage, at
 
 DEPTH = 200
@@ -81,7 +81,7 @@ def test_a_deep_chain_takes_a_few_requests(
 
 
 def test_what_is_much_comes_in_batches(deep: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_gremlin, "IDS_A_REQUEST", 50)
+    monkeypatch.setattr(gremlin, "IDS_A_REQUEST", 50)
     assert upstream(deep) == (200, 199)
     assert deep.asked == 1 + 1 + 4 + 4  # the name, the walk, edges, vertices
 

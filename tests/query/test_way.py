@@ -1,7 +1,7 @@
 """What lies on a way, and what beside it."""
 
 from lineage_merge.query.elements import Edge
-from lineage_merge.query.way import on_the_way
+from lineage_merge.query.paths import on_the_way
 
 
 def hops(*pairs: str) -> set[Edge]:

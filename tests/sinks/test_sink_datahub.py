@@ -19,8 +19,8 @@ from datahub.metadata.urns import Urn
 
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.on_files import read_folder
 from lineage_merge.sinks.datahub import SINK
 from lineage_merge.sinks.datahub.names import Names
 from lineage_merge.sinks.datahub.types import data_type

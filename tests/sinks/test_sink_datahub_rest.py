@@ -11,8 +11,8 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.serialization_helper import post_json_transform
 
 from lineage_merge.model.errors import ConfigError, SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.on_files import read_folder
 from lineage_merge.sinks.datahub import SINK
 from lineage_merge.sinks.sink import Export
 from tests.command_line import in_process

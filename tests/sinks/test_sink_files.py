@@ -11,9 +11,9 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.graph_format import neptune_parts
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph, open_graph
-from lineage_merge.query.on_files import read_folder
 from lineage_merge.sinks import graphml, neptune_csv
 from lineage_merge.sinks.sink import Export
 from tests.command_line import in_process

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
 from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.on_files import read_folder
 from lineage_merge.sinks.openlineage import SINK
 from lineage_merge.sinks.sink import Export
 from tests.command_line import in_process

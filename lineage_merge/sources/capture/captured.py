@@ -16,8 +16,8 @@ from lineage_merge.merge.dataset_resolver import Names
 from lineage_merge.merge.records import Record, problem_of, records
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError, LineageMergeError
+from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
-from lineage_merge.query.on_files import edge_of_row, vertex_of_row
 from lineage_merge.sources.capture.origins import Origins, origins
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.documents import Plan

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.review import git, readers
-from lineage_merge.review.changes import Break, Difference, compare
-from lineage_merge.review.readers import Touched
-from lineage_merge.review.versions import FileKey, Folders, Texts, Version, version
+from lineage_merge.query.review import git, readers
+from lineage_merge.query.review.changes import Break, Difference, compare
+from lineage_merge.query.review.readers import Touched
+from lineage_merge.query.review.versions import FileKey, Folders, Texts, Version, version
 from lineage_merge.sources.sql.shapes import NOTHING, Shapes
 
 

@@ -7,7 +7,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import Edge, Vertex, name_parts, title_of_id
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.impact import Impact, impact
-from lineage_merge.review.changes import Break, Difference
+from lineage_merge.query.review.changes import Break, Difference
 from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.translator import JOB_TYPE
 

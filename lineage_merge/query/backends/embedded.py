@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_merge.infra.progress import Say
 from lineage_merge.model.errors import EmbeddedError, GraphUnreachable
+from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.in_memory import InMemory
 
 if TYPE_CHECKING:
     from lineage_merge.config import Gremlin
@@ -26,7 +26,7 @@ def open_embedded(gremlin: "Gremlin", say: Say, graph_file: Path | None = None) 
     from lineage_merge.infra.embedded.graph_store import default_graph_file
     from lineage_merge.load.gremlin.configured_endpoint import endpoint
     from lineage_merge.load.gremlin.connection import check
-    from lineage_merge.query.on_gremlin import asked_at
+    from lineage_merge.query.backends.gremlin import asked_at
 
     file = graph_file or default_graph_file()
     # A user of the server keeps it from ending meanwhile. None: it is ending, and writes its file.

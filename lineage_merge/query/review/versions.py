@@ -10,9 +10,9 @@ from lineage_merge.merge.dataset_resolver import Names
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.query.in_memory import InMemory
-from lineage_merge.query.on_files import edge_of_row, vertex_of_row
-from lineage_merge.review.git import Since, contents, files_at
+from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.review.git import Since, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.project import ProjectLineage, read_project

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.query.elements import title_of_id
-from lineage_merge.review.versions import FileKey, Version
+from lineage_merge.query.review.versions import FileKey, Version
 from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING
 

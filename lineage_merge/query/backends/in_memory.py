@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.query.case_variants import spellings
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
 from lineage_merge.query.graph import Direction
-from lineage_merge.query.spelling import spellings
 
 # Which properties are a name of its own, and in which a search looks.
 NAMES = ("name", "qualified_name", "location")

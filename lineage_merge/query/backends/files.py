@@ -12,8 +12,8 @@ from typing import Any
 
 from lineage_merge.infra.storage import Slice, StoredFile, list_files, read_bytes, read_lines
 from lineage_merge.model.errors import IntermediateError, SourceMissing
+from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
-from lineage_merge.query.in_memory import InMemory
 
 _KEYS = ("id", "label", "from", "to")
 _JSON = {".json", ".jsonl"}

@@ -16,6 +16,8 @@ from gremlin_python.process.traversal import P, T, TextP
 
 from lineage_merge.graph_format.labels import one_label
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.query.backends.in_memory import NAMES, SEARCHED
+from lineage_merge.query.case_variants import spellings
 from lineage_merge.query.elements import (
     ALL_VERTEX_LABELS,
     EDGE_LABELS,
@@ -26,8 +28,6 @@ from lineage_merge.query.elements import (
     of_vertex,
 )
 from lineage_merge.query.graph import Direction
-from lineage_merge.query.in_memory import NAMES, SEARCHED
-from lineage_merge.query.spelling import spellings
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
