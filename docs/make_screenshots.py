@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 REPOSITORY = Path(__file__).parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
-from lineage_merge.page import Options, render  # noqa: E402
+from lineage_merge.exporters.page import Options, render  # noqa: E402
 from tests.page import chromium  # noqa: E402
 from tests.page.made_pages import large  # noqa: E402
 

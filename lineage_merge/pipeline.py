@@ -14,6 +14,7 @@ from typing import Any, Self
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import EMBEDDED, Config
+from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.embedded.graph_store import default_graph_file
@@ -39,7 +40,6 @@ from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, Coverage, covered, why_not_retired
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import DocumentError, IntermediateError, SinkError, SourceMissing
-from lineage_merge.sinks import after_load
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
 
 EMPTY = Report({}, {}, {}, (), ())

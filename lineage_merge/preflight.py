@@ -1,9 +1,9 @@
 """Is everybody there? Asked before Spark starts, so that a wrong address is known in a second."""
 
 from lineage_merge.config import EMBEDDED, Config
+from lineage_merge.exporters import after_load
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import check
-from lineage_merge.sinks import after_load
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.source import function

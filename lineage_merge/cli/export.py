@@ -7,9 +7,9 @@ import click
 
 from lineage_merge.cli.asking import Asked, asking, asks
 from lineage_merge.cli.frame import epilog, print_json, progress
+from lineage_merge.exporters import registry
+from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sinks import registry
-from lineage_merge.sinks.sink import Export
 
 
 @click.command(

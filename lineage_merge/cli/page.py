@@ -34,9 +34,9 @@ def html(asked: Asked, location: str, focus: str | None, depth: int | None, titl
     with asking(asked) as session:
         from datetime import UTC, datetime
 
+        from lineage_merge.exporters.page import Options, render
+        from lineage_merge.exporters.page.selection import around, whole
         from lineage_merge.infra import storage
-        from lineage_merge.page import Options, render
-        from lineage_merge.page.choice import around, whole
 
         start = None
         if focus:

@@ -89,7 +89,7 @@ def _sinks(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     if not settings:
         return {}
     # Each sink says itself what it takes, so that a new one changes nothing here.
-    from lineage_merge.sinks import registry
+    from lineage_merge.exporters import registry
 
     return registry.checked(settings)
 

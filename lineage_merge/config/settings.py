@@ -140,7 +140,7 @@ class Config:
     spark: SparkOptions = field(default_factory=SparkOptions)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)
-    # By name of a sink, what `sinks.registry` takes.
+    # By name of a sink, what `exporters.registry` takes.
     sinks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strict: bool = False
 

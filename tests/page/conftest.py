@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from lineage_merge.exporters.page import Options, assets, render
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.page import Options, assets, render
 from lineage_merge.query.elements import Subgraph
 from tests.page import chromium
 from tests.page.seeing import Opened

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage_merge.exporters.page import Options, render, selection
+from lineage_merge.exporters.page.data import page_data
+from lineage_merge.exporters.page.document import embedded
 from lineage_merge.model.errors import ConfigError, NotFound
-from lineage_merge.page import Options, choice, render
-from lineage_merge.page.data import page_data
-from lineage_merge.page.document import embedded
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Vertex, subgraph
 from tests.page.made_pages import WAREHOUSE, Made
@@ -139,9 +139,9 @@ def graph_of(made: Made) -> InMemory:
 
 
 def test_more_than_a_page_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "MOST_DATASETS", 1)
+    monkeypatch.setattr(selection, "MOST_DATASETS", 1)
     with pytest.raises(ConfigError, match="--focus"):
-        choice.whole(graph_of(two()))
+        selection.whole(graph_of(two()))
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,18 @@ def test_an_environment_or_dag_that_the_graph_does_not_know_is_an_error(
     graph = made.graph()
     job = Vertex("job|x", "job", {"environment": "dev", "dag_name": ("daily",), "name": "x"})
     with pytest.raises(NotFound) as refused:
-        choice.whole(InMemory([*graph.vertices.values(), job], graph.edges), environment, dag)
+        selection.whole(InMemory([*graph.vertices.values(), job], graph.edges), environment, dag)
     assert (refused.value.message, refused.value.candidates) == (message, known)
 
 
 def test_an_empty_graph_is_an_empty_page_but_has_no_dag() -> None:
-    assert len(choice.whole(InMemory([], []), "dev").datasets) == 0
+    assert len(selection.whole(InMemory([], []), "dev").datasets) == 0
     with pytest.raises(NotFound, match="typo: dev has no DAG"):
-        choice.whole(InMemory([], []), "dev", "typo")
+        selection.whole(InMemory([], []), "dev", "typo")
 
 
 def test_around_a_column_is_around_its_dataset() -> None:
-    start, graph = choice.around(graph_of(two()), "s3://b/raw/orders#price")
+    start, graph = selection.around(graph_of(two()), "s3://b/raw/orders#price")
     assert start.id == "dev|s3://b|raw/orders"
     assert {each.title for each in graph.datasets} == {"s3://b/raw/orders", "dev.mart.orders"}
     assert {each.label for each in graph.edges} == {"feeds", "has_column", "feeds_column", "influences"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from lineage_merge.page import Options, render
+from lineage_merge.exporters.page import Options, render
 from tests.page.made_pages import large
 from tests.page.seeing import Opened, cards, selected
 

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from lineage_merge.exporters.page import assets
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.page import assets
 
 HOOK = Path(__file__).parents[2] / "hatch_build.py"
 VENDOR = Path(assets.__file__).parent / "vendor"

@@ -17,15 +17,15 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
+from lineage_merge.exporters.datahub import SINK
+from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.datahub.types import data_type
+from lineage_merge.exporters.exporter import Export
+from lineage_merge.exporters.graph_batches import Job
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.sinks.datahub import SINK
-from lineage_merge.sinks.datahub.names import Names
-from lineage_merge.sinks.datahub.types import data_type
-from lineage_merge.sinks.portions import Job
-from lineage_merge.sinks.sink import Export
 from tests.lineage_made import MadeLineage
 from tests.sinks import tickit_in_datahub as expected
 

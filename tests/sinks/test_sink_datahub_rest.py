@@ -10,11 +10,11 @@ import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.serialization_helper import post_json_transform
 
+from lineage_merge.exporters.datahub import SINK
+from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError, SinkDenied, SinkError, SinkUnreachable
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.sinks.datahub import SINK
-from lineage_merge.sinks.sink import Export
 from tests.command_line import in_process
 from tests.lineage_made import MadeLineage
 from tests.sinks.receiving import Answer, Receiver, Request, receiving

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
+from lineage_merge.exporters import graphml, neptune_csv
+from lineage_merge.exporters.exporter import Export
 from lineage_merge.graph_format import neptune_parts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph, open_graph
-from lineage_merge.sinks import graphml, neptune_csv
-from lineage_merge.sinks.sink import Export
 from tests.command_line import in_process
 from tests.graph_reading import whole
 from tests.lineage_made import MadeLineage, at, col, pipeline

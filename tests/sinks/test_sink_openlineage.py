@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config, pipeline
+from lineage_merge.exporters.exporter import Export
+from lineage_merge.exporters.openlineage import SINK
 from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.sinks.openlineage import SINK
-from lineage_merge.sinks.sink import Export
 from tests.command_line import in_process
 from tests.lineage_made import NAMESPACE, MadeLineage
 from tests.sinks.openlineage_schemas import problems

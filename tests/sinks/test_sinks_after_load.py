@@ -10,8 +10,8 @@ import yaml
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
+from lineage_merge.exporters.registry import SINKS
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sinks.registry import SINKS
 from tests.command_line import Outcome, in_process, python_imports
 from tests.lineage_made import MadeLineage, at
 from tests.sinks.receiving import Answer, Request, receiving

@@ -130,7 +130,7 @@ class Captured:
 
     def to_html(self) -> str:
         """The page: one file that works offline."""
-        from lineage_merge.page import Options, render
+        from lineage_merge.exporters.page import Options, render
 
         return render(self.graph, Options(title=self.name, source="capture"))
 

@@ -13,10 +13,10 @@ from datahub.emitter import mce_builder
 from datahub.metadata.schema_classes import FabricTypeClass
 from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn
 
+from lineage_merge.exporters.graph_batches import Job
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import Vertex, dataset_of, name_parts
-from lineage_merge.sinks.portions import Job
 
 # Schemes of OpenLineage's namespaces that DataHub calls otherwise.
 _PLATFORMS = {
@@ -55,7 +55,7 @@ class DatasetName(NamedTuple):
 
 @dataclass(frozen=True)
 class Names:
-    """URNs, as the settings of ``sinks.datahub`` want them. Mappings go by globs on namespaces."""
+    """URNs, as the settings of ``exporters.datahub`` want them. Mappings go by globs on namespaces."""
 
     fabrics: Mapping[str, str]
     platforms: Mapping[str, str]

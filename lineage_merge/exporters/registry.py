@@ -5,10 +5,10 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from lineage_merge.exporters import datahub, dot, graphml, mermaid, neptune_csv, openlineage
+from lineage_merge.exporters.exporter import Sink, token
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sinks import datahub, dot, graphml, mermaid, neptune_csv, openlineage
-from lineage_merge.sinks.sink import Sink, token
 
 SINKS: Mapping[str, Sink] = {
     each.SINK.name: each.SINK for each in (datahub, openlineage, graphml, neptune_csv, mermaid, dot)

@@ -1,8 +1,8 @@
 """The lineage in Graphviz' language."""
 
+from lineage_merge.exporters.drawing import SETTINGS, draw
+from lineage_merge.exporters.exporter import Export, Sent, Sink
 from lineage_merge.query.formats.dot import dot
-from lineage_merge.sinks.drawing import SETTINGS, draw
-from lineage_merge.sinks.sink import Export, Sent, Sink
 
 
 def send(export: Export) -> Sent:

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from lineage_merge.sinks.datahub.counting import Counting
-from lineage_merge.sinks.datahub.proposals import Proposal
-from lineage_merge.sinks.output import text_to
+from lineage_merge.exporters.datahub.counting import Counting
+from lineage_merge.exporters.datahub.proposals import Proposal
+from lineage_merge.exporters.output import text_to
 
 
 def write(place: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:

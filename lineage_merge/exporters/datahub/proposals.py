@@ -6,11 +6,11 @@ from typing import Any
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata.schema_classes import MetadataChangeProposalClass
 
-from lineage_merge.sinks.datahub import datasets as of_datasets
-from lineage_merge.sinks.datahub import jobs as of_jobs
-from lineage_merge.sinks.datahub.names import Names
-from lineage_merge.sinks.portions import EXPOSURE, datasets, jobs
-from lineage_merge.sinks.sink import Export
+from lineage_merge.exporters.datahub import datasets as of_datasets
+from lineage_merge.exporters.datahub import jobs as of_jobs
+from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.exporter import Export
+from lineage_merge.exporters.graph_batches import EXPOSURE, datasets, jobs
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 

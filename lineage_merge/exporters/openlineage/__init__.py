@@ -1,17 +1,17 @@
 """OpenLineage: what each job reads and writes as events, to a file of JSON lines or to a server (Marquez)."""
 
-from lineage_merge.sinks.sink import OUT, TOKEN_ENV, URL, Export, Sent, Sink
+from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Sent, Sink
 
 
 def send(export: Export) -> Sent:
     """To the server if there is one, otherwise to the file or to standard output."""
-    from lineage_merge.sinks.openlineage.events import events
+    from lineage_merge.exporters.openlineage.events import events
 
     if export.url is None:
-        from lineage_merge.sinks.openlineage.file import write
+        from lineage_merge.exporters.openlineage.file import write
 
         return Sent(export.out or "", write(export.out, events(export)))
-    from lineage_merge.sinks.openlineage.http import emit
+    from lineage_merge.exporters.openlineage.http import emit
 
     return Sent(export.url, emit(export, events(export)))
 

@@ -29,7 +29,7 @@ _LICENCE = "vendor/dagre.LICENSE.txt"
 @cache
 def text(name: str) -> str:
     """A file of this folder."""
-    return files("lineage_merge.page").joinpath(*name.split("/")).read_text(encoding="utf-8")
+    return files("lineage_merge.exporters.page").joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
 def library() -> str:

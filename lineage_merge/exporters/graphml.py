@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from lineage_merge.exporters.exporter import OUT, Export, Sent, Sink
+from lineage_merge.exporters.output import write_lines
 from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.sinks.output import write_lines
-from lineage_merge.sinks.sink import OUT, Export, Sent, Sink
 
 
 def send(export: Export) -> Sent:

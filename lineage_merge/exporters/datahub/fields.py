@@ -11,8 +11,8 @@ from datahub.metadata.schema_classes import (
     FineGrainedLineageUpstreamTypeClass,
 )
 
+from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.sinks.datahub.names import Names
 
 
 def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalWrapper]:

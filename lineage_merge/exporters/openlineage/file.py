@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from openlineage.client.serde import Serde
 
-from lineage_merge.sinks.openlineage.events import Event
-from lineage_merge.sinks.output import text_to
+from lineage_merge.exporters.openlineage.events import Event
+from lineage_merge.exporters.output import text_to
 
 
 def write(place: str | None, events: Iterable[Event]) -> dict[str, int]:

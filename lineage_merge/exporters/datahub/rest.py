@@ -8,12 +8,12 @@ import requests
 from datahub.configuration.common import ConfigurationError, OperationalError
 from datahub.emitter.rest_emitter import DatahubRestEmitter
 
+from lineage_merge.exporters import datahub
+from lineage_merge.exporters.datahub.counting import Counting
+from lineage_merge.exporters.datahub.proposals import Proposal
+from lineage_merge.exporters.exporter import Export, token
+from lineage_merge.exporters.quiet import quiet
 from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
-from lineage_merge.sinks import datahub
-from lineage_merge.sinks.datahub.counting import Counting
-from lineage_merge.sinks.datahub.proposals import Proposal
-from lineage_merge.sinks.quiet import quiet
-from lineage_merge.sinks.sink import Export, token
 
 _AT_ONCE = 100
 _CONNECT_SECONDS = 10.0

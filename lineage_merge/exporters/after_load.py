@@ -8,9 +8,9 @@ several DAGs write the whole.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from lineage_merge.exporters.exporter import Sink
 from lineage_merge.infra.progress import Say
 from lineage_merge.model.errors import LineageMergeError, SinkError
-from lineage_merge.sinks.sink import Sink
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
@@ -21,7 +21,7 @@ Settings = Mapping[str, Mapping[str, Any]]
 def _taking_part(settings: Settings) -> Iterator[tuple[Sink, Mapping[str, Any]]]:
     if not settings:
         return
-    from lineage_merge.sinks.registry import SINKS
+    from lineage_merge.exporters.registry import SINKS
 
     for name, of_sink in settings.items():
         if SINKS[name].is_told_where(of_sink):
@@ -31,7 +31,7 @@ def _taking_part(settings: Settings) -> Iterator[tuple[Sink, Mapping[str, Any]]]
 def check(settings: Settings) -> None:
     """Can all of them work on this machine? Asked before anything is loaded. Raises `ConfigError`."""
     for sink, of_sink in _taking_part(settings):
-        from lineage_merge.sinks.registry import ready
+        from lineage_merge.exporters.registry import ready
 
         ready(sink, of_sink)
 
@@ -45,8 +45,8 @@ def send(settings: Settings, endpoint: "Endpoint", environment: str, dag: str, s
     told: list[str] = []
     failed: list[LineageMergeError] = []
     for sink, of_sink in _taking_part(settings):
+        from lineage_merge.exporters.exporter import Export
         from lineage_merge.query.backends.gremlin import asked_at
-        from lineage_merge.sinks.sink import Export
 
         say(f"exporting to {sink.name}")
         try:

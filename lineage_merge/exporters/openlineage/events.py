@@ -14,11 +14,11 @@ from typing import Any
 from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import JobFacet, RunFacet, job_type_job, parent_run, processing_engine_run
 
+from lineage_merge.exporters.exporter import Export
+from lineage_merge.exporters.graph_batches import Described, Flow, described, jobs
+from lineage_merge.exporters.graph_batches import Job as JobPortion
+from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, of_dataset
 from lineage_merge.query.elements import Vertex, name_parts, title_of_id
-from lineage_merge.sinks.openlineage.facets import PRODUCER, column_lineage, ends, of_dataset
-from lineage_merge.sinks.portions import Described, Flow, described, jobs
-from lineage_merge.sinks.portions import Job as JobPortion
-from lineage_merge.sinks.sink import Export
 
 Event = RunEvent | JobEvent
 

@@ -17,8 +17,8 @@ from openlineage.client.facet_v2 import (
 
 from lineage_merge import __version__
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.exporters.graph_batches import Described, Flow
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
-from lineage_merge.sinks.portions import Described, Flow
 
 # A URI, as the specification wants it, that is nobody's address.
 PRODUCER = f"urn:lineage-merge:{__version__}"

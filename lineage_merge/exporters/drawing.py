@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from lineage_merge.exporters.exporter import OUT, Export, Schema, Sent
+from lineage_merge.exporters.output import text_to
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
-from lineage_merge.sinks.output import text_to
-from lineage_merge.sinks.sink import OUT, Export, Schema, Sent
 
 SETTINGS: dict[str, Schema] = {
     "out": OUT,

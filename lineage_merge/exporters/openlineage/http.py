@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import requests
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 
+from lineage_merge.exporters import openlineage
+from lineage_merge.exporters.exporter import Export, token
+from lineage_merge.exporters.openlineage.events import Event
+from lineage_merge.exporters.quiet import quiet
 from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
-from lineage_merge.sinks import openlineage
-from lineage_merge.sinks.openlineage.events import Event
-from lineage_merge.sinks.quiet import quiet
-from lineage_merge.sinks.sink import Export, token
 
 _ENDPOINT = "api/v1/lineage"
 _ANSWER_SECONDS = 30.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from datahub.utilities.urns.urn import guess_entity_type
 
-from lineage_merge.sinks.datahub.proposals import Proposal
+from lineage_merge.exporters.datahub.proposals import Proposal
 
 _WORDS = {"dataset": "datasets", "dataFlow": "DAGs", "dataJob": "jobs", "dashboard": "dashboards"}
 

@@ -25,11 +25,11 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.specific.dataset import DatasetPatchBuilder
 
+from lineage_merge.exporters.datahub.fields import aspects, fine_grained
+from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.datahub.types import data_type
+from lineage_merge.exporters.graph_batches import Dataset, Described, Flow
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
-from lineage_merge.sinks.datahub.fields import aspects, fine_grained
-from lineage_merge.sinks.datahub.names import Names
-from lineage_merge.sinks.datahub.types import data_type
-from lineage_merge.sinks.portions import Dataset, Described, Flow
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
 _SUBTYPES = {

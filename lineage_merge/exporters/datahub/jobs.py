@@ -10,10 +10,10 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
+from lineage_merge.exporters.datahub.fields import aspects, fine_grained
+from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.graph_batches import Job
 from lineage_merge.query.elements import Vertex
-from lineage_merge.sinks.datahub.fields import aspects, fine_grained
-from lineage_merge.sinks.datahub.names import Names
-from lineage_merge.sinks.portions import Job
 
 _CUSTOM = (
     "environment",

@@ -4,7 +4,7 @@ A file is a JSON array of metadata change proposals, as DataHub's file source re
 from the graph is not taken out of DataHub: docs/sinks.md says why and how.
 """
 
-from lineage_merge.sinks.sink import OUT, TOKEN_ENV, URL, Export, Schema, Sent, Sink
+from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Schema, Sent, Sink
 
 _BY_NAMESPACE: Schema = {
     "type": "object",
@@ -18,14 +18,14 @@ _BY_NAMESPACE: Schema = {
 
 def send(export: Export) -> Sent:
     """To the server if there is one, otherwise to the file or to standard output."""
-    from lineage_merge.sinks.datahub.proposals import proposals
+    from lineage_merge.exporters.datahub.proposals import proposals
 
     if export.url is None:
-        from lineage_merge.sinks.datahub.file import write
+        from lineage_merge.exporters.datahub.file import write
 
         counts = write(export.out, proposals(export))
         return Sent(export.out or "", counts)
-    from lineage_merge.sinks.datahub.rest import emit
+    from lineage_merge.exporters.datahub.rest import emit
 
     return Sent(export.url, emit(export, proposals(export)))
 

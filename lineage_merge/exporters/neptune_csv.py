@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from lineage_merge.exporters.exporter import OUT, Export, Sent, Sink
 from lineage_merge.graph_format.neptune_csv import (
     EDGE_FIELDS,
     VERTEX_FIELDS,
@@ -19,7 +20,6 @@ from lineage_merge.graph_format.schema import EDGE_LABELS
 from lineage_merge.infra.storage import delete_folder
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, Edge, Vertex
-from lineage_merge.sinks.sink import OUT, Export, Sent, Sink
 
 _LABELS = (*ALL_VERTEX_LABELS, *(each.name for each in EDGE_LABELS))
 
