@@ -58,7 +58,7 @@ def measure(folder: Path, plans: int, master: str) -> Case:
     from benchmarks.generated.export import CONFIG
     from lineage_merge.config import SparkOptions, load
     from lineage_merge.infra.spark_session import session
-    from lineage_merge.pipeline import build, write_folder
+    from lineage_merge.orchestration.pipeline import build, write_folder
 
     config = load(folder.resolve() / CONFIG, flags={"spark.distribute_above_mb": "0"})
     on_cluster = master.startswith("local-cluster")

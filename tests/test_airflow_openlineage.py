@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from lineage_merge import config
-from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.orchestration.airflow.openlineage_datasets import Datasets, of_step
 
 SETTINGS: dict[str, Any] = {
     "dag_name": "sales",

@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.verdict import REJECTED, RETIRE_REFUSED, Verdict, judge
+from lineage_merge.orchestration.airflow.report_check import (
+    REJECTED,
+    RETIRE_REFUSED,
+    Verdict,
+    judge,
+)
 
 FAIL = {REJECTED: "fail", RETIRE_REFUSED: "fail"}
 WARN = {REJECTED: "warn", RETIRE_REFUSED: "warn"}

@@ -8,7 +8,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
+from lineage_merge.orchestration import pipeline
 from tests import expected
 from tests.arango_fixtures import ArangoServer
 from tests.expected import WAREHOUSE, Edge

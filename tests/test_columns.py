@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES
+from lineage_merge.orchestration import pipeline
 from tests.expected import WAREHOUSE
 from tests.sources.spline.columns.plan_building import PLAN, PlanBuilder
 from tests.spline_documents import write_collections

@@ -10,7 +10,7 @@ import yaml
 from cfnlint.api import lint
 
 from lineage_merge import config
-from lineage_merge.publish import SCRIPT
+from lineage_merge.orchestration.publish import SCRIPT
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 TEMPLATE = DEPLOY / "cloudformation" / "lineage_merge.yaml"

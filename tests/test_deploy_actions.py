@@ -14,7 +14,7 @@ import pytest
 from botocore.client import BaseClient
 
 from lineage_merge.infra import storage
-from lineage_merge.publish import artefacts
+from lineage_merge.orchestration.publish import artefacts
 from tests.iam_policy import Need, allows, needs
 from tests.s3_fixtures import S3
 from tests.test_deploy import FILLED, POLICIES

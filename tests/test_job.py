@@ -12,9 +12,10 @@ import boto3
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge import config, job, publish
+from lineage_merge import config
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration import cluster_entrypoint, publish
 from tests import expected
 from tests.arango_fixtures import ArangoServer
 from tests.command_line import clean_environment
@@ -97,9 +98,9 @@ def test_build_and_load_are_two_jobs_with_a_folder_in_s3_between(
     s3.put("lineage", "runs/1/nodes/left-over.parquet", b"of an earlier build")
     folder = "s3://lineage/runs/1"
 
-    built = ran(words_of(job.arguments("build", folder, settings)))
+    built = ran(words_of(cluster_entrypoint.arguments("build", folder, settings)))
     assert built.returncode == 0, built.stdout[-3000:]
-    loaded = ran(words_of(job.arguments("load", folder, settings)))
+    loaded = ran(words_of(cluster_entrypoint.arguments("load", folder, settings)))
     assert loaded.returncode == 0, loaded.stdout[-3000:]
 
     truth = expected.ids(expected.tickit_sales_load(DAG) | expected.dbt(DAG), "dev")
@@ -116,13 +117,15 @@ def test_a_job_that_fails_says_why_in_a_line_and_in_the_folder(settings: dict[st
     folder = s3.put("lineage", "runs/2/x", b"").rpartition("/")[0]
     wrong = settings | {"spline.arango.password_secret": "lineage/arango#wrong"}
 
-    failed = ran(words_of(job.arguments("build", folder, wrong, attempt="1")))
+    failed = ran(words_of(cluster_entrypoint.arguments("build", folder, wrong, attempt="1")))
 
     assert failed.returncode != 0
     reason = "configuration: spline.arango.password_secret: the secret has no text under 'wrong'"
     assert reason in failed.stdout  # where spark-submit passes on what Python says
-    assert job.failure(folder, "1") == job.Failure(reason, lasting=True, exit_code=2)
-    assert job.failure(folder, "2") is None, "that is another attempt's"
+    assert cluster_entrypoint.failure(folder, "1") == cluster_entrypoint.Failure(
+        reason, lasting=True, exit_code=2
+    )
+    assert cluster_entrypoint.failure(folder, "2") is None, "that is another attempt's"
 
 
 def test_what_is_sent_is_what_the_job_reads() -> None:
@@ -144,8 +147,8 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
         "strict": True,
     }
 
-    sent = job.arguments("load", "s3://b/folder", config.by_key(settings), attempt="7")
-    told = job.told([*OF_GLUE, *words_of(sent)])
+    sent = cluster_entrypoint.arguments("load", "s3://b/folder", config.by_key(settings), attempt="7")
+    told = cluster_entrypoint.told([*OF_GLUE, *words_of(sent)])
 
     assert config.load(None, environ={}, flags=told.flags) == config.parse(settings)
     assert (told.step, told.folder, told.attempt) == ("load", "s3://b/folder", "7")
@@ -154,7 +157,7 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
 
 
 def test_an_argument_may_be_one_word() -> None:
-    told = job.told(["--step=build", "--folder=s3://b/f=1", "--config=s3://b/lineage.yml"])
+    told = cluster_entrypoint.told(["--step=build", "--folder=s3://b/f=1", "--config=s3://b/lineage.yml"])
 
     assert (told.step, told.folder, told.config, told.flags) == (
         "build",
@@ -174,12 +177,12 @@ def test_an_argument_may_be_one_word() -> None:
 )
 def test_arguments_that_are_missing_are_named(words: list[str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        job.told(words)
+        cluster_entrypoint.told(words)
 
 
 def test_a_key_that_there_is_not_is_no_argument() -> None:
     with pytest.raises(ConfigError, match=r"spline\.arango\.password: is not a known key"):
-        job.arguments("build", "s3://b/f", {"spline.arango.password": "hunter2"})
+        cluster_entrypoint.arguments("build", "s3://b/f", {"spline.arango.password": "hunter2"})
 
 
 def test_a_configuration_may_lie_in_s3_and_name_what_lies_beside_it(s3: S3) -> None:

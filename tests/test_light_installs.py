@@ -44,7 +44,7 @@ ON_AIRFLOW = sorted(
         for file in PACKAGE.joinpath("airflow").glob("*.py")
         if file.stem != "local"
         for module in named_by(file)
-        if not module.startswith("lineage_merge.airflow")
+        if not module.startswith("lineage_merge.orchestration.airflow")
     }
 )
 
@@ -59,6 +59,8 @@ def test_what_the_airflow_side_uses_imports_without_spark(module: str) -> None:
 
 
 def test_the_modules_are_found() -> None:
-    assert {"lineage_merge.load.remove_dag", "lineage_merge.load.result", "lineage_merge.steps"} <= set(
-        ON_AIRFLOW
-    )
+    assert {
+        "lineage_merge.load.remove_dag",
+        "lineage_merge.load.result",
+        "lineage_merge.orchestration.stages",
+    } <= set(ON_AIRFLOW)

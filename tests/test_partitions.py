@@ -3,9 +3,10 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline, sample
+from lineage_merge import config, sample
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.storage import StoredFile
+from lineage_merge.orchestration import pipeline
 
 MEGABYTE = 1 << 20
 

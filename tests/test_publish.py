@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge import __version__, publish
+from lineage_merge import __version__
 from lineage_merge.model.errors import ConfigError, LineageMergeError, SourceMissing
-from lineage_merge.publish import artefacts, dependencies, wheel
+from lineage_merge.orchestration import publish
+from lineage_merge.orchestration.publish import artefacts, dependencies, wheel
 from tests.command_line import in_process
 from tests.s3_fixtures import S3
 
@@ -73,7 +74,12 @@ def test_the_wheel_installs_without_an_index_and_has_all_that_runs(environment: 
     pip(environment, "--no-deps", str(built))
 
     package = next(environment.glob("lib/*/site-packages")) / "lineage_merge"
-    for name in ("pipeline.py", "config/config.schema.json", "py.typed", "publish/lineage_merge_job.py"):
+    for name in (
+        "pipeline.py",
+        "config/config.schema.json",
+        "py.typed",
+        "orchestration/publish/lineage_merge_job.py",
+    ):
         assert package.joinpath(name).is_file(), name
     shown = subprocess.run(
         [environment / "bin/python", "-c", "import lineage_merge; print(lineage_merge.__version__)"],
@@ -105,7 +111,7 @@ def test_the_wheel_of_an_installed_wheel_is_the_same(environment: Path, tmp_path
     # Its dependencies are this environment's.
     paths = [str(package), *(path for path in sys.path if path.endswith("-packages"))]
     code = f"import sys; sys.path[:0] = {paths!r}\nfrom pathlib import Path\n"
-    code += f"from lineage_merge.publish import wheel\nprint(wheel.build(Path({str(again)!r})))"
+    code += f"from lineage_merge.orchestration.publish import wheel\nprint(wheel.build(Path({str(again)!r})))"
 
     command = [environment / "bin/python", "-c", code]
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=without_path())

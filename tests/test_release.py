@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline, sample, steps
+from lineage_merge import config, sample
 from lineage_merge.config import Config
 from lineage_merge.infra.progress import silent
 from lineage_merge.model.errors import DocumentError
+from lineage_merge.orchestration import pipeline, stages
 from tests.spline_documents import SplineDatabase
 
 DISTRIBUTED = {"spark.distribute_above_mb": "0"}
@@ -38,7 +39,7 @@ def test_the_step_that_writes_a_folder_leaves_nothing_behind(
     spark: SparkSession, distributed: Config, tmp_path: Path
 ) -> None:
     before = kept_by(spark)
-    steps.build(spark, distributed, str(tmp_path / "built"), silent)
+    stages.build(spark, distributed, str(tmp_path / "built"), silent)
     assert kept_by(spark) <= before
 
 

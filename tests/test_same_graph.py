@@ -10,9 +10,10 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.load.result import Loaded
+from lineage_merge.orchestration import pipeline
 from tests import expected
 from tests.expected import WAREHOUSE
 from tests.graph_reading import edges_of, whole

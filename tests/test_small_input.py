@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline, sample
+from lineage_merge import config, sample
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.pipeline import Built
+from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.pipeline import Built
 from tests.arango_fixtures import ArangoServer
 from tests.properties import batch
 

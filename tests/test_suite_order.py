@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import pipeline
 from lineage_merge.config import Config
 from lineage_merge.infra import embedded
+from lineage_merge.orchestration import pipeline
 from tests import conftest, drawing, jvm
 from tests.command_line import as_process, python_imports
 from tests.fuzz import cases

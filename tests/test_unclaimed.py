@@ -6,10 +6,10 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.statics import long
 
+from lineage_merge.orchestration.unmanaged_jobs import Due, Plan, plan
 from lineage_merge.query.job_ownership import Owner, owners
 from lineage_merge.sources.spline.observed_applications import Seen, seen
 from lineage_merge.sources.spline.settings import Arango
-from lineage_merge.unclaimed import Due, Plan, plan
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time
 

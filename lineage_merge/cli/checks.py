@@ -28,7 +28,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
     which it takes away again. Takes half a minute at most.
     """
     from lineage_merge.cli.findings import as_lines, colours
-    from lineage_merge.doctor import CONFIGURATION, Finding
+    from lineage_merge.orchestration.doctor import CONFIGURATION, Finding
 
     with reported():
         try:
@@ -37,7 +37,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
             mend = "correct the file, or the flag or variable; lineage-merge run --help lists all keys"
             found = [Finding(CONFIGURATION, "failed", error.message, mend, error.exit_code)]
         else:
-            from lineage_merge.doctor.examination import examine
+            from lineage_merge.orchestration.doctor.examination import examine
 
             told = f"{config.dag_name} in {config.environment}"
             found = [Finding(CONFIGURATION, "ok", told), *examine(config)]

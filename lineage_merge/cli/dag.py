@@ -55,9 +55,9 @@ def report(
 
     with reported(), progress(True) as say:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
-        from lineage_merge import pipeline
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
+        from lineage_merge.orchestration import pipeline
 
         with pipeline.endpoint(config, say) as target:
             check(target.reader)
@@ -98,9 +98,9 @@ def remove(
 
     with reported(), progress(True) as say:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
-        from lineage_merge import pipeline
         from lineage_merge.load import remove as removing
         from lineage_merge.load.gremlin.connection import check
+        from lineage_merge.orchestration import pipeline
 
         with pipeline.endpoint(config, say) as target:
             check(target)

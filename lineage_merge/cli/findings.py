@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineage_merge.doctor import Finding
+    from lineage_merge.orchestration.doctor import Finding
 
 colours = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
 _MARKS = {"ok": "✓", "warning": "!", "failed": "✗", "skipped": "-"}

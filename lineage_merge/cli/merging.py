@@ -44,9 +44,10 @@ def demo(as_json: bool, quiet: bool) -> None:
     from lineage_merge.query.formats.tree import tree
 
     with reported(), progress(quiet) as say:
-        from lineage_merge import config, pipeline, sample
+        from lineage_merge import config, sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
+        from lineage_merge.orchestration import pipeline
         from lineage_merge.query.graph import open_graph
         from lineage_merge.query.paths import way
 
@@ -110,9 +111,9 @@ def run(
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
     with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
-        from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
+        from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
         preflight.check_graph(config)
@@ -151,8 +152,8 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     from lineage_merge.cli.printing import print_report
 
     with reported(), _observed(settings, quiet, as_json) as (config, say):
-        from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
+        from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
         with session(config.spark, say) as spark:
@@ -192,8 +193,8 @@ def load(
     from lineage_merge.cli.printing import loaded_text, print_difference
 
     with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
-        from lineage_merge import pipeline, preflight
         from lineage_merge.cli.interrupt import session
+        from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
         with session(config.spark, say) as spark:

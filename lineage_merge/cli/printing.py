@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lineage_merge.load.result import Loaded
     from lineage_merge.merge.report import Report
     from lineage_merge.model.elements import Problem
-    from lineage_merge.publish import Published
+    from lineage_merge.orchestration.publish import Published
 
 _COULD_NOT = {
     "rejected": "broken documents, left out",

@@ -44,7 +44,7 @@ def publish(
     from lineage_merge.cli.printing import print_published
 
     with reported():
-        from lineage_merge import publish as publishing
+        from lineage_merge.orchestration import publish as publishing
 
         index = ("--no-index", "--find-links", str(wheels)) if wheels and with_dependencies else ()
         published = publishing.publish(

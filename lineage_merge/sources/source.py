@@ -32,10 +32,11 @@ class Source:
     what it makes of it is kept in ``Config.sources``: the `settings` that the functions below are given.
     `paths` are keys below `key` that hold paths, which are relative to the configuration file.
 
-    Functions that import more than a command's help needs are named, as ``module:function``: `read` is
-    the reader (`sources.registry`); `size` lists the input, without Spark, and returns its bytes, None where
-    only reading shows them, and raises the errors of reading; `look` asks, before Spark starts, whether a run
-    can begin, and raises where it cannot; `checks` are areas of `doctor`, each a `doctor.finding.Examine`.
+    Functions that import more than a command's help needs are named, as ``module:function``: `read` is the
+    reader (`sources.registry`); `size` lists the input, without Spark, and returns its bytes, None where only
+    reading shows them, and raises the errors of reading; `look` asks, before Spark starts, whether a run can
+    begin, and raises where it cannot; `checks` are areas of `doctor`, each a
+    `orchestration.doctor.finding.Examine`.
 
     `files` are those that it reads, `needs_aws` tells whether it needs credentials beside those for files in
     S3, `with_secrets` puts secrets into the settings that only the driver's environment holds, for Spark's

@@ -62,7 +62,7 @@ class GlueRuns:
     def _process(self, run: dict[str, Any]) -> "subprocess.Popen[str]":
         command = [sys.executable, "-c", SLEEP, str(self.logs / RELEASE)]
         if not run["JobName"].startswith("sleep"):
-            script = import_module("lineage_merge.publish").SCRIPT
+            script = import_module("lineage_merge.orchestration.publish").SCRIPT
             words = [word for pair in run["Arguments"].items() for word in pair]
             command = [sys.executable, str(script), *words]
         with (self.logs / f"{run['Id']}.log").open("w") as log:

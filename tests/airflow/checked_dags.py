@@ -11,7 +11,7 @@ from importlib import util
 from pathlib import Path
 from types import ModuleType
 
-from lineage_merge.airflow import lineage_merge_task_group
+from lineage_merge.orchestration.airflow import lineage_merge_task_group
 
 try:
     from airflow.sdk import DAG

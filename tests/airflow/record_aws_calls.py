@@ -68,7 +68,7 @@ def recorded() -> Iterator[set[Call]]:
 
 def build_step(run: int) -> Any:
     """Return the group's build of the first snippet of docs/airflow.md, its templates rendered."""
-    from lineage_merge.airflow import lineage_merge_task_group
+    from lineage_merge.orchestration.airflow import lineage_merge_task_group
 
     try:
         from airflow.sdk import DAG
@@ -106,7 +106,7 @@ def calls_of_the_tasks() -> set[Call]:
     import boto3
     from moto import mock_aws
 
-    from lineage_merge.publish import artefacts
+    from lineage_merge.orchestration.publish import artefacts
 
     with mock_aws():
         boto3.client("s3").create_bucket(
@@ -131,12 +131,12 @@ def calls_of_the_tasks() -> set[Call]:
 
 def storage_of(step: Any) -> None:
     """Read what a job that failed, or ended, leaves in its folder for the tasks after it."""
-    from lineage_merge import job
     from lineage_merge.infra import storage
     from lineage_merge.model.errors import SourceError
+    from lineage_merge.orchestration import cluster_entrypoint
 
     folder = step.merge["folder"] or f"{ARTIFACTS}/runs/rendered"
-    job.failure(folder, "dag/build/run/-1/1")
+    cluster_entrypoint.failure(folder, "dag/build/run/-1/1")
     with suppress(SourceError):
         storage.list_files(folder)
 

@@ -35,7 +35,13 @@ GLUE_JOBS = ("tickit_sales_ingest", "tickit_sales_load")
 STEPS = ["lineage.wait", "lineage.build", "lineage.load", "lineage.report"]
 PARSE_SECONDS = 0.5
 # None of these may come with a parse; the Glue operator itself brings boto3.
-HEAVY = ("pyspark", "gremlin_python", "arango", "lineage_merge.config", "lineage_merge.pipeline")
+HEAVY = (
+    "pyspark",
+    "gremlin_python",
+    "arango",
+    "lineage_merge.config",
+    "lineage_merge.orchestration.pipeline",
+)
 DBT = '#!/bin/sh\nprintf "%s\\n" "$@" > "$DBT_ARGUMENTS"\n'
 PASSWORD = "secret of arangodb"
 LATE_SECONDS = 3.0
@@ -119,7 +125,7 @@ def parsed() -> float:
         f"unclaimed.{step}" for step in steps
     }
     registered = import_module("airflow.providers_manager").ProvidersManager().extra_links_class_names
-    links = {f"lineage_merge.airflow.links.{name}" for name in ("ReportLink", "PageLink")}
+    links = {f"lineage_merge.orchestration.airflow.links.{name}" for name in ("ReportLink", "PageLink")}
     assert links <= {*registered}, sorted(registered)
     (asset,) = dags["tickit_daily"].get_task("lineage.report").outlets
     assert asset.uri == "lineage-merge://graph/tickit_daily", asset

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.load.gremlin.connection import connect
 from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.orchestration import pipeline
 from tests.chaos import processes
 from tests.chaos.draw import Change, Fault, Round
 from tests.chaos.gate import Gate, Watch

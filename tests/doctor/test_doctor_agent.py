@@ -8,9 +8,9 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.doctor import Finding, agent, aws, kafka
 from lineage_merge.model.errors import ConfigError, SourceMissing, SourceUnreachable
-from lineage_merge.preflight import check_sources
+from lineage_merge.orchestration.doctor import Finding, agent, aws, kafka
+from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.kafka_landing.offsets import Range, file_name
 from tests.s3_fixtures import S3
 

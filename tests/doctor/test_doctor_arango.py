@@ -10,7 +10,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.config import Config
-from lineage_merge.doctor import Finding, arango
+from lineage_merge.orchestration.doctor import Finding, arango
 from tests.arango_fixtures import ArangoServer
 from tests.arango_standin import ArangoStandin, read_folder
 from tests.spline_documents import SplineDatabase

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lineage_merge import config
-from lineage_merge.doctor import Finding, bulk
+from lineage_merge.orchestration.doctor import Finding, bulk
 from tests.doctor.one_answer import http
 from tests.s3_fixtures import S3
 

@@ -11,9 +11,9 @@ import yaml
 
 from lineage_merge.cli.findings import as_lines
 from lineage_merge.config import Config, parse
-from lineage_merge.doctor import Finding
-from lineage_merge.doctor.examination import CHECKS, examine
-from lineage_merge.doctor.finding import Check
+from lineage_merge.orchestration.doctor import Finding
+from lineage_merge.orchestration.doctor.examination import CHECKS, examine
+from lineage_merge.orchestration.doctor.finding import Check
 from lineage_merge.sample import config_file
 from tests.command_line import as_process, in_process
 

@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from lineage_merge import config
-from lineage_merge.doctor import Finding, aws, exports, glue
+from lineage_merge.orchestration.doctor import Finding, aws, exports, glue
 from tests.s3_fixtures import S3
 
 NAMESPACE = "redshift://wh.us-east-1:5439"

@@ -12,11 +12,11 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
-from lineage_merge.doctor import Finding, gremlin, neptune
 from lineage_merge.infra.embedded import process, settings
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import gremlin_jars
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.orchestration.doctor import Finding, gremlin, neptune
 from tests.doctor.one_answer import http
 from tests.load.neptune_proxy import Answer, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify

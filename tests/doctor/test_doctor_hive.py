@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge import config
-from lineage_merge.doctor import Finding, hive
+from lineage_merge.orchestration.doctor import Finding, hive
 from tests.s3_fixtures import S3
 
 

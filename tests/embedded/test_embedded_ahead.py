@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.traversal import T
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.infra.embedded import early_start
 from lineage_merge.infra.embedded.early_start import started_ahead
 from lineage_merge.infra.embedded.graph_store import connected
 from lineage_merge.model.errors import EmbeddedError
+from lineage_merge.orchestration import pipeline
 
 SETTINGS = {"dag_name": "daily", "environment": "dev", "gremlin": {"endpoint": "embedded"}}
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.graph_format import files
-from lineage_merge.pipeline import Built
+from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.pipeline import Built
 from tests.agent_lines import line, of_database
 from tests.fuzz import cases, test_fuzz_dbt, test_fuzz_hive, test_fuzz_openlineage, test_fuzz_spline_agent
 from tests.fuzz.cases import SEED, TIMES

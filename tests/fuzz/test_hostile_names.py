@@ -13,8 +13,9 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.graph_format import files
+from lineage_merge.orchestration import pipeline
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.elements import Vertex
 from tests.command_line import in_process

@@ -11,7 +11,7 @@ from gremlin_python.process.traversal import Cardinality
 from gremlin_python.statics import long
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline, sample
+from lineage_merge import config, sample
 from lineage_merge.config import Bulk, Gremlin
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -21,6 +21,7 @@ from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad, configured
 from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
+from lineage_merge.orchestration import pipeline
 from tests.graph_reading import whole
 from tests.hostile_rows import rows
 from tests.load.engines import on_both_engines

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.config import Merge
 from lineage_merge.graph_format.files import flaws
 from lineage_merge.infra.engine.rows import Engine
@@ -28,6 +28,7 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
+from lineage_merge.orchestration import pipeline
 from tests.spline_documents import SplineDatabase
 
 KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())

@@ -14,10 +14,11 @@ import requests
 import yaml
 from pyspark.sql import SparkSession
 
-from lineage_merge import capture, config, pipeline
+from lineage_merge import capture, config
 from lineage_merge.exporters.registry import SINKS
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.report import Report
+from lineage_merge.orchestration import pipeline
 from tests.command_line import in_process
 from tests.redaction import sources_with_secrets as made
 from tests.redaction.secret_forms import SECRET, forms, leaks

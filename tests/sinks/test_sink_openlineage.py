@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage import SINK
 from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.orchestration import pipeline
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process

@@ -11,7 +11,7 @@ DBT = Source(
     "lineage_merge.sources.dbt.reader:read_dbt",
     size="lineage_merge.sources.dbt.size:size",
     paths=("manifest", "catalog", "run_results"),
-    checks=(("dbt", "lineage_merge.doctor.exports:examine_dbt"),),
+    checks=(("dbt", "lineage_merge.orchestration.doctor.exports:examine_dbt"),),
     files=lambda projects: [
         file for each in projects for file in (each.manifest, each.catalog, each.run_results)
     ],

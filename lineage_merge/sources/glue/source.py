@@ -10,7 +10,7 @@ GLUE = Source(
     parse,
     "lineage_merge.sources.glue.reader:read_glue",
     size="lineage_merge.sources.glue.size:size",
-    checks=(("Glue catalog", "lineage_merge.doctor.glue:examine"),),
+    checks=(("Glue catalog", "lineage_merge.orchestration.doctor.glue:examine"),),
     needs_aws=lambda _: True,
     is_catalog=True,
 )

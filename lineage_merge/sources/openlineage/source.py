@@ -12,7 +12,7 @@ OPENLINEAGE = Source(
     size="lineage_merge.sources.openlineage.size:size",
     paths=("events", "kafka.landing"),
     look="lineage_merge.sources.openlineage.files:look",
-    checks=(("OpenLineage", "lineage_merge.doctor.openlineage:examine"),),
+    checks=(("OpenLineage", "lineage_merge.orchestration.doctor.openlineage:examine"),),
     files=lambda openlineage: openlineage.events,
     retire_after=lambda openlineage: openlineage.retire_after,
 )

@@ -13,9 +13,9 @@ SPLINE = Source(
     paths=("export", "agent", "kafka.landing"),
     look="lineage_merge.sources.spline.preflight:look",
     checks=(
-        ("ArangoDB", "lineage_merge.doctor.arango:examine"),
-        ("Spline export", "lineage_merge.doctor.exports:examine_export"),
-        ("Spline agent", "lineage_merge.doctor.agent:examine"),
+        ("ArangoDB", "lineage_merge.orchestration.doctor.arango:examine"),
+        ("Spline export", "lineage_merge.orchestration.doctor.exports:examine_export"),
+        ("Spline agent", "lineage_merge.orchestration.doctor.agent:examine"),
     ),
     files=lambda spline: (spline.export, *spline.agent),
     needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),

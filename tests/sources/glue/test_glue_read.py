@@ -9,10 +9,11 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.orchestration import pipeline
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.reader import read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
+from lineage_merge.orchestration import pipeline
 from tests import expected
 from tests.sources.hive.hive_lines import copy, document, line
 

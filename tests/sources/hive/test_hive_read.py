@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import ConfigError, SourceMissing
-from lineage_merge.preflight import check_sources
+from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources import line_files
 from lineage_merge.sources.hive.reader import read_hive
 from lineage_merge.sources.hive.translator import job_name

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.doctor import logs
-from lineage_merge.doctor.finding import Finding
+from lineage_merge.orchestration.doctor import logs
+from lineage_merge.orchestration.doctor.finding import Finding
 from lineage_merge.sources import line_files
 from tests.sources.letters.settings import Letters
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES
+from lineage_merge.orchestration import pipeline
 from tests import expected
 from tests.sources.openlineage.listener_differences import DIFFERENCES
 

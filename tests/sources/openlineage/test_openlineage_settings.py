@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from lineage_merge import config
-from lineage_merge.doctor import aws, openlineage
-from lineage_merge.doctor.finding import Finding
 from lineage_merge.model.errors import ConfigError, SourceMissing
-from lineage_merge.preflight import check_sources
+from lineage_merge.orchestration.doctor import aws, openlineage
+from lineage_merge.orchestration.doctor.finding import Finding
+from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.settings import Runs
 from tests.s3_fixtures import S3

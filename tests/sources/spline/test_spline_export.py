@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceError
+from lineage_merge.orchestration import pipeline
 from lineage_merge.sources import lines as sliced
 from lineage_merge.sources.spline.reader import read_spline
 from tests import expected

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
+from lineage_merge.orchestration import pipeline
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer, Contents

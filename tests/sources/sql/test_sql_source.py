@@ -8,12 +8,13 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, pipeline
+from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.records import records
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.preflight import check_sources
+from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.sql.reader import read_sql
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles

@@ -1,0 +1,39 @@
+"""A merge of lineage as a task group of an Airflow DAG.
+
+::
+
+    from lineage_merge.orchestration.airflow import lineage_merge_task_group
+
+    [glue_task, dbt_task] >> lineage_merge_task_group("lineage", environment="prod", ...)
+
+Importing this brings neither Spark, boto3 nor a Gremlin client: the scheduler reads DAG files
+again and again, and its machine may have none of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lineage_merge.orchestration.airflow.callbacks import merge_counts as merge_counts
+    from lineage_merge.orchestration.airflow.task_group import lineage_asset as lineage_asset
+    from lineage_merge.orchestration.airflow.task_group import (
+        lineage_merge_task_group as lineage_merge_task_group,
+    )
+    from lineage_merge.orchestration.airflow.unmanaged_jobs import (
+        unclaimed_merge_task_group as unclaimed_merge_task_group,
+    )
+
+_PLACES = {
+    "lineage_asset": "task_group",
+    "lineage_merge_task_group": "task_group",
+    "merge_counts": "callbacks",
+    "unclaimed_merge_task_group": "unclaimed",
+}
+__all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unclaimed_merge_task_group"]
+
+
+def __getattr__(name: str) -> Any:
+    # Only here, so that what needs no Airflow can be imported where there is none.
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

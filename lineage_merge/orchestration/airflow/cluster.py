@@ -1,0 +1,76 @@
+"""What the engines on a cluster share: the artefacts, the arguments, and why a job failed."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineage_merge.model.errors import ConfigError, RetireRefused
+from lineage_merge.orchestration.airflow.attempts import Attempt
+from lineage_merge.orchestration.airflow.compat import AirflowException, AirflowFailException
+from lineage_merge.orchestration.airflow.connections import aws, environment
+from lineage_merge.orchestration.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.orchestration.airflow.settings import (
+    Merge,
+    fail_if_permanent,
+    refusal_is_warning,
+    resolved,
+)
+
+if TYPE_CHECKING:
+    from lineage_merge.orchestration.stages import Step
+
+
+class JobCall(NamedTuple):
+    """The arguments of a step's job, and what it reads and writes."""
+
+    arguments: dict[str, str]
+    datasets: Datasets
+
+
+def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:
+    """Return the arguments of a step's job: names and references, no passwords."""
+    from lineage_merge.orchestration import cluster_entrypoint
+
+    with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
+        from lineage_merge.config import by_key
+        from lineage_merge.infra.storage import is_s3
+
+        if not is_s3(attempt.folder):
+            raise ConfigError(
+                "", f"a cluster needs folder, or artifacts, as s3://bucket/prefix: {attempt.folder}"
+            )
+        arguments = cluster_entrypoint.arguments(step, attempt.folder, by_key(settings), attempt=attempt.name)
+        return JobCall(arguments, of_step(step, config, attempt.folder))
+
+
+def published(merge: Merge) -> dict[str, Any]:
+    """What `lineage-merge publish` left under `artifacts`. Fails for good where it did not."""
+    from lineage_merge.orchestration.publish import artefacts
+
+    with fail_if_permanent(), environment(aws(merge.get("aws"))):
+        return artefacts.read(merge["artifacts"])
+
+
+@contextmanager
+def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
+    """Raise the job's own reason, if it could leave one, instead of only that it failed.
+
+    A refused retirement that is only a warning is left in the folder for the report, and raises nothing.
+    """
+    try:
+        yield
+    except AirflowFailException:
+        raise
+    except AirflowException as error:
+        from lineage_merge.orchestration import cluster_entrypoint, stages
+
+        with environment(aws(merge.get("aws"))):
+            failure = cluster_entrypoint.failure(attempt.folder, attempt.name)
+            if failure is None:
+                raise
+            if failure.exit_code == RetireRefused.exit_code and refusal_is_warning(merge):
+                stages.record_refusal(attempt.folder, failure.message)
+                return
+        if failure.lasting:
+            raise AirflowFailException(failure.message) from error
+        raise AirflowException(failure.message) from error

@@ -1,0 +1,16 @@
+"""What Airflow's provider manager asks an installed package for: the links of our operators."""
+
+from typing import Any
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Return the description that the entry point `apache_airflow_provider` promises."""
+    return {
+        "package-name": "lineage-merge",
+        "name": "Lineage merge",
+        "description": "Task groups that merge Spark and dbt lineage into one graph.",
+        "extra-links": [
+            "lineage_merge.orchestration.airflow.links.ReportLink",
+            "lineage_merge.orchestration.airflow.links.PageLink",
+        ],
+    }

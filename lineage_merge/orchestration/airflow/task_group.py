@@ -1,0 +1,188 @@
+"""The task group: wait, build, load, report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from lineage_merge.orchestration.airflow.compat import Asset, TaskGroup
+from lineage_merge.orchestration.airflow.local import LocalStep
+from lineage_merge.orchestration.airflow.report import ReportMerge
+from lineage_merge.orchestration.airflow.report_check import (
+    POLICIES,
+    REJECTED,
+    RETIRE_REFUSED,
+    Policy,
+)
+from lineage_merge.orchestration.airflow.wait import WaitForSpline, WhenMissing
+
+if TYPE_CHECKING:
+    from lineage_merge.orchestration.stages import Step
+
+Engine = Literal["local", "glue", "emr_serverless"]
+ENGINES = ("local", "glue", "emr_serverless")
+
+# Templates, because a Variable that is read when a file is parsed costs a query each time.
+ENVIRONMENT = "{{ var.value.get('lineage_merge_environment', '') }}"
+CONFIG = "{{ var.value.get('lineage_merge_config', '') }}"
+# One folder for each run: Hadoop takes no colon in a path, and a plus is a space to some.
+_RUN = "{{ dag.dag_id }}/{{ run_id | replace(':', '') | replace('+', '_') }}/{{ ti.map_index }}"
+
+
+def lineage_asset(dag_id: str) -> Any:
+    """The lineage of a DAG in the graph, as an asset (Airflow 2: a dataset) that others may wait for."""
+    return Asset(f"lineage-merge://graph/{dag_id}")
+
+
+def lineage_merge_task_group(
+    group_id: str = "lineage_merge",
+    *,
+    dag_name: str = "{{ dag.dag_id }}",
+    environment: str = ENVIRONMENT,
+    config: str = CONFIG,
+    spline_applications: Sequence[str] | str | None = None,
+    spline_labels: Mapping[str, Any] | str | None = None,
+    dbt_manifests: Sequence[Mapping[str, str]] | str | None = None,
+    settings: Mapping[str, Any] | str | None = None,
+    engine: Engine = "local",
+    folder: str = "",
+    artifacts: str = "",
+    engine_options: Mapping[str, Any] | None = None,
+    arangodb_conn_id: str | None = None,
+    gremlin_conn_id: str | None = None,
+    aws_conn_id: str | None = "aws_default",
+    wait: bool = True,
+    wait_deferrable: bool = False,
+    wait_timeout: timedelta | float = timedelta(minutes=30),
+    poke_interval: timedelta | float = timedelta(minutes=1),
+    when_missing: WhenMissing = "fail",
+    on_rejected: Policy = "fail",
+    on_retire_refused: Policy = "fail",
+    page_url: str = "",
+    trigger_rule: str = "all_success",
+    retries: int = 2,
+    retry_delay: timedelta = timedelta(minutes=2),
+    outlets: Sequence[Any] | None = None,
+    **group_options: Any,
+) -> Any:
+    """Merge the lineage of a pipeline: ``[glue_task, dbt_task] >> lineage_merge_task_group("lineage")``.
+
+    Every argument that is known only when a task runs may be a template or an XCom, in lists and
+    mappings too; a template of a list or a mapping is read as YAML. What is not given comes from the
+    file `config`, and where to go from the connections `arangodb_default` and `gremlin_default`, when a
+    task runs. `spline_applications` are names or globs; without them, and without labels, those are
+    merged that the `GlueJobOperator`s anywhere upstream run. `settings` are further keys of the
+    configuration, such as ``{"merge.fold": ["s3://*/tmp/*"]}``.
+
+    `engine` is where Spark runs. ``"local"``: on the worker. ``"glue"``: as runs of a Glue job, with
+    what `lineage-merge publish` put below `artifacts`. ``"emr_serverless"`` likewise. The operator
+    takes `engine_options` (``GlueJobOperator``'s; ``EmrServerlessStartJobOperator``'s, of which
+    `application_id` and `execution_role_arn` are needed). Below `folder`, within reach of all workers,
+    each try of a build has a folder of its own for node and edge files.
+
+    The task `report` returns counts and the first problems, and updates the assets `outlets`
+    (`lineage_asset` of the DAG, if not given). With rejected documents it fails after the graph was
+    loaded, or warns: `on_rejected`. `on_retire_refused`: a load that would retire too much writes
+    nothing and fails, or the report warns of it. `page_url` is the address of the page that it links to.
+    `trigger_rule` is that of the group's first task; the others follow it. Every step can be repeated.
+    Raises `ValueError`.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, found {engine!r}")
+    if engine != "local" and not (folder or artifacts):
+        raise ValueError(f"engine {engine}: give folder, or artifacts: where in S3 node and edge files go")
+    if engine == "emr_serverless" and not artifacts:
+        raise ValueError("engine emr_serverless: give artifacts: what lineage-merge publish --s3 was told")
+    if engine == "local" and engine_options:
+        raise ValueError("engine local: has no operator that would take engine_options")
+    policies = {REJECTED: on_rejected, RETIRE_REFUSED: on_retire_refused}
+    for name, policy in (("on_rejected", on_rejected), ("on_retire_refused", on_retire_refused)):
+        # A template or an XCom is checked by the report.
+        if isinstance(policy, str) and "{" not in policy and policy not in POLICIES:
+            raise ValueError(f"{name}: expected {' or '.join(POLICIES)}, found {policy!r}")
+    with TaskGroup(group_id, **group_options) as group:
+        merge = {
+            "folder": folder,
+            "artifacts": artifacts,
+            "run": f"{_RUN}/{group_id}",
+            "config": config,
+            "dag_name": dag_name,
+            "environment": environment,
+            "applications": _listed(spline_applications),
+            "labels": _listed(spline_labels),
+            "dbt": _listed(dbt_manifests),
+            "settings": _listed(settings),
+            "policies": policies,
+            "page": page_url,
+            "arangodb": arangodb_conn_id,
+            "gremlin": gremlin_conn_id,
+            "aws": aws_conn_id,
+        }
+        common: dict[str, Any] = {"merge": merge, "retries": retries, "retry_delay": retry_delay}
+        first: dict[str, Any] = {**common, "trigger_rule": trigger_rule}
+        make = _step_of(engine, aws_conn_id, dict(engine_options or {}))
+        build = make("build", common if wait else first)
+        if wait:
+            waiting = WaitForSpline(
+                task_id="wait",
+                deferrable=wait_deferrable,
+                timeout=wait_timeout,
+                poke_interval=poke_interval,
+                when_missing=when_missing,
+                doc_md=DOCS["wait"],
+                **first,
+            )
+            waiting >> build
+        report = ReportMerge(
+            task_id="report",
+            outlets=list(outlets) if outlets is not None else [lineage_asset(group.dag.dag_id)],
+            doc_md=DOCS["report"],
+            **common,
+        )
+        build >> make("load", common) >> report
+    return group
+
+
+# Shown beside each task.
+DOCS = {
+    "wait": """\
+Waits until Spline's database holds a good write of every upstream Spark run, which its agent reports late.
+Fails after the timeout with the runs that are missing; `when_missing="merge"` continues without them.
+""",
+    "build": """\
+Reads the sources of lineage, joins them, and writes node and edge files into a folder of this try.
+A failure shows the job's own reason. Safe to clear: a run of an earlier try that is still active is joined
+if it does the same, and stopped otherwise.
+""",
+    "load": """\
+Writes to the graph what differs between it and the files of the build, and retires lineage that no longer
+exists. A load that would retire too much writes nothing. Safe to clear at any time.
+""",
+    "report": """\
+Logs what the merge did, returns the counts, and updates the asset of the lineage. Fails if documents were
+rejected (`on_rejected`); the graph is loaded all the same.
+""",
+}
+
+
+def _listed(given: Any) -> Any:
+    """A copy that Airflow can render; what is known only in a run (a template, an XCom) stays what it is."""
+    if isinstance(given, Mapping):
+        return {name: _listed(value) for name, value in given.items()}
+    return [_listed(each) for each in given] if isinstance(given, (tuple, list, set, frozenset)) else given
+
+
+def _step_of(
+    engine: Engine, aws_conn_id: str | None, options: dict[str, Any]
+) -> "Callable[[Step, dict[str, Any]], Any]":
+    if engine == "local":
+        return lambda step, common: LocalStep(task_id=step, step=step, doc_md=DOCS[step], **common)
+    operator: Any
+    if engine == "glue":
+        from lineage_merge.orchestration.airflow.glue import GlueStep as operator  # noqa: N813 (one name for both)
+    else:
+        from lineage_merge.orchestration.airflow.emr_serverless import EmrServerlessStep as operator  # noqa: N813
+    return lambda step, common: operator(
+        task_id=step,
+        step=step,
+        **{"aws_conn_id": aws_conn_id, "doc_md": DOCS[step], **common, **options},
+    )

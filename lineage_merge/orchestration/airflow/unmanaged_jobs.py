@@ -1,0 +1,143 @@
+"""A merge of the applications that no DAG merges by itself, each under its own DAG's name."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lineage_merge.orchestration.airflow.compat import BaseOperator, TaskGroup, task_group
+from lineage_merge.orchestration.airflow.settings import Merge, fail_if_permanent, resolved
+from lineage_merge.orchestration.airflow.task_group import (
+    CONFIG,
+    ENVIRONMENT,
+    lineage_merge_task_group,
+)
+
+# What people call the label that names the DAG, the usual ones.
+LABELS = ("airflow.dag_id", "airflow.dag", "dag_id", "dag_name")
+# Of these each merge has its own, or none.
+_NOT_HERE = frozenset({"dag_name", "spline_applications", "spline_labels", "dbt_manifests", "wait"})
+
+
+class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
+    """Asks Spline and the graph which merges are due; returns `dag_name` and `spline_applications` of each.
+
+    What the collecting merge has and a DAG has claimed since is taken out of the graph.
+    """
+
+    template_fields = ("merge", "labels", "left_alone")
+    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
+    ui_color = "#e6f1f2"
+
+    def __init__(
+        self,
+        *,
+        merge: Merge,
+        labels: Sequence[str],
+        left_alone: Sequence[str],
+        lookback: timedelta,
+        grace: timedelta,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.merge = merge
+        self.labels = labels
+        self.left_alone = left_alone
+        self.lookback = lookback
+        self.grace = grace
+
+    def execute(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The merges that are due; none is an empty list, and nothing is merged then."""
+        from lineage_merge.load.gremlin import configured_endpoint
+        from lineage_merge.load.gremlin.connection import connect
+        from lineage_merge.load.remove_dag import Pipeline, remove
+        from lineage_merge.model.errors import ConfigError
+        from lineage_merge.orchestration.unmanaged_jobs import plan
+        from lineage_merge.query.job_ownership import owners
+        from lineage_merge.sources.spline.observed_applications import seen
+
+        now = datetime.now(UTC)
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
+            if config.spline is None or config.spline.arango is None:
+                raise ConfigError("", "only a live Spline can tell what is unclaimed: no ArangoDB is given")
+            graph = configured_endpoint.endpoint(config.gremlin)
+            with connect(graph) as g:
+                known = owners(g, config.environment)
+            found = plan(
+                seen(config.spline.arango, _ms(now - self.lookback), self.labels),
+                known,
+                collector=config.dag_name,
+                left_alone=self.left_alone,
+                not_after=_ms(now - self.grace),
+            )
+            for job in found.doubled:
+                self.log.info("a DAG has claimed %s: taking it out of %s", job, config.dag_name)
+                remove(graph, Pipeline(config.environment, config.dag_name, job))
+        for due in found.due:
+            self.log.info("due: %s, for %s", due.dag_name, ", ".join(due.jobs))
+        # A name is a glob to the merge: one with brackets in it must mean itself.
+        return [
+            {"dag_name": due.dag_name, "spline_applications": [*map(_literal, due.jobs)]} for due in found.due
+        ]
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def _literal(name: str) -> str:
+    from glob import escape
+
+    return escape(name)
+
+
+def unclaimed_merge_task_group(
+    group_id: str = "unclaimed",
+    *,
+    collector: str = "{{ dag.dag_id }}",
+    labels: Sequence[str] = LABELS,
+    left_alone: Sequence[str] = (),
+    lookback: timedelta = timedelta(days=2),
+    grace: timedelta = timedelta(minutes=30),
+    **merge: Any,
+) -> Any:
+    """Merge what no DAG merges by itself: one merge for each DAG that a label names, side by side.
+
+    An application is claimed by the DAG under whose name the graph has it. One that is not is merged
+    under the DAG that one of the `labels` names, on the run or on its plan, else under `collector`.
+    `left_alone` are globs of applications that are not to be merged at all. What wrote within
+    `grace` has time: its own DAG may merge it. `lookback` is how far back to look, and should span
+    several intervals of the schedule. `merge` is what `lineage_merge_task_group` takes, but for
+    names and dbt. Raises `ValueError`.
+    """
+    wrong = sorted(_NOT_HERE & merge.keys())
+    if wrong:
+        raise ValueError(f"{', '.join(wrong)}: each merge of what is unclaimed has its own, or none")
+    common = {name: merge[name] for name in ("retries", "retry_delay") if name in merge}
+    with TaskGroup(group_id) as group:
+        find = FindUnclaimed(
+            task_id="find",
+            merge={
+                "config": merge.get("config", CONFIG),
+                "dag_name": collector,
+                "environment": merge.get("environment", ENVIRONMENT),
+                "applications": ["*"],
+                "settings": merge.get("settings"),
+                "arangodb": merge.get("arangodb_conn_id"),
+                "gremlin": merge.get("gremlin_conn_id"),
+                "aws": merge.get("aws_conn_id", "aws_default"),
+            },
+            labels=list(labels),
+            left_alone=list(left_alone),
+            lookback=lookback,
+            grace=grace,
+            **common,
+        )
+
+        @task_group(group_id="each")  # type: ignore[untyped-decorator] # as above
+        def each(dag_name: Any, spline_applications: Any) -> None:
+            lineage_merge_task_group(
+                "merge", dag_name=dag_name, spline_applications=spline_applications, wait=False, **merge
+            )
+
+        each.expand_kwargs(find.output)
+    return group

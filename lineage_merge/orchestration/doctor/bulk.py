@@ -1,0 +1,56 @@
+"""May we write where the bulk loader reads, and does the loader answer? No load is started."""
+
+import uuid
+from collections.abc import Iterator
+
+from lineage_merge.config import Config
+from lineage_merge.infra import storage
+from lineage_merge.load.neptune_bulk import bulk_load, loader_jobs
+from lineage_merge.model.errors import ConfigError, GraphError, SourceError, SourceMissing
+from lineage_merge.naming import redact
+from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped_all
+from lineage_merge.orchestration.doctor.gremlin import quick_endpoint
+
+FILES = "bulk files"
+LOADER = "bulk loader"
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """Nothing where loads go over Gremlin alone."""
+    if config.gremlin.bulk is None:
+        return
+    try:
+        found = bulk_load.configured(config.gremlin, quick_endpoint(config))
+    except ConfigError as error:
+        yield failed(LOADER, error, f"correct {error.key}")
+        return
+    if found is None:
+        yield from skipped_all((FILES, LOADER), "gremlin.mode or the endpoint leaves them unused")
+        return
+    yield _files(found.s3)
+    # An S3 prefix that no load can have: nothing is waited for, but everybody's loads are asked for.
+    nobodys = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
+    try:
+        loader_jobs.await_earlier(found.loader, nobodys, lambda _line: None)
+    except GraphError as error:
+        mend = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
+        yield failed(LOADER, error, f"{mend} (deploy/iam), and check gremlin.bulk.endpoint")
+    else:
+        yield ok(LOADER, f"{found.loader.url} answers; whether it may read S3 shows with the first load")
+
+
+def _files(s3: str) -> Finding:
+    """Write, read and delete one small object below the prefix."""
+    folder = f"{s3.rstrip('/')}/doctor-{uuid.uuid4().hex}"
+    mend = f"allow s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket on {redact(s3)} (deploy/iam)"
+    try:
+        storage.write_text(f"{folder}/probe", "of lineage-merge doctor\n")
+        try:
+            storage.read_text(f"{folder}/probe")
+        finally:
+            storage.delete_folder(folder)
+    except SourceMissing as error:
+        return failed(FILES, error, "correct gremlin.bulk.s3, or make the bucket, in the cluster's region")
+    except SourceError as error:
+        return failed(FILES, error, mend)
+    return ok(FILES, f"{redact(s3)} can be written, read and emptied")

@@ -1,0 +1,278 @@
+"""Is the graph there, may we read and write it, and does it behave as Neptune does?
+
+The one thing that is written is a vertex with an id of its own and an edge from it to itself; both
+are dropped again, whatever happens in between.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
+
+from lineage_merge.config import EMBEDDED, Config
+from lineage_merge.load.gremlin import configured_endpoint
+from lineage_merge.load.gremlin.connection import (
+    Endpoint,
+    check,
+    connect,
+    open_client,
+    translated_errors,
+)
+from lineage_merge.load.gremlin.signing import signed_headers
+from lineage_merge.model.errors import (
+    ConfigError,
+    GraphDenied,
+    GraphError,
+    GraphRejected,
+    GraphUnreachable,
+)
+from lineage_merge.orchestration.doctor.finding import (
+    Finding,
+    failed,
+    ok,
+    skipped,
+    skipped_all,
+    warning,
+)
+from lineage_merge.orchestration.doctor.neptune import Server, server_behind
+
+SIGNING = "graph signing"
+CONNECTION = "graph connection"
+READER = "graph reader endpoint"
+VERSION = "graph version"
+READ = "graph read"
+WRITE = "graph write"
+IDS = "graph ids"
+CARDINALITY = "graph cardinality"
+CLEAN = "graph delete"
+GRAMMAR = "graph grammar"
+
+_STEPS = (CONNECTION, VERSION, READ, WRITE, IDS, CARDINALITY, CLEAN, GRAMMAR)
+
+_SECONDS = 5.0
+_LABEL = "doctor_probe"
+_OLDEST, _NEWEST_TRIED = (3, 7), (3, 7)
+
+Ask = Callable[[GraphTraversalSource], GraphTraversal]
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """From the connection to the grammar of queries."""
+    if config.gremlin.endpoint == EMBEDDED:
+        yield skipped(CONNECTION, "the embedded server starts with the run")
+        return
+    try:
+        endpoint = quick_endpoint(config)
+    except ConfigError as error:
+        yield failed(CONNECTION, error, f"correct {error.key}")
+        yield from skipped_all(_STEPS[1:], f"{CONNECTION} failed")
+        return
+    signing = _signing(endpoint)
+    yield from signing
+    try:
+        if any(each.state == "failed" for each in signing):
+            yield from skipped_all(_STEPS, f"{SIGNING} failed")
+            return
+        check(endpoint)
+    except GraphError as error:
+        yield failed(CONNECTION, error, _mend_connection(error))
+        yield from skipped_all(_STEPS[1:], f"{CONNECTION} failed")
+        return
+    yield ok(CONNECTION, endpoint.address)
+    yield from _reader(endpoint)
+    yield version_finding(server_behind(endpoint))
+    try:
+        with connect(endpoint) as g:
+            yield from _reading(endpoint, g)
+            yield from _writing(endpoint, g)
+        yield _grammar(endpoint)
+    except GraphError as error:
+        yield failed(CONNECTION, error, _mend_connection(error))
+
+
+def quick_endpoint(config: Config) -> Endpoint:
+    """The configuration's endpoint, with limits that a person at a terminal accepts. Raises `ConfigError`."""
+    endpoint = configured_endpoint.endpoint(config.gremlin)
+    return replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _SECONDS), retry_seconds=0)
+
+
+def _signing(endpoint: Endpoint) -> list[Finding]:
+    """Whether there are credentials to sign with; nothing where nobody asks for signatures."""
+    if endpoint.iam is None:
+        return []
+    whose = f"as {endpoint.iam.role_arn}" if endpoint.iam.role_arn else "with the credentials of this machine"
+    try:
+        signed_headers(endpoint.url, endpoint.iam)
+    except GraphError as error:
+        mend = "attach a role to this machine, or log in (aws sso login); gremlin.role_arn must trust it"
+        return [failed(SIGNING, error, mend)]
+    return [ok(SIGNING, f"for {endpoint.iam.region}, {whose}")]
+
+
+def _reader(endpoint: Endpoint) -> Iterator[Finding]:
+    if not endpoint.reader_url:
+        return
+    try:
+        check(endpoint.reader)
+    except GraphError as error:
+        yield failed(READER, error, "correct gremlin.reader_endpoint, or leave it out")
+    else:
+        yield ok(READER, endpoint.reader.address)
+
+
+def _mend_connection(error: GraphError) -> str:
+    if isinstance(error, GraphDenied) or "HTTP 403" in error.message:
+        return "set gremlin.iam_auth, and allow the role the neptune-db actions of deploy/iam on this cluster"
+    if isinstance(error, GraphUnreachable):
+        return (
+            "check gremlin.endpoint (wss:// for Neptune, port 8182), and that this machine may reach it: "
+            "Neptune is open to its VPC only (security group)"
+        )
+    return "check who may use the graph"
+
+
+def version_finding(server: Server) -> Finding:
+    """Whether the server's version is one that was tried, or at least can work."""
+    if server.refused:
+        denied = GraphRejected(f"Neptune does not tell its status: {server.refused}")
+        return failed(VERSION, denied, "allow the role neptune-db:GetEngineStatus (deploy/iam)")
+    if server.role == "reader":
+        reader = GraphRejected(f"{server.told}: an instance that only reads")
+        return failed(VERSION, reader, "set gremlin.endpoint to the cluster's writer endpoint")
+    number = server.tinkerpop
+    if number is None:
+        return skipped(VERSION, "the server does not tell it")
+    if number < _OLDEST:
+        old = GraphRejected(f"{server.told}: older than TinkerPop {_dotted(_OLDEST)}")
+        return failed(VERSION, old, "upgrade the server: Neptune 1.3.2.0 or newer, Gremlin Server 3.7")
+    if number > _NEWEST_TRIED:
+        newer = f"{server.told}: newer than TinkerPop {_dotted(_NEWEST_TRIED)}, which was tried"
+        return warning(VERSION, newer, "load into a test graph first")
+    return ok(VERSION, server.told)
+
+
+def _dotted(number: tuple[int, int]) -> str:
+    return ".".join(map(str, number))
+
+
+def _answer(endpoint: Endpoint, g: GraphTraversalSource, ask: Ask) -> list[Any]:
+    with translated_errors(endpoint):
+        found: list[Any] = ask(g).to_list()
+        return found
+
+
+def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Finding]:
+    try:
+        found = _answer(endpoint, g, lambda g: g.V().limit(1).count())
+    except GraphError as error:
+        yield failed(READ, error, "allow the role neptune-db:ReadDataViaQuery (deploy/iam)")
+        return
+    yield ok(READ, "a graph with vertices" if found[0] else "an empty graph")
+
+
+def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Finding]:
+    probe = f"lineage_merge|doctor|{uuid.uuid4().hex}"
+    try:
+        ids = _answer(endpoint, g, lambda g: _vertex(g, probe))
+        _answer(endpoint, g, lambda g: _edge(g, probe))
+    except GraphError as error:
+        yield failed(WRITE, error, _mend_write(error))
+        yield from skipped_all((IDS, CARDINALITY), f"{WRITE} failed")
+    else:
+        yield ok(WRITE, "a vertex and an edge, upserted")
+        yield _string_ids(probe, ids)
+        yield _cardinality(endpoint, g, probe)
+    # Even where the write failed: an answer that was lost may have been a good one.
+    yield _cleaned(endpoint, probe)
+
+
+def _vertex(g: GraphTraversalSource, probe: str) -> GraphTraversal:
+    created = {T.id: probe, T.label: _LABEL, "name": "doctor"}
+    merged = (
+        g.merge_v({T.id: probe}).option(Merge.on_create, created).option(Merge.on_match, {"name": "again"})
+    )
+    return merged.id_()
+
+
+def _edge(g: GraphTraversalSource, probe: str) -> GraphTraversal:
+    ends = {Direction.OUT: probe, Direction.IN: probe}
+    created = {T.id: f"{probe}|edge", T.label: _LABEL, **ends}
+    return g.merge_e({T.id: f"{probe}|edge"}).option(Merge.on_create, created).id_()
+
+
+def _mend_write(error: GraphError) -> str:
+    told = error.message.lower()
+    if "readonly" in told.replace("-", "").replace(" ", ""):
+        return "set gremlin.endpoint to the writer (Neptune's cluster endpoint), not to a reader"
+    if isinstance(error, GraphDenied) or "accessdenied" in told.replace(" ", ""):
+        return "allow the role neptune-db:WriteDataViaQuery (deploy/iam)"
+    if "merge" in told and ("no signature" in told or "unknown" in told or "could not locate" in told):
+        return "upgrade the server: mergeV() came with TinkerPop 3.6, Neptune 1.3.2.0 has 3.7"
+    return (
+        "let this user write: Neptune's writer endpoint, neptune-db:WriteDataViaQuery, no read-only strategy"
+    )
+
+
+def _string_ids(probe: str, ids: list[Any]) -> Finding:
+    if ids == [probe]:
+        return ok(IDS, "strings, as given")
+    refused = GraphRejected(f"the graph gave the id {ids} instead of the text that it was told")
+    return failed(IDS, refused, "let the graph take strings as ids of vertices and edges (as Neptune does)")
+
+
+def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Finding:
+    def asked(g: GraphTraversalSource) -> GraphTraversal:
+        said = g.V(probe)
+        for value in ("a", "b", "a"):
+            said = said.property(Cardinality.set_, "said", value)
+        for value in ("a", "b", "a"):
+            said = said.property("unsaid", value)
+        return said.property(Cardinality.single, "one", "a").property(Cardinality.single, "one", "b").id_()
+
+    try:
+        _answer(endpoint, g, asked)
+        values = {
+            key: _answer(endpoint, g, lambda g, key=key: g.V(probe).values(key))  # type: ignore[misc]
+            for key in ("said", "unsaid", "one")
+        }
+    except GraphError as error:
+        return failed(CARDINALITY, error, "let vertices have properties of single and of set cardinality")
+    if sorted(values["said"]) != ["a", "b"] or values["one"] != ["b"]:
+        wrong = GraphRejected(f"set gives {sorted(values['said'])}, single {sorted(values['one'])}")
+        return failed(CARDINALITY, wrong, "let vertices have properties of single and of set cardinality")
+    default = {2: "set", 1: "single"}.get(len(values["unsaid"]), "list")
+    if default != "set":
+        told = f"single and set work, but the default is {default}, where Neptune's is set"
+        mend = "lineage_merge says it each time; make set the default for the queries of others"
+        return warning(CARDINALITY, told, mend)
+    return ok(CARDINALITY, "single and set, the default is set")
+
+
+def _cleaned(endpoint: Endpoint, probe: str) -> Finding:
+    mend = f"allow neptune-db:DeleteDataViaQuery (deploy/iam), then drop it: g.V('{probe}').drop()"
+    try:
+        with connect(endpoint) as g:
+            if _answer(endpoint, g, lambda g: g.V(probe).count()) == [0]:
+                return skipped(CLEAN, "nothing was written")
+            _answer(endpoint, g, lambda g: g.V(probe).drop())
+            left = _answer(endpoint, g, lambda g: g.V(probe).count())
+    except GraphError as error:
+        return failed(CLEAN, error, mend)
+    if left != [0]:
+        return failed(CLEAN, GraphRejected(f"the vertex {probe} is still there"), mend)
+    return ok(CLEAN, "nothing of the check is left")
+
+
+def _grammar(endpoint: Endpoint) -> Finding:
+    options = {"language": "gremlin-lang"}
+    with open_client(endpoint, 1) as client:
+        try:
+            with translated_errors(endpoint):
+                client.submit("g.V('doctor').count()", request_options=options).all().result()
+        except GraphRejected as error:
+            told = f"queries as text may not pass: {error.message}"
+            return warning(GRAMMAR, told, "use queries as text only where gremlin-lang is installed")
+    return ok(GRAMMAR, "gremlin-lang, that of Neptune")

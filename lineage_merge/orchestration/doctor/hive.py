@@ -1,0 +1,34 @@
+"""Are Hive's logs there, and is there lineage in them?"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from lineage_merge.config import Config
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
+from lineage_merge.orchestration.doctor import logs
+from lineage_merge.orchestration.doctor.finding import Finding
+from lineage_merge.sources import line_files
+from lineage_merge.sources.hive.log import Found, documents
+from lineage_merge.sources.hive.query import read_query
+from lineage_merge.sources.hive.settings import Hive
+
+LOG = "Hive log"
+_HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger, and its logger to INFO"
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """The files of each location, and a lineage line in the last one."""
+    hive = config.of(Hive)
+    return logs.examine(LOG, "hive.log", hive.log if hive else (), _look, _HOOK)
+
+
+def _look(part: Slice) -> tuple[bool, Problem | None]:
+    """Whether there is a good line; without one, what is wrong with the first."""
+    problem: Problem | None = None
+    for found in islice(line_files.until_damage(documents(line_files.numbered(part))), 100):
+        query = read_query(found) if isinstance(found, Found) else found
+        if not isinstance(query, Problem):
+            return True, None
+        problem = problem or query
+    return False, problem

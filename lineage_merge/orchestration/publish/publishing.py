@@ -1,0 +1,85 @@
+"""The way through a publication: make, upload, say which arguments a job needs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration.publish import artefacts, dependencies, wheel
+
+SCRIPT = Path(__file__).with_name("lineage_merge_job.py")
+# Where EMR unpacks an archive whose name ends in `#environment`.
+_EMR_PYTHON = "./environment/bin/python3"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What lies in S3 now.
+
+    `glue`: the arguments that a Glue job needs beside those of a step. `emr_serverless`: the
+    ``sparkSubmitParameters``. `locations`: all that was written.
+    """
+
+    version: str
+    script: str
+    glue: dict[str, str]
+    emr_serverless: str
+    locations: tuple[str, ...]
+
+
+def publish(
+    prefix: str,
+    *,
+    with_dependencies: bool = False,
+    wheels: Path | None = None,
+    environment: Path | None = None,
+    index_options: tuple[str, ...] = (),
+) -> Published:
+    """Upload script and package below ``s3://bucket/prefix``, in place of what stands there.
+
+    With dependencies: downloaded now, or those in the folder `wheels`, in one archive that Glue
+    installs without internet. `environment` is a packed Python for EMR Serverless. Raises
+    `LineageMergeError`.
+    """
+    if not storage.is_s3(prefix) or not prefix.partition("://")[2].strip("/"):
+        raise ConfigError("", f"--s3: expected s3://bucket/prefix, found {prefix}")
+    version = wheel.installed().version
+    with TemporaryDirectory(prefix="lineage-merge-") as work:
+        own = wheel.build(Path(work))
+        files = [SCRIPT, own]
+        if with_dependencies or wheels is not None:
+            folder = Path(work, "wheels")
+            folder.mkdir()
+            found = (
+                dependencies.wheels(wheels)
+                if wheels is not None and not with_dependencies
+                else dependencies.download(own, folder, index_options)
+            )
+            target = Path(work, f"{own.name.partition('-py3')[0]}.gluewheels.zip")
+            files.append(dependencies.bundle(own, found, target))
+        if environment is not None:
+            files.append(environment)
+        locations = {file: f"{prefix.rstrip('/')}/{file.name}" for file in files}
+        for file, location in locations.items():
+            storage.write_file(location, file)
+        glue = _glue(locations[own], next((at for at in locations.values() if at.endswith(".zip")), ""))
+        spark = _emr_serverless(locations[environment]) if environment is not None else ""
+        listed = artefacts.write(prefix, locations[SCRIPT], glue, spark, version)
+    return Published(version, locations[SCRIPT], glue, spark, (*locations.values(), listed))
+
+
+def _glue(own: str, bundle: str) -> dict[str, str]:
+    if bundle:
+        return {"--additional-python-modules": bundle, "--python-modules-installer-option": "--no-index"}
+    return {"--additional-python-modules": ",".join([own, *dependencies.modules()])}
+
+
+def _emr_serverless(environment: str) -> str:
+    settings = {
+        "spark.archives": f"{environment}#environment",
+        "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON": _EMR_PYTHON,
+        "spark.emr-serverless.driverEnv.PYSPARK_PYTHON": _EMR_PYTHON,
+        "spark.executorEnv.PYSPARK_PYTHON": _EMR_PYTHON,
+    }
+    return " ".join(f"--conf {name}={value}" for name, value in settings.items())
