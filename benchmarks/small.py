@@ -57,7 +57,7 @@ def seconds(words: Sequence[str], environment: dict[str, str]) -> float:
 
 def measure(rounds: int) -> dict[str, list[float]]:
     """Seconds of each of the three, round by round."""
-    from lineage_merge import sample
+    from lineage_merge.cli import sample
 
     found: dict[str, list[float]] = {"Spark's start and one job": [], "build": [], "demo": []}
     for number in range(rounds + 1):

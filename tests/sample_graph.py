@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from lineage_merge.cli.sample import config_file
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.sample import config_file
 from tests.command_line import in_process
 
 

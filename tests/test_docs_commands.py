@@ -15,7 +15,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
 from lineage_merge.cli import main
-from lineage_merge.sample import config_file
+from lineage_merge.cli.sample import config_file
 from tests.command_line import in_process
 
 REPOSITORY = Path(__file__).parents[1]

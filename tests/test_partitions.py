@@ -3,7 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, sample
+from lineage_merge import config
+from lineage_merge.cli import sample
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.orchestration import pipeline

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, sample
+from lineage_merge import config
+from lineage_merge.cli import sample
 from lineage_merge.config import Config
 from lineage_merge.infra.progress import silent
 from lineage_merge.model.errors import DocumentError

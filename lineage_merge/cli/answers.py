@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.frame import make_console
+from lineage_merge.cli.error_handling import make_console
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from lineage_merge.cli.frame import epilog, make_console, print_json, progress, reported
+from lineage_merge.cli.error_handling import epilog, make_console, print_json, progress, reported
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
 

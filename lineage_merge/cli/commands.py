@@ -3,8 +3,19 @@
 import click
 
 from lineage_merge import __version__
-from lineage_merge.cli import checks, dag, export, merging, page, publish, questions, receive, serve, sql
-from lineage_merge.cli.frame import epilog
+from lineage_merge.cli import (
+    checks,
+    dag,
+    export,
+    merging,
+    page,
+    publish,
+    query_commands,
+    receive,
+    serve,
+    sql,
+)
+from lineage_merge.cli.error_handling import epilog
 
 
 @click.group(
@@ -29,7 +40,7 @@ for command in (
     checks.validate,
     dag.report,
     dag.remove,
-    *questions.COMMANDS,
+    *query_commands.COMMANDS,
     page.html,
     export.export,
     sql.sql,

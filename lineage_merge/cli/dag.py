@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.frame import epilog, make_console, print_json, progress, reported
+from lineage_merge.cli.error_handling import epilog, make_console, print_json, progress, reported
 from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError, GraphError
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from lineage_merge.cli.asking import Asked, asking, asks
-from lineage_merge.cli.frame import epilog, print_json, progress
+from lineage_merge.cli.error_handling import epilog, print_json, progress
+from lineage_merge.cli.query_options import Asked, asking, asks
 from lineage_merge.exporters import registry
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError

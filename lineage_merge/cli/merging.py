@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.frame import epilog, log_error, make_console, one_line, print_json, progress, reported
+from lineage_merge.cli.error_handling import (
+    epilog,
+    log_error,
+    make_console,
+    one_line,
+    print_json,
+    progress,
+    reported,
+)
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
 
 if TYPE_CHECKING:
@@ -44,7 +52,8 @@ def demo(as_json: bool, quiet: bool) -> None:
     from lineage_merge.query.formats.tree import tree
 
     with reported(), progress(quiet) as say:
-        from lineage_merge import config, sample
+        from lineage_merge import config
+        from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline

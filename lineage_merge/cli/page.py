@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from lineage_merge.cli.asking import Asked, asking, asks
-from lineage_merge.cli.frame import epilog, print_json
+from lineage_merge.cli.error_handling import epilog, print_json
+from lineage_merge.cli.query_options import Asked, asking, asks
 
 
 @click.command(

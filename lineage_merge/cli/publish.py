@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.frame import epilog, make_console, print_json, reported
+from lineage_merge.cli.error_handling import epilog, make_console, print_json, reported
 from lineage_merge.cli.options import as_json_or_text
 
 

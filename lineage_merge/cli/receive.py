@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.frame import epilog, print_json, progress, reported
+from lineage_merge.cli.error_handling import epilog, print_json, progress, reported
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 

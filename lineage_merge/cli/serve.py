@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.frame import epilog, reported
+from lineage_merge.cli.error_handling import epilog, reported
 
 
 @click.command(

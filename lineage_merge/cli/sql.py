@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import Answer, print_answer
-from lineage_merge.cli.asking import Asked, asks
-from lineage_merge.cli.frame import epilog, progress, reported
+from lineage_merge.cli.error_handling import epilog, progress, reported
+from lineage_merge.cli.query_options import Asked, asks
 from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:

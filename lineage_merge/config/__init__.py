@@ -8,7 +8,6 @@ are stands in `config.schema.json`; the name of a key's variable and flag follow
 from collections.abc import Mapping
 from pathlib import Path
 
-from lineage_merge.config.checking import parse, parse_default, split_dataset
 from lineage_merge.config.keys import Key, schema, settable
 from lineage_merge.config.layers import by_key, gather
 from lineage_merge.config.settings import (
@@ -24,6 +23,7 @@ from lineage_merge.config.settings import (
     Rule,
     SparkOptions,
 )
+from lineage_merge.config.validation import parse, parse_default, split_dataset
 
 __all__ = [
     "EMBEDDED",

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from lineage_merge.cli.findings import as_lines
+from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config, parse
 from lineage_merge.orchestration.doctor import Finding
 from lineage_merge.orchestration.doctor.examination import CHECKS, examine
 from lineage_merge.orchestration.doctor.finding import Check
-from lineage_merge.sample import config_file
 from tests.command_line import as_process, in_process
 
 PLAIN = parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)

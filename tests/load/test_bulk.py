@@ -11,7 +11,8 @@ from gremlin_python.process.traversal import Cardinality
 from gremlin_python.statics import long
 from pyspark.sql import SparkSession
 
-from lineage_merge import config, sample
+from lineage_merge import config
+from lineage_merge.cli import sample
 from lineage_merge.config import Bulk, Gremlin
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config
+from lineage_merge.cli.sample import config_file
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -30,7 +31,6 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
-from lineage_merge.sample import config_file
 from lineage_merge.sources.read_all import configured_sources, read_all
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, str, str]]]

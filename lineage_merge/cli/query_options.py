@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import FORMATS
-from lineage_merge.cli.frame import progress, reported
+from lineage_merge.cli.error_handling import progress, reported
 from lineage_merge.cli.options import with_config_file
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import Answer, print_answer
-from lineage_merge.cli.asking import Asked, Session, asking, asks
-from lineage_merge.cli.frame import epilog
+from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.query_options import Asked, Session, asking, asks
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def diff(asked: Asked, both: tuple[str, str]) -> None:
             return comparison_tables(found)
 
         if asked.format == "json":
-            from lineage_merge.cli.frame import print_json
+            from lineage_merge.cli.error_handling import print_json
 
             sides = {each.environment: each.as_json() for each in (found.only_left, found.only_right)}
             print_json({"question": "diff", "environments": list(both), "dag": asked.dag, "only": sides})
