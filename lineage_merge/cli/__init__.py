@@ -1,4 +1,4 @@
-"""The command line: every command calls `lineage_merge.orchestration.pipeline` or `lineage_merge.query` and prints."""
+"""The command line: every command calls `orchestration.pipeline` or `query`, and prints."""
 
 from lineage_merge.cli.commands import main
 

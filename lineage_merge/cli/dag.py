@@ -98,7 +98,7 @@ def remove(
 
     with reported(), progress(True) as say:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
-        from lineage_merge.load import remove as removing
+        from lineage_merge.load import remove_dag as removing
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
 

@@ -162,8 +162,8 @@ def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
                 yield row
 
     for some in (others(), jobs):
-        upserts: Iterator[Upsert] = (upsert for row in some for upsert in upserts.vertex_upserts(row))
-        yield from upserts.batches(upserts)
+        found: Iterator[Upsert] = (upsert for row in some for upsert in upserts.vertex_upserts(row))
+        yield from upserts.batches(found)
 
 
 def _edge_upsert(row: Row) -> Upsert:

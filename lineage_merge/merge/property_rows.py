@@ -200,7 +200,7 @@ def _value(name: str, text: Any) -> str | int | None:
 
 
 def node_row(identifier: str, said: Facts, environment: str, dag_name: str) -> Row:
-    """The node of all that is said of it, as a row of `graph_format.schema.node_ddl` without unknown values."""
+    """Return the row of a node (`graph_format.schema.node_ddl`), without unknown values."""
     label = said.label[1] if said.label else None
     row: Row = {"id": identifier, "label": label, "environment": environment, "dag_name": dag_name}
     for item in NODE_PROPERTIES:
@@ -220,7 +220,7 @@ def node_row(identifier: str, said: Facts, environment: str, dag_name: str) -> R
 
 
 def edge_row(key: EdgeKey, said: Facts, environment: str, dag_name: str) -> Row:
-    """The edge of all that is said of it, as a row of `graph_format.schema.edge_ddl` without unknown values."""
+    """Return the row of an edge (`graph_format.schema.edge_ddl`), without unknown values."""
     job = None if key.job_type is None else JobKey(key.job_type, key.job_name or "")
     row: Row = {
         "id": edge_id(environment, dag_name, job, key.start, key.label, key.end),

@@ -45,7 +45,7 @@ def hops_of(rows: Iterable[Moved]) -> set[str]:
 
 
 def folded(rows: list[Moved]) -> list[Moved]:
-    """What `merge.collapse_intermediate` makes of it with Spark: each group of hops in one place, the rest untouched."""
+    """The rows after `merge.collapse_intermediate`: hops that are tied together in one group."""
     hops = hops_of(rows)
     tied = [(row.source, row.target) for row in rows if row.source in hops and row.target in hops]
     part = {hop: hop for hop in hops} | components(tied)

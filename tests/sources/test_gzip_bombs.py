@@ -11,12 +11,12 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
-from lineage_merge.sources.dbt import read as dbt
+from lineage_merge.sources.dbt import reader as dbt
 from lineage_merge.sources.dbt.settings import DbtProject
-from lineage_merge.sources.hive import read as hive
+from lineage_merge.sources.hive import reader as hive
 from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.agent import read as agent
+from lineage_merge.sources.spline.agent import reader as agent
 from lineage_merge.sources.sql import files as sql
 from tests.s3_fixtures import S3
 

@@ -8,7 +8,7 @@ import pytest
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import lines as sliced
+from lineage_merge.sources import line_files as sliced
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.documents import cut_down, moment
 from tests.s3_fixtures import S3

@@ -19,7 +19,7 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
-from lineage_merge.sources.openlineage import translate as translating
+from lineage_merge.sources.openlineage import translator as translating
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.jobs import OfRun, job_of
 from lineage_merge.sources.openlineage.runs import Run, add_up

@@ -14,7 +14,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceError
 from lineage_merge.orchestration import pipeline
-from lineage_merge.sources import lines as sliced
+from lineage_merge.sources import line_files as sliced
 from lineage_merge.sources.spline.reader import read_spline
 from tests import expected
 from tests.record_reading import comparable, flows_of, problems_of, rows_of

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.sources import lines as sliced
+from lineage_merge.sources import line_files as sliced
 from lineage_merge.sources.spline import export
 from tests.s3_fixtures import S3
 from tests.spline_documents import FORMATS, SplineDatabase, array_of_lines, pretty_array, write_collections
