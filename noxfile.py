@@ -4,7 +4,7 @@
     nox --list
     nox -s "matrix-3.12(spark='3.5', versions='oldest')"              # one cell
     nox -s matrix -- full                                             # every cell, the whole suite in each
-    nox -s matrix -- tests/sinks -k openlineage                       # every cell, some tests
+    nox -s matrix -- tests/exporters -k openlineage                       # every cell, some tests
 
 Environments are made by uv, with the index that it is set up for.
 """
@@ -57,12 +57,12 @@ TESTS = [
     "tests/test_config.py",  # PyYAML, jsonschema
     "tests/test_secrets_manager.py",  # boto3, moto
     "tests/arango_standin_tests",  # python-arango, lark
-    "tests/graph",  # pyspark
+    "tests/graph_format",  # pyspark
     "tests/capture/test_capture_graph.py",  # pyspark's own plans
     "tests/load/test_loader.py",  # gremlinpython
     "tests/query/test_query_files.py",  # pyarrow
     "tests/sources/dbt/test_dbt_columns_sql.py",  # sqlglot
-    "tests/sinks",  # acryl-datahub, openlineage-python
+    "tests/exporters",  # acryl-datahub, openlineage-python
     "tests/receive/test_receive_requests.py",  # starlette, uvicorn
     "tests/telemetry",  # opentelemetry
     "tests/test_deploy.py",  # cfn-lint

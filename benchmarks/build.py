@@ -56,11 +56,12 @@ class Case:
 def measure(folder: Path, plans: int, master: str) -> Case:
     """Build once, in this process."""
     from benchmarks.generated.export import CONFIG
-    from lineage_merge.config import SparkOptions, load
+    from lineage_merge.config import SparkOptions
     from lineage_merge.infra.spark_session import session
+    from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.pipeline import build, write_folder
 
-    config = load(folder.resolve() / CONFIG, flags={"spark.distribute_above_mb": "0"})
+    config = CONFIGURATION.load(folder.resolve() / CONFIG, flags={"spark.distribute_above_mb": "0"})
     on_cluster = master.startswith("local-cluster")
     with ExitStack() as stack:
         out, work = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))

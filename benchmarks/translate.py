@@ -20,9 +20,9 @@ from benchmarks import results
 from benchmarks.generated.pipeline import At, Dataset, Made, Plan
 from benchmarks.generated.spline import Documents, plan_documents
 from benchmarks.results import Figure
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.documents import assemble, parse
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
@@ -31,7 +31,7 @@ from lineage_merge.sources.spline.translator import translate
 MOST_GROWTH = 2.0
 
 NAMES = dataset_resolver.from_config(
-    config.parse({"dag_name": "benchmark", "environment": "dev", "spline": {"export": "nowhere"}})
+    CONFIGURATION.parse({"dag_name": "benchmark", "environment": "dev", "spline": {"export": "nowhere"}})
 )
 
 

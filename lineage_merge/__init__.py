@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
+from lineage_merge.model.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from lineage_merge.sources.capture import capture as capture
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

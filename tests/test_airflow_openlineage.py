@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from lineage_merge import config
 from lineage_merge.orchestration.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 SETTINGS: dict[str, Any] = {
     "dag_name": "sales",
@@ -19,7 +19,7 @@ GRAPH = ("gremlin://graph:8182", "prod/sales")
 
 
 def test_a_build_reads_the_sources_and_writes_the_folder() -> None:
-    assert of_step("build", config.parse(SETTINGS), FOLDER) == Datasets(
+    assert of_step("build", CONFIGURATION.parse(SETTINGS), FOLDER) == Datasets(
         (
             ("arangodb://arangodb:8529", "spline"),
             ("s3://dbt", "manifest.json"),
@@ -30,19 +30,19 @@ def test_a_build_reads_the_sources_and_writes_the_folder() -> None:
 
 
 def test_a_load_reads_the_folder_and_writes_the_graph() -> None:
-    found = of_step("load", config.parse(SETTINGS), FOLDER)
+    found = of_step("load", CONFIGURATION.parse(SETTINGS), FOLDER)
 
     assert found == Datasets((("s3://lineage", "runs/sales/try-1"),), (GRAPH,))
     assert "hunter2" not in json.dumps(found)
 
 
 def test_pairs_survive_json() -> None:
-    found = of_step("build", config.parse(SETTINGS), FOLDER)
+    found = of_step("build", CONFIGURATION.parse(SETTINGS), FOLDER)
 
     assert Datasets.of(*json.loads(json.dumps(found))) == found
 
 
 def test_a_local_folder_is_a_file() -> None:
-    found = of_step("load", config.parse({**SETTINGS, "gremlin": {}}), "/var/runs/try-1")
+    found = of_step("load", CONFIGURATION.parse({**SETTINGS, "gremlin": {}}), "/var/runs/try-1")
 
     assert found == Datasets((("file", "/var/runs/try-1"),), (("gremlin://embedded", "prod/sales"),))

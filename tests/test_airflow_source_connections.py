@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.orchestration.airflow.source_connections import need
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.spline.source import SPLINE
 
@@ -72,4 +72,4 @@ def test_no_other_source_takes_a_connection() -> None:
 
 @pytest.mark.parametrize("settings", [OPENLINEAGE, HIVE, SQL, DBT, BY_HOST])
 def test_the_settings_of_these_tests_are_valid(settings: dict[str, Any]) -> None:
-    config.parse({"dag_name": "d", "environment": "dev", **settings})
+    CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **settings})

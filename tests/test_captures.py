@@ -8,8 +8,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.arango_fixtures import ArangoServer
 from tests.expected import WAREHOUSE, Edge
@@ -61,7 +61,7 @@ def test_an_application_in_arangodb_becomes_what_its_job_did(
         "gremlin": {"endpoint": gremlin_url},
     }
 
-    outcome = pipeline.run(spark, config.parse(settings))
+    outcome = pipeline.run(spark, CONFIGURATION.parse(settings))
 
     assert edges_of(gremlin) == expected.ids(truth(DAG), "dev")
     assert not outcome.report.of_kind("rejected")
@@ -78,7 +78,7 @@ def test_a_dbt_project_in_s3_becomes_its_models(
         "gremlin": {"endpoint": gremlin_url},
     }
 
-    pipeline.run(spark, config.parse(settings))
+    pipeline.run(spark, CONFIGURATION.parse(settings))
 
     assert edges_of(gremlin) == expected.ids(expected.dbt(DAG), "dev")
     labels = labels_of(gremlin)
@@ -127,8 +127,8 @@ def test_spark_and_dbt_meet_in_redshift(
         "dbt": [{"manifest": manifest, "namespace": WAREHOUSE}],
     }
 
-    pipeline.run(spark, config.parse(ingest))
-    outcome = pipeline.run(spark, config.parse(rest))
+    pipeline.run(spark, CONFIGURATION.parse(ingest))
+    outcome = pipeline.run(spark, CONFIGURATION.parse(rest))
 
     truth = expected.tickit_sales_ingest(DAG) | expected.tickit_sales_load(DAG) | expected.dbt(DAG)
     assert edges_of(gremlin) == expected.ids(truth, "dev")
@@ -156,11 +156,13 @@ def test_exported_folders_give_the_graph_of_the_database(
     data: Path,
 ) -> None:
     common = {"dag_name": DAG, "environment": "dev", "gremlin": {"endpoint": gremlin_url}}
-    pipeline.run(spark, config.parse({**common, "spline": {"arango": arango_settings("seed_queries")}}))
+    pipeline.run(
+        spark, CONFIGURATION.parse({**common, "spline": {"arango": arango_settings("seed_queries")}})
+    )
     from_database = whole(gremlin)
     gremlin.V().drop().iterate()
 
     export = str(data / "spline" / "seed_queries")
-    pipeline.run(spark, config.parse({**common, "spline": {"export": export}}))
+    pipeline.run(spark, CONFIGURATION.parse({**common, "spline": {"export": export}}))
 
     assert whole(gremlin) == from_database

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.expected import WAREHOUSE
 from tests.sources.spline.columns.plan_building import PLAN, PlanBuilder
 from tests.spline_documents import write_collections
@@ -36,7 +36,7 @@ def tickit(spark: SparkSession, data: Path) -> list[Row]:
 
 
 def edges(spark: SparkSession, settings: Row) -> list[Row]:
-    built = pipeline.build(spark, config.parse({"dag_name": "t", "environment": "dev", **settings}))
+    built = pipeline.build(spark, CONFIGURATION.parse({"dag_name": "t", "environment": "dev", **settings}))
     unknown = {each.name: None for each in EDGE_PROPERTIES}
     return [unknown | row for row in built.edges.collect()]
 

@@ -23,12 +23,12 @@ from gremlin_python.driver.client import Client
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.traversal import T
 
-from lineage_merge import config
 from lineage_merge.infra import storage
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import GREMLIN_SERVER, gremlin_jars
 from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.s3_fixtures import S3
 
 REPOSITORY = Path(__file__).parents[1]
@@ -232,7 +232,7 @@ def test_the_bucket_is_made_and_holds_the_sample_manifest(s3: S3) -> None:
     for _ in ("first start", "second start"):
         environment = {**os.environ, **service["environment"], "AWS_ENDPOINT_URL_S3": s3.url}
         subprocess.run([sys.executable, *arguments], check=True, timeout=60, env=environment)
-    manifest = config.load(CONFIG_FILE, environ={}).dbt[0].manifest
+    manifest = CONFIGURATION.load(CONFIG_FILE, environ={}).dbt[0].manifest
     assert storage.read_text(manifest) == (REPOSITORY / "sample_data/dbt/manifest.json").read_text()
 
 
@@ -260,19 +260,19 @@ def test_the_pieces_of_configuration_in_the_comments_are_those_of_the_ready_file
 
 
 def test_the_variables_in_the_comments_set_the_same_as_the_ready_file() -> None:
-    wanted = config.load(CONFIG_FILE, environ={})
+    wanted = CONFIGURATION.load(CONFIG_FILE, environ={})
     _, variables = documented()
     own = {name for name in variables if name.startswith("LINEAGE_MERGE_")}
     assert own
-    assert own <= {key.variable for key in config.settable()}
+    assert own <= {key.variable for key in CONFIGURATION.settable}
     others = {"LINEAGE_MERGE_DAG_NAME": wanted.dag_name, "LINEAGE_MERGE_ENVIRONMENT": wanted.environment}
-    by_variables = config.load(None, environ={**variables, **others})
+    by_variables = CONFIGURATION.load(None, environ={**variables, **others})
     assert by_variables.gremlin == wanted.gremlin
     assert by_variables.spline == wanted.spline
 
 
 def test_the_ready_file_goes_to_the_published_ports() -> None:
-    settings = config.load(CONFIG_FILE, environ={})
+    settings = CONFIGURATION.load(CONFIG_FILE, environ={})
     ports = published_ports()
     assert settings.spline
     assert settings.spline.arango

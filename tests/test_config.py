@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge import config
 from lineage_merge.config import Config, Key, Rule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.registry import SOURCES
@@ -178,19 +178,19 @@ def changed(**settings: Any) -> dict[str, Any]:
 
 def complaint(settings: Mapping[str, Any]) -> ConfigError:
     with pytest.raises(ConfigError) as raised:
-        config.parse(settings)
+        CONFIGURATION.parse(settings)
     assert "\n" not in raised.value.message
     return raised.value
 
 
-every_key = pytest.mark.parametrize("key", config.settable(), ids=lambda key: key.dotted)
+every_key = pytest.mark.parametrize("key", CONFIGURATION.settable, ids=lambda key: key.dotted)
 
 
 @every_key
 def test_every_key_has_a_variable_that_works(tmp_path: Path, key: Key) -> None:
     text, value = TEXTS[key.dotted]
 
-    found = config.load(written(tmp_path, with_key(key.dotted)), environ={key.variable: text})
+    found = CONFIGURATION.load(written(tmp_path, with_key(key.dotted)), environ={key.variable: text})
 
     assert held(found, key.dotted) == value
 
@@ -199,13 +199,13 @@ def test_every_key_has_a_variable_that_works(tmp_path: Path, key: Key) -> None:
 def test_every_key_can_be_set_as_a_flag_sets_it(tmp_path: Path, key: Key) -> None:
     text, value = TEXTS[key.dotted]
 
-    found = config.load(written(tmp_path, with_key(key.dotted)), environ={}, flags={key.dotted: text})
+    found = CONFIGURATION.load(written(tmp_path, with_key(key.dotted)), environ={}, flags={key.dotted: text})
 
     assert held(found, key.dotted) == value
 
 
 def test_no_two_keys_share_a_variable_or_a_flag() -> None:
-    keys = config.settable()
+    keys = CONFIGURATION.settable
 
     assert len({key.variable for key in keys}) == len({key.flag for key in keys}) == len(keys)
 
@@ -214,7 +214,7 @@ def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) ->
     file = written(tmp_path, SETTINGS)
     environ = {"LINEAGE_MERGE_DAG_NAME": "from_variable", "LINEAGE_MERGE_ENVIRONMENT": "staging"}
 
-    found = config.load(file, environ, {"dag_name": "from_flag"})
+    found = CONFIGURATION.load(file, environ, {"dag_name": "from_flag"})
 
     assert found.dag_name == "from_flag"
     assert found.environment == "staging"
@@ -226,12 +226,12 @@ def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) ->
 def test_the_environment_of_the_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_DAG_NAME", "from_process")
 
-    assert config.load(written(tmp_path, SETTINGS)).dag_name == "from_process"
+    assert CONFIGURATION.load(written(tmp_path, SETTINGS)).dag_name == "from_process"
 
 
 def test_an_empty_variable_is_no_variable(tmp_path: Path) -> None:
     """Compose files pass on variables that nobody has set as empty ones."""
-    found = config.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_DAG_NAME": ""})
+    found = CONFIGURATION.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_DAG_NAME": ""})
 
     assert found.dag_name == "from_file"
 
@@ -243,13 +243,13 @@ def test_variables_alone_are_enough() -> None:
         "LINEAGE_MERGE_SPLINE_EXPORT": "exports",
     }
 
-    assert config.load(environ=environ).spline == Spline(export="exports")
+    assert CONFIGURATION.load(environ=environ).spline == Spline(export="exports")
 
 
 def test_a_variable_fills_a_group_that_the_file_leaves_empty(tmp_path: Path) -> None:
     file = written(tmp_path, "dag_name: d\nenvironment: dev\nspline:\n")
 
-    found = config.load(file, {"LINEAGE_MERGE_SPLINE_EXPORT": "exports"})
+    found = CONFIGURATION.load(file, {"LINEAGE_MERGE_SPLINE_EXPORT": "exports"})
 
     assert found.spline == Spline(export="exports")
 
@@ -271,7 +271,7 @@ def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
         },
     )
 
-    found = config.load(file, environ={})
+    found = CONFIGURATION.load(file, environ={})
 
     assert found.spline is not None
     assert Path(found.spline.export).resolve() == tmp_path / "exports"
@@ -309,7 +309,7 @@ def test_relative_paths_of_a_file_in_s3_start_at_the_file_and_absolute_ones_are_
     }
     monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
 
-    found = config.gather("s3://bucket/conf/daily/lineage.yml", environ={})
+    found = CONFIGURATION.gather("s3://bucket/conf/daily/lineage.yml", environ={})
 
     assert found["dbt"] == [{"manifest": expected, "namespace": WAREHOUSE}]
     assert found["spline"] == {"agent": [expected, "s3://bucket/conf/daily/logs"]}
@@ -321,7 +321,7 @@ def test_a_path_that_leads_out_of_the_bucket_is_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
 
     with pytest.raises(ConfigError, match=r"\.\./\.\./m\.json leads out of the bucket"):
-        config.gather("s3://bucket/conf/lineage.yml", environ={})
+        CONFIGURATION.gather("s3://bucket/conf/lineage.yml", environ={})
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_a_path_that_leads_out_of_the_bucket_is_refused(monkeypatch: pytest.Monk
 def test_lists_of_names_are_written_with_commas_or_as_yaml(
     tmp_path: Path, text: str, names: tuple[str, ...]
 ) -> None:
-    found = config.load(written(tmp_path, SETTINGS), environ={}, flags={"spline.applications": text})
+    found = CONFIGURATION.load(written(tmp_path, SETTINGS), environ={}, flags={"spline.applications": text})
 
     assert found.spline is not None
     assert found.spline.applications == names
@@ -350,7 +350,7 @@ def test_lists_of_names_are_written_with_commas_or_as_yaml(
     [("1", True), ("0", False), ("True", True), ("FALSE", False), ("yes", True), ("off", False)],
 )
 def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: str, value: bool) -> None:
-    assert config.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_STRICT": text}).strict is value
+    assert CONFIGURATION.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_STRICT": text}).strict is value
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: st
 )
 def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        config.load(written(tmp_path, SETTINGS), environ={}, flags={dotted: text})
+        CONFIGURATION.load(written(tmp_path, SETTINGS), environ={}, flags={dotted: text})
 
     assert raised.value.message == f"configuration: {dotted}: {problem}"
 
@@ -492,12 +492,12 @@ def test_a_password_is_no_option_of_kafka_but_a_reference(option: str) -> None:
     assert error.key == f"spline.kafka.options.{option}"
     assert SECRET not in error.message
     by_name = changed(spline={"kafka": {**KAFKA, "options_env": {option: "KAFKA_LOGIN"}}})
-    assert config.parse(by_name).spline is not None
+    assert CONFIGURATION.parse(by_name).spline is not None
 
 
 def test_an_options_value_comes_from_where_the_configuration_says(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {**KAFKA, "options": {"max.poll.records": 5}, "options_env": {"sasl.jaas.config": "KAFKA_LOGIN"}}
-    found = config.parse(changed(spline={"kafka": given})).spline
+    found = CONFIGURATION.parse(changed(spline={"kafka": given})).spline
     assert found is not None
     assert found.kafka is not None
     with pytest.raises(ConfigError, match="not set"):
@@ -512,7 +512,7 @@ def test_an_options_value_comes_from_where_the_configuration_says(monkeypatch: p
 def test_locations_of_agents_and_topics_are_relative_to_the_file(tmp_path: Path) -> None:
     spline = {"agent": ["logs/a", "s3://lake/b", "/abs"], "kafka": {**KAFKA, "landing": "landing"}}
 
-    found = config.load(written(tmp_path, SETTINGS | {"spline": spline}), environ={}).spline
+    found = CONFIGURATION.load(written(tmp_path, SETTINGS | {"spline": spline}), environ={}).spline
 
     assert found is not None
     assert found.kafka is not None
@@ -562,11 +562,13 @@ def test_a_wrong_rule_is_named(rule: dict[str, str], field: str, problem: str) -
     ],
 )
 def test_a_default_that_completes_every_name_of_its_platform_is_taken(namespace: str, name: str) -> None:
-    assert config.parse(changed(merge={"defaults": {namespace: name}})).merge.defaults == {namespace: name}
+    assert CONFIGURATION.parse(changed(merge={"defaults": {namespace: name}})).merge.defaults == {
+        namespace: name
+    }
 
 
 def test_namespaces_get_their_one_spelling() -> None:
-    found = config.parse(
+    found = CONFIGURATION.parse(
         changed(
             dbt=[{"manifest": "m", "namespace": "redshift://TICKIT-WH.us-east-1"}],
             merge={"defaults": {"redshift://tickit-wh.us-east-1": "dev.public"}},
@@ -597,7 +599,7 @@ def test_a_broken_file_is_named_with_the_line(tmp_path: Path, text: str, problem
     file = written(tmp_path, text)
 
     with pytest.raises(ConfigError) as raised:
-        config.load(file, environ={})
+        CONFIGURATION.load(file, environ={})
 
     assert raised.value.message.startswith(f"configuration: {file}")
     assert problem in raised.value.message
@@ -614,7 +616,7 @@ def test_a_missing_file_and_one_that_is_no_text_are_named(tmp_path: Path) -> Non
         (binary, "not UTF-8 text"),
     ):
         with pytest.raises(ConfigError, match=f"cannot read {re.escape(str(file))}: {problem}"):
-            config.load(file, environ={})
+            CONFIGURATION.load(file, environ={})
 
 
 @pytest.mark.parametrize("place", ["dag_name", "dbt", "bogus", "merge"])
@@ -629,7 +631,7 @@ def test_a_few_lines_cannot_stand_for_billions_of_values(tmp_path: Path, place: 
     started = time.monotonic()
 
     with pytest.raises(ConfigError, match="stands for more than"):
-        config.load(file, environ={})
+        CONFIGURATION.load(file, environ={})
 
     assert time.monotonic() - started < 5
 
@@ -647,7 +649,7 @@ dbt:
 """,
     )
 
-    found = config.load(file, environ={})
+    found = CONFIGURATION.load(file, environ={})
 
     assert found.dbt == (DbtProject("/a.json", WAREHOUSE), DbtProject("/b.json", WAREHOUSE))
 
@@ -658,7 +660,7 @@ def arango(**settings: Any) -> dict[str, Any]:
 
 def test_the_password_comes_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARANGO_PASSWORD", SECRET)
-    found = config.parse(arango(password_env="ARANGO_PASSWORD")).spline
+    found = CONFIGURATION.parse(arango(password_env="ARANGO_PASSWORD")).spline
 
     assert found is not None
     assert found.arango is not None
@@ -731,7 +733,7 @@ def _accepted(schema: Mapping[str, Any]) -> set[type]:
 def test_no_key_repeats_a_value_of_the_wrong_type(value: Any) -> None:
     repeated: dict[str, str] = {}
     refused = 0
-    for key in config.settable():
+    for key in CONFIGURATION.settable:
         for length in range(1, len(key.path) + 1):
             is_group = length < len(key.path)
             if not is_group and type(value) in _accepted(key.schema):
@@ -743,7 +745,7 @@ def test_no_key_repeats_a_value_of_the_wrong_type(value: Any) -> None:
                 here = here[name]
             here[key.path[length - 1]] = value
             try:
-                config.parse(settings)
+                CONFIGURATION.parse(settings)
             except ConfigError as error:
                 refused += 1
                 if str(value) in error.message or SECRET in error.message:
@@ -768,13 +770,13 @@ def test_a_secret_that_breaks_the_file_is_not_repeated(tmp_path: Path, value: st
     file = written(tmp_path, f"dag_name: d\nspline:\n  arango:\n    password: {value}\n")
 
     with pytest.raises(ConfigError) as raised:
-        config.load(file, environ={})
+        CONFIGURATION.load(file, environ={})
 
     assert SECRET not in raised.value.message
 
 
 def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
-    found = config.load(
+    found = CONFIGURATION.load(
         written(tmp_path, SETTINGS), environ={}, flags={"gremlin.endpoint": f"wss://u:{SECRET}@h/gremlin"}
     )
 
@@ -799,7 +801,7 @@ def test_the_schema_describes_every_key() -> None:
         here = [schema] if "type" in schema or "enum" in schema else []
         return here + [node for child in schema.get("properties", {}).values() for node in nodes(child)]
 
-    undescribed = [json.dumps(node) for node in nodes(config.schema())[1:] if "description" not in node]
+    undescribed = [json.dumps(node) for node in nodes(CONFIGURATION.schema)[1:] if "description" not in node]
 
     assert undescribed == []
 
@@ -820,7 +822,7 @@ def test_runs_are_told_as_a_word_or_as_a_time_which_is_utc_where_it_says_nothing
 ) -> None:
     text = f"dag_name: d\nenvironment: dev\nspline:\n  export: x\n  runs: {written_as}\n"
 
-    found = config.load(written(tmp_path, text), environ={}).spline
+    found = CONFIGURATION.load(written(tmp_path, text), environ={}).spline
 
     assert found is not None
     assert found.runs == runs
@@ -830,7 +832,7 @@ def test_runs_are_told_as_a_word_or_as_a_time_which_is_utc_where_it_says_nothing
     ("value", "hours"), [(2, 48), (0.5, 12), ("30d", 720), ("12h", 12), ("1.5 d", 36), ("7", 168)]
 )
 def test_the_lookback_is_days_or_hours(value: float | str, hours: float) -> None:
-    found = config.parse(changed(spline={"export": "x", "lookback": value})).spline
+    found = CONFIGURATION.parse(changed(spline={"export": "x", "lookback": value})).spline
 
     assert found is not None
     assert found.lookback == timedelta(hours=hours)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from cfnlint.api import lint
 
-from lineage_merge import config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.publish import SCRIPT
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -126,7 +126,7 @@ def test_the_job_starts_what_is_published_with_flags_that_there_are() -> None:
 
     assert (job["GlueVersion"], job["WorkerType"], job["Command"]["Name"]) == ("5.0", "G.1X", "glueetl")
     assert job["Command"]["ScriptLocation"].rpartition("/")[2] == SCRIPT.name
-    flags = {key.flag for key in config.settable()}
+    flags = {key.flag for key in CONFIGURATION.settable}
     glues_own = {
         "--additional-python-modules",
         "--enable-continuous-cloudwatch-log",

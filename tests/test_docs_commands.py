@@ -13,9 +13,9 @@ from botocore import xform_name
 from botocore.session import Session
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge import config
 from lineage_merge.cli import main
 from lineage_merge.cli.sample import config_file
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import in_process
 
 REPOSITORY = Path(__file__).parents[1]
@@ -120,7 +120,7 @@ def test_the_stack_is_given_every_parameter_that_it_needs() -> None:
 
 def settings() -> Iterator[tuple[str, str]]:
     """Blocks of YAML that begin with a key of the configuration."""
-    keys = {key.path[0] for key in config.settable()}
+    keys = {key.path[0] for key in CONFIGURATION.settable}
     for file in DOCUMENTS:
         for block in blocks(file):
             if block.language == "yaml" and block.text.partition(":")[0] in keys:
@@ -132,7 +132,7 @@ def test_a_configuration_in_the_documents_is_accepted(place: str, text: str, tmp
     whole = text if "dag_name:" in text else f"dag_name: daily\nenvironment: dev\n{text}"
     (tmp_path / "lineage_merge.yml").write_text(whole)
 
-    config.load(tmp_path / "lineage_merge.yml", environ={}, needs_source=False)
+    CONFIGURATION.load(tmp_path / "lineage_merge.yml", environ={}, needs_source=False)
 
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")

@@ -10,12 +10,12 @@ from typing import Any
 import boto3
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra import input_budget, storage
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import InputTooLarge
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.registry import configured
 from lineage_merge.sources.source import function
@@ -46,13 +46,13 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Put:
 
 def read(**sources: Any) -> int:
     """Read the only source of a configuration: how many records."""
-    found = config.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
+    found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
     ((source, _),) = configured(found)
     return len(function(source.read)(LocalEngine(), found, from_config(found)).collect())
 
 
 def size(**sources: Any) -> int:
-    found = config.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
+    found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
     ((source, settings),) = configured(found)
     listed: int = function(source.size)(settings)
     return listed
@@ -176,7 +176,9 @@ def test_the_answers_of_a_database_count(arango: ArangoServer, monkeypatch: pyte
         "password_env": "SPLINE_TEST_PASSWORD",
         "batch_size": 20,
     }
-    settings = config.parse({"dag_name": "d", "environment": "dev", "spline": {"arango": place}}).spline
+    settings = CONFIGURATION.parse(
+        {"dag_name": "d", "environment": "dev", "spline": {"arango": place}}
+    ).spline
     assert settings
     assert settings.arango
     server = spline_arango.log_in(settings.arango)

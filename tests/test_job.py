@@ -12,10 +12,10 @@ import boto3
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge import config
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration import cluster_entrypoint, publish
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.arango_fixtures import ArangoServer
 from tests.command_line import clean_environment
@@ -147,10 +147,10 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
         "strict": True,
     }
 
-    sent = cluster_entrypoint.arguments("load", "s3://b/folder", config.by_key(settings), attempt="7")
+    sent = cluster_entrypoint.arguments("load", "s3://b/folder", CONFIGURATION.by_key(settings), attempt="7")
     told = cluster_entrypoint.told([*OF_GLUE, *words_of(sent)])
 
-    assert config.load(None, environ={}, flags=told.flags) == config.parse(settings)
+    assert CONFIGURATION.load(None, environ={}, flags=told.flags) == CONFIGURATION.parse(settings)
     assert (told.step, told.folder, told.attempt) == ("load", "s3://b/folder", "7")
     assert told.others == ("--JOB_NAME", "--JOB_RUN_ID", "--TempDir", "--job-bookmark-option")
     assert not any("{{" in text or "}}" in text for text in sent.values()), "YARN replaces those"
@@ -188,7 +188,7 @@ def test_a_key_that_there_is_not_is_no_argument() -> None:
 def test_a_configuration_may_lie_in_s3_and_name_what_lies_beside_it(s3: S3) -> None:
     text = f"dag_name: d\nenvironment: dev\ndbt: [{{manifest: target/m.json, namespace: '{WAREHOUSE}'}}]\n"
 
-    found = config.load(s3.put("conf", "lineage/merge.yml", text), environ={})
+    found = CONFIGURATION.load(s3.put("conf", "lineage/merge.yml", text), environ={})
 
     assert found.dbt[0].manifest == "s3://conf/lineage/target/m.json"
 
@@ -197,4 +197,4 @@ def test_a_configuration_that_is_not_in_s3_is_told(s3: S3) -> None:
     s3.put("conf", "other.yml", "")
 
     with pytest.raises(ConfigError, match=r"cannot read s3://conf/merge\.yml: no such object"):
-        config.load("s3://conf/merge.yml", environ={})
+        CONFIGURATION.load("s3://conf/merge.yml", environ={})

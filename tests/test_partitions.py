@@ -3,11 +3,11 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.cli import sample
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 MEGABYTE = 1 << 20
 
@@ -49,7 +49,7 @@ def test_a_session_of_somebody_else_is_left_alone(own: SparkSession) -> None:
 def test_a_graph_that_many_partitions_made_is_the_same(
     spark: SparkSession, own: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = config.load(sample.config_file(), environ={}, flags={"spark.distribute_above_mb": "0"})
+    settings = CONFIGURATION.load(sample.config_file(), environ={}, flags={"spark.distribute_above_mb": "0"})
 
     def built(by: SparkSession) -> tuple[set[str], set[str]]:
         with pipeline.build(by, settings) as made:

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.cli import sample
 from lineage_merge.config import Config
 from lineage_merge.infra.progress import silent
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.orchestration import pipeline, stages
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.spline_documents import SplineDatabase
 
 DISTRIBUTED = {"spark.distribute_above_mb": "0"}
@@ -25,7 +25,7 @@ def kept_by(spark: SparkSession) -> set[int]:
 
 @pytest.fixture
 def distributed() -> Config:
-    return config.load(sample.config_file(), environ={}, flags=DISTRIBUTED)
+    return CONFIGURATION.load(sample.config_file(), environ={}, flags=DISTRIBUTED)
 
 
 def test_a_build_keeps_its_rows_until_they_are_released(spark: SparkSession, distributed: Config) -> None:
@@ -60,5 +60,5 @@ def test_a_build_that_stops_at_a_broken_document_leaves_nothing_behind(
     }
     before = kept_by(spark)
     with pytest.raises(DocumentError):
-        pipeline.build(spark, config.parse(settings))
+        pipeline.build(spark, CONFIGURATION.parse(settings))
     assert kept_by(spark) <= before

@@ -10,10 +10,10 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.load.result import Loaded
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.expected import WAREHOUSE
 from tests.graph_reading import edges_of, whole
@@ -25,7 +25,7 @@ Run = Callable[..., None]
 def settings(gremlin_url: str, data: Path) -> Callable[..., Config]:
     def made(export: Path, dag_name: str = "tickit_daily", *, dbt: bool = True, **changes: object) -> Config:
         manifest = {"manifest": str(data / "dbt/redshift_v12/manifest.json"), "namespace": WAREHOUSE}
-        return config.parse(
+        return CONFIGURATION.parse(
             {
                 "dag_name": dag_name,
                 "environment": "dev",

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.cli import main
 from lineage_merge.graph_format import schema
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -125,7 +125,7 @@ def test_the_model_and_the_configuration_are_written_out(pages: Mapping[str, See
     settings = pages["configuration.html"].text
 
     assert [name for name, description in declared if description not in model] == []
-    assert [key.dotted for key in config.settable() if key.schema["description"] not in settings] == []
+    assert [key.dotted for key in CONFIGURATION.settable if key.schema["description"] not in settings] == []
     assert "dag_name: tickit_daily" in settings  # the README's example
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.cli import sample
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.pipeline import Built
 from tests.arango_fixtures import ArangoServer
 from tests.properties import batch
@@ -28,7 +28,7 @@ WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 
 def built(spark: SparkSession, settings: Mapping[str, Any], *, small: bool) -> Built:
     given = {**COMMON, **settings, "spark": {"distribute_above_mb": 64 if small else 0}}
-    return pipeline.build(spark, config.parse(given))
+    return pipeline.build(spark, CONFIGURATION.parse(given))
 
 
 def facts(found: Built) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def packed(tmp_path: Path) -> Config:
             other["run"]["runId"] = f"00000000-0000-4000-8000-{number:012}"
             file.write(json.dumps(other) + "\n")
     assert (tmp_path / "events.jsonl.gz").stat().st_size < 1 << 20
-    return config.parse(
+    return CONFIGURATION.parse(
         {
             **COMMON,
             "openlineage": {"events": [str(tmp_path)]},
@@ -163,7 +163,7 @@ def test_an_input_that_is_larger_than_listed_is_distributed(spark: SparkSession,
 
 
 def test_a_small_input_is_read_by_one_job_of_spark(spark: SparkSession) -> None:
-    settings = config.load(sample.config_file(), environ={})
+    settings = CONFIGURATION.load(sample.config_file(), environ={})
     count = jobs_of(spark)
 
     with pipeline.build(spark, settings) as found:

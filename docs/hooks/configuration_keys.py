@@ -7,7 +7,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-from lineage_merge import config as configuration
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 _PLACE = "<!-- keys -->"
 
@@ -20,7 +20,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 def _table() -> str:
     rows = (
         f"| `{key.dotted}` | {escaped(key.schema['description'])}{_more(key.schema)} |"
-        for key in configuration.settable()
+        for key in CONFIGURATION.settable
     )
     return "\n".join(["| key | what it says |", "| --- | --- |", *rows])
 

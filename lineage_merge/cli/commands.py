@@ -2,7 +2,6 @@
 
 import click
 
-from lineage_merge import __version__
 from lineage_merge.cli import (
     checks,
     dag,
@@ -16,6 +15,7 @@ from lineage_merge.cli import (
     sql,
 )
 from lineage_merge.cli.error_handling import epilog
+from lineage_merge.model.version import __version__
 
 
 @click.group(

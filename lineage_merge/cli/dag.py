@@ -116,11 +116,11 @@ def _graph_config(
     file: Path | None, dag_name: str | None, environment: str | None, endpoint: str | None
 ) -> "Config":
     """Enough of a configuration to find a DAG's lineage in a graph. Raises `ConfigError`."""
-    from lineage_merge import config
+    from lineage_merge.orchestration.configuration import CONFIGURATION
 
     given = {"dag_name": dag_name, "environment": environment, "gremlin.endpoint": endpoint}
     flags = {key: value for key, value in given.items() if value}
     for key, flag in (("dag_name", "--dag"), ("environment", "--environment")):
         if file is None and key not in flags:
             raise ConfigError("", f"which one? give {flag}, or --config FILE")
-    return config.load(file, flags=flags, needs_source=False)
+    return CONFIGURATION.load(file, flags=flags, needs_source=False)

@@ -52,15 +52,15 @@ def demo(as_json: bool, quiet: bool) -> None:
     from lineage_merge.query.formats.tree import tree
 
     with reported(), progress(quiet) as say:
-        from lineage_merge import config
         from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline
-        from lineage_merge.query.graph import open_graph
+        from lineage_merge.orchestration.configuration import CONFIGURATION
+        from lineage_merge.query.backends.opening import open_graph
         from lineage_merge.query.paths import way
 
-        settings = config.load(sample.config_file(), environ={})
+        settings = CONFIGURATION.load(sample.config_file(), environ={})
         with (
             started_ahead(settings.gremlin.endpoint, say) as server,
             session(settings.spark, say) as spark,

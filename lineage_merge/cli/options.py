@@ -9,6 +9,7 @@ import click
 from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,7 +27,7 @@ class Settings:
     def load(self, default: Path | None = None) -> Config:
         """The configuration; `default` is the file where none was named. Raises `ConfigError`."""
         try:
-            return config.load(self.file or default, flags=self.flags)
+            return CONFIGURATION.load(self.file or default, flags=self.flags)
         except ConfigError as error:
             if self.file or default:
                 raise
@@ -40,7 +41,7 @@ def configured(command: Command) -> Command:
 
     def gather(**given: Any) -> Any:
         flags = {}
-        for key in config.settable():
+        for key in CONFIGURATION.settable:
             value = given.pop(_parameter(key))
             if value is not None:
                 flags[key.dotted] = str(value)
@@ -49,7 +50,7 @@ def configured(command: Command) -> Command:
     gather.__name__ = command.__name__
     gather.__doc__ = command.__doc__
     wrapped: Any = gather
-    for key in reversed(config.settable()):
+    for key in reversed(CONFIGURATION.settable):
         wrapped = _option(key)(wrapped)
     file = click.option(
         "--config",

@@ -32,14 +32,16 @@ class Asked:
 
     def config(self) -> "tuple[Config, str | None]":
         """The configuration, and the environment if any is given. Raises `ConfigError`."""
-        from lineage_merge import config
+        from lineage_merge.orchestration.configuration import CONFIGURATION
 
         given = {"environment": self.environment, "gremlin.endpoint": self.endpoint}
-        settings = config.gather(self.file, flags={key: value for key, value in given.items() if value})
+        settings = CONFIGURATION.gather(
+            self.file, flags={key: value for key, value in given.items() if value}
+        )
         environment = settings.get("environment")
         # A question needs neither: it is asked of all environments, and no DAG is merged.
         filled = {"dag_name": "none", "environment": "none"} | settings
-        return config.parse(filled, needs_source=False), environment
+        return CONFIGURATION.parse(filled, needs_source=False), environment
 
     def told(self, question: str, environment: str | None, **more: Any) -> dict[str, Any]:
         """What the JSON of every answer begins with."""
@@ -60,7 +62,7 @@ def asking(asked: Asked) -> Iterator[Session]:
     """The graph, open; errors are told and end the command."""
     with reported(), progress(True) as say:
         config, environment = asked.config()
-        from lineage_merge.query.graph import open_graph
+        from lineage_merge.query.backends.opening import open_graph
 
         with open_graph(asked.folder or config.gremlin, say) as graph:
             yield Session(graph, environment, config)

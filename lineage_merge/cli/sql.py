@@ -104,15 +104,15 @@ def _fail(found: "Review") -> None:
 @contextmanager
 def _graph(asked: Asked, config: "Config", say: Any) -> "Iterator[LineageGraph | None]":
     """The graph, where one is named: without, nothing is asked and nothing started."""
-    from lineage_merge.config import gather
+    from lineage_merge.orchestration.configuration import CONFIGURATION
 
     named = asked.folder or asked.endpoint
     if not named and asked.file:
-        named = gather(asked.file, {}).get("gremlin", {}).get("endpoint")
+        named = CONFIGURATION.gather(asked.file, {}).get("gremlin", {}).get("endpoint")
     if not named:
         yield None
         return
-    from lineage_merge.query.graph import open_graph
+    from lineage_merge.query.backends.opening import open_graph
 
     with open_graph(asked.folder or config.gremlin, say) as graph:
         yield graph

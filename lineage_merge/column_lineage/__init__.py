@@ -1,0 +1,1 @@
+"""Column lineage: transformations, and the derivation of columns in SQL."""

@@ -1,15 +1,16 @@
 """The YAML file, local or on S3, and the paths in it that are relative to its folder."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.config.section import Section
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.sources.registry import SOURCES
 
 
-def read(file: Path | str) -> dict[str, Any]:
-    """The settings of a file, a path or s3://bucket/key. Raises `ConfigError`."""
+def read(file: Path | str, sections: Iterable[Section]) -> dict[str, Any]:
+    """Return the settings of a file, a path or s3://bucket/key. Raises `ConfigError`."""
     from lineage_merge.infra import yaml_text  # not above: flags and variables seldom need it, help never
 
     settings = yaml_text.parse(_text(file), "", str(file))
@@ -17,7 +18,9 @@ def read(file: Path | str) -> dict[str, Any]:
         raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
     sinks = settings.get("sinks")
     files_of_sinks = [(f"sinks.{name}", "out") for name in sinks] if isinstance(sinks, dict) else []
-    files_of_sources = [f"{source.key}.{path}".rpartition(".") for source in SOURCES for path in source.paths]
+    files_of_sources = [
+        f"{source.key}.{path}".rpartition(".") for source in sections for path in source.paths
+    ]
     places = [*((section, name) for section, _, name in files_of_sources), *files_of_sinks]
     for section, name in places:
         entries: Any = settings

@@ -1,12 +1,11 @@
-"""Which keys there are: the schema, and the name of each key's variable and flag."""
+"""The keys of the configuration: their schema, and the name of each key's variable and flag."""
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from lineage_merge.sources.registry import SOURCES
+from lineage_merge.config.section import Section
 
 
 class Key(NamedTuple):
@@ -31,20 +30,18 @@ class Key(NamedTuple):
         return "--" + "-".join(self.path).replace("_", "-")
 
 
-@cache
-def schema() -> dict[str, Any]:
-    """The JSON Schema of the configuration file: `config.schema.json`, and what each source adds."""
+def schema(sections: Iterable[Section]) -> dict[str, Any]:
+    """Return the JSON Schema of the configuration file: `config.schema.json` and that of each section."""
     text = files("lineage_merge.config").joinpath("config.schema.json").read_text(encoding="utf-8")
     whole: dict[str, Any] = json.loads(text)
     own = whole["properties"]
     first = {name: own[name] for name in whole["required"]}
-    whole["properties"] = {**first, **{each.key: each.schema() for each in SOURCES}, **own}
+    whole["properties"] = {**first, **{each.key: each.schema() for each in sections}, **own}
     return whole
 
 
-@cache
-def settable() -> tuple[Key, ...]:
-    """Every key that a variable or a flag can set."""
+def settable(schema: Mapping[str, Any]) -> Iterator[Key]:
+    """Yield every key of a schema that a variable or a flag can set."""
 
     def walk(path: tuple[str, ...], node: Mapping[str, Any]) -> Iterator[Key]:
         if "properties" in node:
@@ -53,4 +50,4 @@ def settable() -> tuple[Key, ...]:
         else:
             yield Key(path, node)
 
-    return tuple(walk((), schema()))
+    yield from walk((), schema)

@@ -1,39 +1,29 @@
-"""The layers, one over the other: the file, environment variables, flags. Nothing is checked yet."""
+"""Layers of settings, the later take precedence: file, environment variables, flags. Nothing is checked."""
 
-import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lineage_merge.config import file as files
-from lineage_merge.config.keys import Key, settable
+from lineage_merge.config.keys import Key
 from lineage_merge.model.errors import ConfigError
 
 
-def gather(
-    file: Path | str | None = None,
-    environ: Mapping[str, str] | None = None,
-    flags: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The settings of all layers, as a YAML file would hold them; not checked yet.
+def add_layers(
+    settings: dict[str, Any], keys: Iterable[Key], environ: Mapping[str, str], flags: Mapping[str, str]
+) -> None:
+    """Set keys in settings by environment variables, and over them by flags (dotted keys).
 
-    `file` is a path or s3://bucket/key. `flags` maps dotted keys to texts. A relative path in
-    the file is relative to the file's folder, in a variable or flag to the working folder. An
-    empty variable is none. Raises `ConfigError`.
+    An empty variable is none. Raises `ConfigError`.
     """
-    settings = files.read(file) if file else {}
-    environ = os.environ if environ is None else environ
-    for key in settable():
-        text = (flags or {}).get(key.dotted, environ.get(key.variable) or None)
+    for key in keys:
+        text = flags.get(key.dotted, environ.get(key.variable) or None)
         if text is not None:
             _put(settings, key, text)
-    return settings
 
 
-def by_key(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by dotted key, without those that are not set."""
+def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:
+    """Return settings by dotted key, without those that are not set."""
     found: dict[str, Any] = {}
-    for key in settable():
+    for key in keys:
         value: Any = settings
         for name in key.path:
             value = value.get(name) if isinstance(value, Mapping) else None

@@ -1,14 +1,13 @@
-"""Settings as a YAML file holds them, checked and turned into a `Config`."""
+"""Turns settings as a YAML file holds them into a `Config`; they fit the schema already."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from string import Formatter
 from typing import Any
 
 from lineage_merge import naming
-from lineage_merge.config.keys import schema
+from lineage_merge.config.section import Section
 from lineage_merge.config.settings import (
     EMBEDDED,
     Bulk,
@@ -22,26 +21,31 @@ from lineage_merge.config.settings import (
     Rule,
     SparkOptions,
 )
-from lineage_merge.infra.json_schema import Checker, path_text
+from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.settings import namespace
 
+# Raises `ConfigError` where the settings of an exporter do not fit.
+CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
 
-def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
-    """Check settings as a YAML file holds them, and turn them into a `Config`.
 
-    `needs_source`: one that names no source of lineage is wrong.
+def parse(
+    settings: Mapping[str, Any],
+    sections: Sequence[Section],
+    check_exporters: CheckExporters,
+    *,
+    needs_source: bool = True,
+) -> Config:
+    """Turn settings that fit the schema into a `Config`.
+
+    `needs_source`: one that names no source of lineage is rejected. Raises `ConfigError`.
     """
-    error = _checker().error(settings)
-    if error:
-        raise ConfigError(error.path, error.problem)
     merge = settings.get("merge", {})
     config = Config(
         dag_name=settings["dag_name"],
         environment=settings["environment"],
-        sources={each.key: each.parse(settings[each.key]) for each in SOURCES if each.key in settings},
+        sources={each.key: each.parse(settings[each.key]) for each in sections if each.key in settings},
         merge=Merge(
             defaults=dict(
                 parse_default(path_text(["merge", "defaults", each]), each, name)
@@ -57,18 +61,13 @@ def parse(settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
         spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
-        sinks=_sinks(settings.get("sinks", {})),
+        sinks=check_exporters(settings["sinks"]) if settings.get("sinks") else {},
         strict=settings.get("strict", False),
     )
-    telling = [each.key for each in SOURCES if not each.is_catalog]
+    telling = [each.key for each in sections if not each.is_catalog]
     if needs_source and not any(config.sources.get(key) for key in telling):
         raise ConfigError("", f"no source: give {', '.join(telling[:-1])} or {telling[-1]}")
     return config
-
-
-@cache
-def _checker() -> Checker:
-    return Checker(schema())
 
 
 def parse_default(key: str, of: str, name: str) -> tuple[str, str]:
@@ -83,15 +82,6 @@ def split_dataset(text: str) -> DatasetName:
     """``namespace|name`` as the configuration writes it."""
     namespace, _, name = text.partition("|")
     return DatasetName(namespace, name)
-
-
-def _sinks(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    if not settings:
-        return {}
-    # Each sink says itself what it takes, so that a new one changes nothing here.
-    from lineage_merge.exporters import registry
-
-    return registry.checked(settings)
 
 
 def _query(settings: Mapping[str, Any]) -> Query:

@@ -1,0 +1,1 @@
+"""The types that every stage uses: elements of lineage, ids, and the exception tree."""

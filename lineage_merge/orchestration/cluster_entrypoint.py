@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra import storage
 from lineage_merge.infra.telemetry import running
@@ -32,6 +31,7 @@ from lineage_merge.model.errors import (
     SourceError,
 )
 from lineage_merge.orchestration import stages
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.stages import Step
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def arguments(
 
     Raises `ConfigError` for a key that there is not.
     """
-    keys = {key.dotted: key for key in config.settable()}
+    keys = {key.dotted: key for key in CONFIGURATION.settable}
     given = {"--step": step, "--folder": folder, "--config": config_file, "--attempt": attempt}
     for dotted, value in settings.items():
         if dotted not in keys:
@@ -108,7 +108,7 @@ def as_text(value: Any) -> str:
 def told(words: Sequence[str]) -> Told:
     """What the words behind the script's name say. Raises `ConfigError`."""
     given = dict(_pairs(words))
-    flags = {key.dotted: given.pop(key.flag) for key in config.settable() if key.flag in given}
+    flags = {key.dotted: given.pop(key.flag) for key in CONFIGURATION.settable if key.flag in given}
     step = given.pop("--step", "")
     if step not in stages.STEPS:
         raise ConfigError("", f"--step: expected {' or '.join(stages.STEPS)}, found {step or 'none'}")
@@ -143,7 +143,7 @@ def main(words: Sequence[str]) -> None:
     """
     given = told(words)
     try:
-        settings = config.load(given.config or None, flags=given.flags)
+        settings = CONFIGURATION.load(given.config or None, flags=given.flags)
         with _logging(settings), running(settings):
             if given.others:
                 log.info("arguments that are not for lineage_merge: %s", ", ".join(given.others))

@@ -359,7 +359,7 @@ def in_the_graph(check: Check, dag_id: str) -> tuple[dict[str, int], dict[str, i
 def the_way_leads_through(check: Check) -> None:
     from lineage_merge.cli import sample
     from lineage_merge.load.gremlin.connection import Endpoint
-    from lineage_merge.query.graph import open_graph
+    from lineage_merge.query.backends.opening import open_graph
     from lineage_merge.query.paths import way
 
     with open_graph(Endpoint(check.url)) as graph:

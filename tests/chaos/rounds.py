@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from lineage_merge import config
 from lineage_merge.load.gremlin.connection import connect
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.chaos import processes
 from tests.chaos.draw import Change, Fault, Round
 from tests.chaos.gate import Gate, Watch
@@ -227,7 +227,7 @@ class Rounds:
                 raise Broken(f"a run raised what is not ours: {error!r}") from error
 
     def _run_here(self, name: str, retry_seconds: int) -> None:
-        pipeline.run(self._world.spark, config.parse(self._world.settings(name, retry_seconds)))
+        pipeline.run(self._world.spark, CONFIGURATION.parse(self._world.settings(name, retry_seconds)))
 
     def _await_silence(self) -> None:
         """Until nobody writes any more: tasks of a run that failed may outlive it."""

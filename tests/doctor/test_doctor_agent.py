@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.model.errors import ConfigError, SourceMissing, SourceUnreachable
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, agent, aws, kafka
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.kafka_landing.offsets import Range, file_name
@@ -18,7 +18,7 @@ NOBODY = "127.0.0.1:1"
 
 
 def settings(**spline: Any) -> Config:
-    return config.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
 
 
 def examined(*locations: str | Path) -> list[Finding]:

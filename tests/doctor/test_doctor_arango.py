@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.config import Config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, arango
 from tests.arango_fixtures import ArangoServer
 from tests.arango_standin import ArangoStandin, read_folder
@@ -34,7 +34,7 @@ def server() -> Iterator[ArangoStandin]:
 
 def settings(url: str, database: str = "spline", **more: Any) -> Config:
     access = {"hosts": url, "database": database, "password_env": "SPLINE_PASSWORD", **more}
-    return config.parse({"dag_name": "daily", "environment": "dev", "spline": {"arango": access}})
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": {"arango": access}})
 
 
 def found(of: Config) -> dict[str, Finding]:
@@ -91,7 +91,7 @@ def test_labels_in_spline_0_7_are_a_warning_with_a_hint(server: ArangoStandin, d
     access = {"hosts": server.url, "database": "spline", "password_env": "SPLINE_PASSWORD"}
     labelled = {"arango": access, "labels": {"airflow.dag_id": "daily"}}
 
-    version = found(config.parse({"dag_name": "daily", "environment": "dev", "spline": labelled}))[
+    version = found(CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": labelled}))[
         "Spline version"
     ]
 

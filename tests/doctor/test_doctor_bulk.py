@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lineage_merge import config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, bulk
 from tests.doctor.one_answer import http
 from tests.s3_fixtures import S3
@@ -18,7 +18,7 @@ def found(url: str, s3: str = "s3://lineage/bulk", **more: Any) -> dict[str, Fin
     }
     graph = {"endpoint": url, "region": "us-east-1", "bulk": loader, **more}
     settings = {"dag_name": "daily", "environment": "dev", "gremlin": graph}
-    return {each.check: each for each in bulk.examine(config.parse(settings, needs_source=False))}
+    return {each.check: each for each in bulk.examine(CONFIGURATION.parse(settings, needs_source=False))}
 
 
 def test_a_prefix_and_a_loader_that_answer_are_found_well_and_nothing_stays(s3: S3) -> None:

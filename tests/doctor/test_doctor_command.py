@@ -11,13 +11,14 @@ import yaml
 
 from lineage_merge.cli.findings import as_lines
 from lineage_merge.cli.sample import config_file
-from lineage_merge.config import Config, parse
+from lineage_merge.config import Config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding
 from lineage_merge.orchestration.doctor.examination import CHECKS, examine
 from lineage_merge.orchestration.doctor.finding import Check
 from tests.command_line import as_process, in_process
 
-PLAIN = parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
+PLAIN = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
 
 
 @pytest.mark.jvm
@@ -115,7 +116,7 @@ def test_a_silent_s3_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{silent.getsockname()[1]}")
         project = {"manifest": "s3://artifacts/manifest.json", "namespace": "redshift://wh.us-east-1:5439"}
-        of = parse({"dag_name": "daily", "environment": "dev", "dbt": [project]})
+        of = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "dbt": [project]})
 
         (dbt,) = examine(of, [check for check in CHECKS if check.area == "dbt"], seconds=1)
 

@@ -9,6 +9,7 @@ import boto3
 import pytest
 
 from lineage_merge import config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, aws, exports, glue
 from tests.s3_fixtures import S3
 
@@ -16,7 +17,7 @@ NAMESPACE = "redshift://wh.us-east-1:5439"
 
 
 def parsed(**settings: Any) -> config.Config:
-    return config.parse({"dag_name": "daily", "environment": "dev", **settings}, needs_source=False)
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", **settings}, needs_source=False)
 
 
 def dbt(manifest: str | Path, **more: str) -> list[Finding]:

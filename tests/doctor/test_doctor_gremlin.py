@@ -16,6 +16,7 @@ from lineage_merge.infra.embedded import process, settings
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import gremlin_jars
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, gremlin, neptune
 from tests.doctor.one_answer import http
 from tests.load.neptune_proxy import Answer, neptune_proxy
@@ -26,7 +27,9 @@ SECRET = "hunter2-the-password"
 
 def found(url: str, **more: Any) -> dict[str, Finding]:
     graph = {"endpoint": url, **more}
-    of = config.parse({"dag_name": "daily", "environment": "dev", "gremlin": graph}, needs_source=False)
+    of = CONFIGURATION.parse(
+        {"dag_name": "daily", "environment": "dev", "gremlin": graph}, needs_source=False
+    )
     by_check = {each.check: each for each in gremlin.examine(of)}
     assert SECRET not in str(by_check)
     return by_check

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge import config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, hive
 from tests.s3_fixtures import S3
 
 
 def examined(*locations: str | Path) -> list[Finding]:
     settings = {"dag_name": "daily", "environment": "dev", "hive": {"log": [str(each) for each in locations]}}
-    return list(hive.examine(config.parse(settings)))
+    return list(hive.examine(CONFIGURATION.parse(settings)))
 
 
 def test_logs_with_lineage_are_well_wherever_they_lie(data: Path, s3: S3) -> None:

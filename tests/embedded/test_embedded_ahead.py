@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.traversal import T
 
-from lineage_merge import config
 from lineage_merge.infra.embedded import early_start
 from lineage_merge.infra.embedded.early_start import started_ahead
 from lineage_merge.infra.embedded.graph_store import connected
 from lineage_merge.model.errors import EmbeddedError
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 SETTINGS = {"dag_name": "daily", "environment": "dev", "gremlin": {"endpoint": "embedded"}}
 
@@ -80,7 +80,7 @@ def test_another_graph_starts_nothing(use: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_finds_the_server_and_its_graph_is_saved(use: pytest.MonkeyPatch) -> None:
-    settings = config.parse(SETTINGS, needs_source=False)
+    settings = CONFIGURATION.parse(SETTINGS, needs_source=False)
     with started_ahead("embedded", lambda _: None) as started:
         started.wait()
         with pipeline.endpoint(settings) as target, connected(target.url) as g:

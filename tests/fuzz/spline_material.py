@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.runs.run_selection import Chosen, PlanKey
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
 from lineage_merge.sources.spline.plans import Context
@@ -27,7 +27,7 @@ Plan = Mapping[str, list[Document]]
 def context(source: str = "export") -> Context:
     """What executors are given, operations asked for too."""
     spline: dict[str, Any] = {"operations": True, source: ["/x"] if source == "agent" else "/x"}
-    parsed = config.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
+    parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
     assert parsed.spline
     return Context(parsed.spline, dataset_resolver.from_config(parsed))
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -44,7 +44,7 @@ _LISTS = "[" * DEEP + "]" * DEEP
 _OBJECTS = '{"a":' * DEEP + "1" + "}" * DEEP
 _WAREHOUSE = "redshift://wh.us-east-1:5439"
 _NAMES = dataset_resolver.from_config(
-    config.parse(
+    CONFIGURATION.parse(
         {"dag_name": "d", "environment": "dev", "dbt": [{"manifest": "/x", "namespace": _WAREHOUSE}]}
     )
 )
@@ -123,7 +123,7 @@ def test_a_deep_configuration_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "c.yml"
     file.write_text(f"dag_name: {text}" if text[0] in "[{" else text)
     with cases.limit(), pytest.raises(ConfigError, match=str(file)):
-        config.load(file, environ={})
+        CONFIGURATION.load(file, environ={})
 
 
 def test_a_configuration_of_billions_of_values_takes_little_memory(tmp_path: Path) -> None:
@@ -133,11 +133,11 @@ def test_a_configuration_of_billions_of_values_takes_little_memory(tmp_path: Pat
     file.write_text("\n".join([*lines, "dag_name: *x29"]))
     code = f"""
 import resource
-from lineage_merge import config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.model.errors import ConfigError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    config.load({str(file)!r}, environ={{}})
+    CONFIGURATION.load({str(file)!r}, environ={{}})
 except ConfigError as error:
     print(error.message, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, sep="\\n")
 """

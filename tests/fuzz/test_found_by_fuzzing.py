@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -201,7 +201,9 @@ def test_a_parent_that_is_an_address_is_named_without_its_password(tmp_path: Pat
 
 def _sql(tmp_path: Path, dialect: str, text: str) -> list[Any]:
     known = dataset_resolver.from_config(
-        config.parse({"dag_name": "d", "environment": "dev", "sql": [{"path": "/x", "dialect": "hive"}]})
+        CONFIGURATION.parse(
+            {"dag_name": "d", "environment": "dev", "sql": [{"path": "/x", "dialect": "hive"}]}
+        )
     )
     tmp_path.joinpath("a.sql").write_text(f"{text};\ninsert into dw.good select a from s.t;\n")
     return list(of_sql(SqlFiles(str(tmp_path), dialect, _WAREHOUSE, "p"), known))
@@ -228,12 +230,12 @@ def test_a_folder_that_there_cannot_be_still_has_a_name(path: str) -> None:
 @pytest.mark.parametrize("path", ["a\0b", "half \ud800"], ids=ascii)
 def test_a_configuration_of_a_name_that_there_cannot_be_is_named(path: str) -> None:
     with pytest.raises(ConfigError, match="not the name of a file"):
-        config.load(path, environ={})
+        CONFIGURATION.load(path, environ={})
 
 
 def test_a_configuration_at_an_address_is_named_without_its_password() -> None:
     with pytest.raises(ConfigError) as caught:
-        config.load(ADDRESSES[0], environ={})
+        CONFIGURATION.load(ADDRESSES[0], environ={})
     assert SECRET not in caught.value.message
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from lineage_merge import config
 from lineage_merge.graph_format import files
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.pipeline import Built
 from tests.agent_lines import line, of_database
 from tests.fuzz import cases, test_fuzz_dbt, test_fuzz_hive, test_fuzz_openlineage, test_fuzz_spline_agent
@@ -126,7 +126,7 @@ def test_what_is_good_is_built_as_if_nothing_else_were_there(
             }
             settings = {name: settings[name] for name in ("dag_name", "environment")} | own
         with cases.limit(600):
-            built.append(pipeline.build(spark, config.parse(settings)))
+            built.append(pipeline.build(spark, CONFIGURATION.parse(settings)))
     clean, damaged = built
     good = _of_good(clean)
     assert len(good) > 6

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.errors import ConfigError, SourceError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from tests.fuzz import cases
 from tests.fuzz.mutation import TEXTS, damaged, encoded, mutated, odd_value, written
@@ -69,7 +69,7 @@ def _given(rng: random.Random) -> Given:
     if chance < 0.8:
         content = encoded(written(rng, settings))
         return Given(file=damaged(rng, content) if rng.random() < 0.5 else content)
-    keys = rng.sample(config.settable(), 3)
+    keys = rng.sample(CONFIGURATION.settable, 3)
     texts = [odd_value(rng) for _ in keys]
     told = [each if isinstance(each, str) else json.dumps(each) for each in texts]
     flags = {key.dotted: text for key, text in zip(keys, told, strict=True)}
@@ -93,11 +93,13 @@ def test_a_configuration(numbers: range, tmp_path: Path) -> None:
         try:
             if given.file is not None:
                 path.write_bytes(given.file)
-                found = config.load(path, given.environ, given.flags)
+                found = CONFIGURATION.load(path, given.environ, given.flags)
             elif given.settings is not None:
-                found = config.parse(given.settings)
+                found = CONFIGURATION.parse(given.settings)
             else:
-                found = config.parse({**base, **config.gather(None, given.environ, given.flags)})
+                found = CONFIGURATION.parse(
+                    {**base, **CONFIGURATION.gather(None, given.environ, given.flags)}
+                )
         except ConfigError as error:
             cases.assert_no_secret(error.message)
             return
@@ -108,13 +110,13 @@ def test_a_configuration(numbers: range, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", _SETTINGS, ids=["arango and dbt", "files"])
 def test_what_is_damaged_was_whole(settings: Mapping[str, Any]) -> None:
-    assert config.parse(settings).dag_name == "daily"
+    assert CONFIGURATION.parse(settings).dag_name == "daily"
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:20])
 def test_a_file_of_an_odd_name(text: str) -> None:
     """A file of the configuration, and one that it names."""
-    odd = config.parse(
+    odd = CONFIGURATION.parse(
         {"dag_name": "d", "environment": "dev", "sql": [{"path": text or "/", "dialect": "hive"}]}
     )
     assert dataset_resolver.from_config(odd)
@@ -122,5 +124,5 @@ def test_a_file_of_an_odd_name(text: str) -> None:
         with suppress(SourceError):
             line_files.find([path or "/nowhere"])
     with pytest.raises(ConfigError) as caught:
-        config.load(text.strip() or "./", environ={})
+        CONFIGURATION.load(text.strip() or "./", environ={})
     cases.assert_no_secret(caught.value.message)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import elements
 from lineage_merge.sources.dbt.settings import DbtProject
 from tests.conftest import DATA
@@ -24,7 +24,7 @@ from tests.fuzz.mutation import ADDRESSES, damaged, encoded, mutated, packed, wr
 
 _SETTINGS = {"manifest": "/x", "namespace": "redshift://wh.us-east-1:5439"}
 _NAMES = dataset_resolver.from_config(
-    config.parse({"dag_name": "daily", "environment": "dev", "dbt": [_SETTINGS]})
+    CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "dbt": [_SETTINGS]})
 )
 # Part of the name of each entry that is never damaged.
 _GOOD = "zz_good"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import JobKey, Problem
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.hive.events import target_of, write_rows
 from lineage_merge.sources.hive.reader import Context, Logged, _query, _read_part
 from lineage_merge.sources.hive.settings import Hive
@@ -29,7 +29,7 @@ _FOUND_DDL = "key string, form int, text string, logged_at string, place string,
 @cache
 def _context() -> Context:
     hive = {"log": ["/x"], "warehouse": "s3://lake/warehouse"}
-    parsed = config.parse({"dag_name": "daily", "environment": "dev", "hive": hive})
+    parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "hive": hive})
     settings = parsed.of(Hive)
     assert settings
     return Context(settings.jobs, settings.job, tables(settings), dataset_resolver.from_config(parsed))

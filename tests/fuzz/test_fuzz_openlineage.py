@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Problem
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.events import event_rows, number_of
 from lineage_merge.sources.openlineage.reader import Context, Text, Thing, _of_static, _run, _texts
 from lineage_merge.sources.openlineage.settings import OpenLineage
@@ -30,7 +30,9 @@ _TEXT_DDL = "kind string, thing string, place string, text string"
 
 @cache
 def _context() -> Context:
-    parsed = config.parse({"dag_name": "daily", "environment": "dev", "openlineage": {"events": ["/x"]}})
+    parsed = CONFIGURATION.parse(
+        {"dag_name": "daily", "environment": "dev", "openlineage": {"events": ["/x"]}}
+    )
     settings = parsed.of(OpenLineage)
     assert settings
     return Context(settings, dataset_resolver.from_config(parsed))

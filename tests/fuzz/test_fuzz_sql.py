@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.sql.root import elements
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.fuzz import cases
@@ -21,7 +21,7 @@ from tests.fuzz.mutation import ADDRESSES, TEXTS, damaged, encoded
 _NAMESPACE = "redshift://wh.us-east-1:5439"
 _ENTRY = {"path": "/x", "dialect": "hive"}
 _NAMES = dataset_resolver.from_config(
-    config.parse({"dag_name": "daily", "environment": "dev", "sql": [_ENTRY]})
+    CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "sql": [_ENTRY]})
 )
 _DIALECTS = ("hive", "spark", "redshift", "postgres", "snowflake", "bigquery", "tsql")
 _GOOD = "insert into zz_good.t select a as b from zz_good.s;"

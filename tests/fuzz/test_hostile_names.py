@@ -13,9 +13,9 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.graph_format import files
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.elements import Vertex
 from tests.command_line import in_process
@@ -71,7 +71,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         "environment": "dev",
         "openlineage": {"events": [str(path / "events.jsonl")]},
     }
-    built = pipeline.build(spark, config.parse(settings))
+    built = pipeline.build(spark, CONFIGURATION.parse(settings))
     assert {each.kind for each in built.report.problems} == {"unread"}
     path.joinpath("c.yml").write_text(json.dumps(settings))
     files.write(spark, str(path / "built"), built.nodes, built.edges, "jsonl")

@@ -11,7 +11,6 @@ from gremlin_python.process.traversal import Cardinality
 from gremlin_python.statics import long
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.cli import sample
 from lineage_merge.config import Bulk, Gremlin
 from lineage_merge.infra.engine.rows import Engine
@@ -23,6 +22,7 @@ from lineage_merge.load.result import Loaded
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.graph_reading import whole
 from tests.hostile_rows import rows
 from tests.load.engines import on_both_engines
@@ -115,7 +115,7 @@ def test_the_sample_pipeline_is_the_same_either_way(
     in_bulk: BulkLoad,
     neptune_loader: Standin,
 ) -> None:
-    settings = config.load(sample.config_file(), environ={})
+    settings = CONFIGURATION.load(sample.config_file(), environ={})
     way = Bulk(PLACE, ROLE, endpoint=neptune_loader.url)
     graphs = []
     for mode in ("gremlin", "bulk"):
@@ -334,10 +334,10 @@ def test_a_mode_that_cannot_be_is_named() -> None:
     graph = {"endpoint": "embedded", "mode": "bulk"}
     settings = {"dag_name": "d", "environment": "dev", "spline": {"export": "x"}}
     with pytest.raises(ConfigError, match=r"gremlin.mode: bulk needs gremlin.bulk.s3"):
-        config.parse(settings | {"gremlin": graph})
+        CONFIGURATION.parse(settings | {"gremlin": graph})
     way = {"s3": "s3://bucket/p", "role_arn": ROLE}
     with pytest.raises(ConfigError, match="the embedded server has no bulk loader"):
-        config.parse(settings | {"gremlin": graph | {"bulk": way}})
-    found = config.parse(settings | {"gremlin": {"endpoint": "wss://h:1/g", "bulk": way}}).gremlin
+        CONFIGURATION.parse(settings | {"gremlin": graph | {"bulk": way}})
+    found = CONFIGURATION.parse(settings | {"gremlin": {"endpoint": "wss://h:1/g", "bulk": way}}).gremlin
     assert (found.mode, found.bulk) == ("auto", Bulk("s3://bucket/p", ROLE))
     assert configured(replace(found, endpoint="embedded"), Endpoint("ws://h:1/g")) is None

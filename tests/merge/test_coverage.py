@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.config import parse
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import NOTHING, Coverage, covered
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
@@ -15,7 +15,7 @@ HIVE = {"log": "etl/sql-server.log"}
 
 
 def coverage(*rejected: str, **sources: Any) -> Coverage:
-    config = parse({"environment": "dev", "dag_name": "d", **sources})
+    config = CONFIGURATION.parse({"environment": "dev", "dag_name": "d", **sources})
     return covered(config, Report({}, {}, {}, (), (), by_source={key: {"rejected": 1} for key in rejected}))
 
 

@@ -31,6 +31,7 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.read_all import configured_sources, read_all
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, str, str]]]
@@ -54,7 +55,7 @@ def by_id(row: dict[str, Any]) -> str:
 
 
 def test_the_sample_of_spark_and_dbt_is_the_same_graph(spark: SparkSession) -> None:
-    settings = config.load(config_file(), environ={})
+    settings = CONFIGURATION.load(config_file(), environ={})
 
     local = merged(LocalEngine(), settings)
 
@@ -74,7 +75,7 @@ def test_other_sources_are_the_same_graph(spark: SparkSession, data: Path, sourc
     section, values = next(iter(source.items()))
     at = "export" if section == "spline" else "log"
     given = {section: {**values, at: str(data / values[at])}, "dag_name": "d", "environment": "dev"}
-    settings = config.parse(given)
+    settings = CONFIGURATION.parse(given)
 
     assert merged(LocalEngine(), settings) == merged(SparkEngine(spark), settings)
 

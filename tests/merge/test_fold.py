@@ -6,7 +6,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.config import Merge
 from lineage_merge.graph_format.files import flaws
 from lineage_merge.infra.engine.rows import Engine
@@ -29,6 +28,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.spline_documents import SplineDatabase
 
 KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
@@ -326,7 +326,7 @@ def test_a_dataset_that_only_its_run_reads_is_folded_from_documents_to_files(
         "merge": {"fold_run_local": True},
     }
 
-    built = pipeline.build(spark, config.parse(settings))
+    built = pipeline.build(spark, CONFIGURATION.parse(settings))
     pipeline.write_folder(built, str(tmp_path / "out"), "jsonl")
 
     found = Merged(built.nodes.union(built.edges), Aliases())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from lineage_merge.config import Config, parse
+from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import merge
@@ -21,6 +21,7 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
@@ -38,7 +39,7 @@ def reported(engine: Engine, **by_source: Iterable[Element]) -> Report:
 
 
 def config(**sources: Any) -> Config:
-    return parse({"environment": "dev", "dag_name": "d", **sources})
+    return CONFIGURATION.parse({"environment": "dev", "dag_name": "d", **sources})
 
 
 def findings(kind: Any, number: int) -> list[Problem]:

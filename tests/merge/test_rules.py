@@ -2,10 +2,10 @@
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
 from lineage_merge.model.elements import DatasetName, Reference
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 UUID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
@@ -18,7 +18,7 @@ def made(**merge: object) -> dataset_resolver.Names:
         "dbt": [{"manifest": "manifest.json", "namespace": WAREHOUSE}],
         "merge": {"defaults": {WAREHOUSE: "dev.public"}, **merge},
     }
-    return dataset_resolver.from_config(config.parse(settings))
+    return dataset_resolver.from_config(CONFIGURATION.parse(settings))
 
 
 def identity(uri: str, application: str = "load", **merge: object) -> dataset_resolver.Identity:

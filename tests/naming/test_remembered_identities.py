@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Reference
+from lineage_merge.orchestration.configuration import CONFIGURATION
 
 NAMES = dataset_resolver.from_config(
-    config.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "/x"}})
+    CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "/x"}})
 )
 GOOD = Reference("", "s3://bucket/table", "job")
 BAD = Reference("", "jdbc:", "job")

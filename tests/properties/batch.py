@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from lineage_merge import config
 from lineage_merge.config import Config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.properties.drawn import examples
 from tests.properties.pipeline import WAREHOUSE, Pipeline
 from tests.properties.pipeline_documents import documents, manifest
@@ -60,7 +60,7 @@ def write(found: Pipelines, folder: Path) -> Config:
         file = folder / f"{put.__name__}.json"
         file.write_text(json.dumps(manifest(by_prefix)), encoding="utf-8")
         projects.append({"manifest": str(file), "namespace": WAREHOUSE})
-    return config.parse(
+    return CONFIGURATION.parse(
         {
             "dag_name": "daily",
             "environment": "dev",

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.query.graph import LineageGraph, open_graph
+from lineage_merge.query.backends.opening import open_graph
+from lineage_merge.query.graph import LineageGraph
 
 
 @pytest.fixture(params=["server", "folder"])

@@ -12,8 +12,9 @@ from lineage_merge.infra.embedded.graph_store import save
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.query.backends.embedded import open_embedded, read_graph_file
 from lineage_merge.query.backends.files import read_folder
+from lineage_merge.query.backends.opening import open_graph
 from lineage_merge.query.elements import VERTEX_LABELS, Edge, Vertex
-from lineage_merge.query.graph import LineageGraph, open_graph
+from lineage_merge.query.graph import LineageGraph
 from tests.lineage_made import MadeLineage, at, pipeline
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.reader import read_spline
 from tests.receiver import as_sent, exchange, receiver
 from tests.record_reading import comparable, flows_of, problems_of, rows_of
@@ -20,7 +20,7 @@ PLANS = ("c97b741d-f21f-5ffe-a6a4-19e7dc7da773", "dc49f8fd-985d-5c9a-a521-695b30
 
 def read(place: Path) -> list[Record]:
     settings: dict[str, Any] = {"agent": str(place), "operations": True}
-    found = config.parse({"dag_name": "daily", "environment": "dev", "spline": settings})
+    found = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": settings})
     return rows_of(read_spline(LocalEngine(), found, dataset_resolver.from_config(found)))
 
 

@@ -11,11 +11,11 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
-from lineage_merge import config
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.receiver import Receiver, receiver
 from tests.record_reading import flows_of, problems_of, rows_of
@@ -50,7 +50,9 @@ def read(running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, .
     """The flows and the problems of what was kept."""
     running.stop()
     events = str(running.out / "openlineage")
-    settings = config.parse({"dag_name": "daily", "environment": "dev", "openlineage": {"events": events}})
+    settings = CONFIGURATION.parse(
+        {"dag_name": "daily", "environment": "dev", "openlineage": {"events": events}}
+    )
     rows = rows_of(read_openlineage(LocalEngine(), settings, dataset_resolver.from_config(settings)))
     return flows_of(rows), set(problems_of(rows))
 

@@ -10,12 +10,12 @@ from typing import Any
 import boto3
 import pytest
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import list_files
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.registry import SOURCES, configured
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango as spline_arango
@@ -28,7 +28,7 @@ TOPIC = {"servers": "localhost:1", "topic": "t", "landing": "/landing"}
 
 def parsed(**sources: Any) -> Config:
     given = {"dag_name": "d", "environment": "dev", **sources}
-    return config.parse(given, needs_source=False)
+    return CONFIGURATION.parse(given, needs_source=False)
 
 
 def size(**sources: Any) -> int | None:

@@ -16,9 +16,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from lineage_merge import config
 from lineage_merge.infra.telemetry import emf, in_step, logs, running, step
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
 
 # What CloudWatch demands of a document, from its specification of the format.
@@ -221,13 +221,13 @@ def test_namespaces_that_cloudwatch_refuses_are_refused(namespace: str) -> None:
     settings = {"dag_name": "daily", "environment": "dev", "metrics": {"namespace": namespace}}
 
     with pytest.raises(ConfigError, match=r"metrics\.namespace"):
-        config.parse(settings, needs_source=False)
+        CONFIGURATION.parse(settings, needs_source=False)
 
 
 def test_a_line_from_another_thread_belongs_to_its_step() -> None:
     from threading import Thread
 
-    parsed = config.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
+    parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
     stream = StringIO()
     with logs.as_json(stream=stream), running(parsed) as run, step("load"):
         say = in_step(logging.getLogger("lineage_merge").info)

@@ -15,9 +15,9 @@ from openlineage.client.facet_v2 import (
     tags_dataset,
 )
 
-from lineage_merge import __version__
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.exporters.graph_batches import Described, Flow
+from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
 
 # A URI, as the specification wants it, that is nobody's address.

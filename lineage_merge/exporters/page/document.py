@@ -7,9 +7,9 @@ import json
 import re
 from dataclasses import dataclass
 
-from lineage_merge import __version__
 from lineage_merge.exporters.page import assets
 from lineage_merge.exporters.page.data import page_data, safe, safe_id
+from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Subgraph
 
 # What could end a script element or a line of script, and halves of characters, which UTF-8 does not know.

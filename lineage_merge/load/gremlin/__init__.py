@@ -1,0 +1,1 @@
+"""Traversals sent to a Gremlin endpoint: connections, retries, upserts, reads."""

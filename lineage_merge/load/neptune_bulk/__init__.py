@@ -1,0 +1,1 @@
+"""Large differences through the bulk loader of Neptune."""

@@ -32,14 +32,16 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
     from lineage_merge.orchestration import cluster_entrypoint
 
     with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
-        from lineage_merge.config import by_key
         from lineage_merge.infra.storage import is_s3
+        from lineage_merge.orchestration.configuration import CONFIGURATION
 
         if not is_s3(attempt.folder):
             raise ConfigError(
                 "", f"a cluster needs folder, or artifacts, as s3://bucket/prefix: {attempt.folder}"
             )
-        arguments = cluster_entrypoint.arguments(step, attempt.folder, by_key(settings), attempt=attempt.name)
+        arguments = cluster_entrypoint.arguments(
+            step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
+        )
         return JobCall(arguments, of_step(step, config, attempt.folder))
 
 

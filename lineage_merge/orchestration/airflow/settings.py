@@ -104,18 +104,18 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
     `here`: the step runs on this machine, whose environment then has the passwords, for as long as
     the block lasts. Raises `ConfigError`.
     """
-    from lineage_merge import config
+    from lineage_merge.orchestration.configuration import CONFIGURATION
 
     with connections.environment(connections.aws(merge.get("aws"))):
         flags = {key: _text(value) for key, value in _given(merge).items()}
-        settings = config.gather(merge.get("config") or None, flags=flags)
+        settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
         reached = _connected(merge, settings, task, context, here=here)
         if reached.settings:
             flags |= {key: _text(value) for key, value in reached.settings.items()}
-            settings = config.gather(merge.get("config") or None, flags=flags)
+            settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
         _take_applications(settings, task, context)
         with connections.environment(reached.environment):
-            yield Resolved(settings, config.parse(settings))
+            yield Resolved(settings, CONFIGURATION.parse(settings))
 
 
 def _mapping(given: Any, name: str) -> Mapping[str, Any]:
@@ -136,7 +136,7 @@ def _text(value: Any) -> str:
 
 
 def _given(merge: Merge) -> dict[str, Any]:
-    from lineage_merge import config
+    from lineage_merge.orchestration.configuration import CONFIGURATION
 
     given: dict[str, Any] = {
         "dag_name": merge.get("dag_name"),
@@ -145,7 +145,7 @@ def _given(merge: Merge) -> dict[str, Any]:
         "spline.labels": merge.get("labels"),
         "dbt": merge.get("dbt"),
     }
-    known = {key.dotted for key in config.settable()}
+    known = {key.dotted for key in CONFIGURATION.settable}
     for key, value in _mapping(merge.get("settings"), "settings").items():
         if key not in known:
             raise ConfigError(key, "is not a known key")

@@ -9,11 +9,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge import config as configuration
 from lineage_merge.config import Config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.capture.captured import Captured
 from lineage_merge.sources.capture.plan import PlanDocument
 from lineage_merge.sources.capture.session import JvmSession
@@ -88,7 +88,7 @@ def capture(
 
 
 def _settings(environment: str, dag_name: str) -> Config:
-    return configuration.parse({"dag_name": dag_name, "environment": environment}, needs_source=False)
+    return CONFIGURATION.parse({"dag_name": dag_name, "environment": environment}, needs_source=False)
 
 
 def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:

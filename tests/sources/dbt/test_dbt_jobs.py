@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.jobs import Jobs, job_name, project_of, unique_id_of
 from lineage_merge.sources.dbt.reader import read_dbt
 
@@ -79,7 +79,7 @@ def read(engine: Engine, tmp_path: Path) -> Read:
             file = tmp_path / f"{index}.json"
             file.write_text(json.dumps(content), "utf-8")
             projects.append({"manifest": str(file), "namespace": HOST, **more})
-        parsed = config.parse({"dag_name": "d", "environment": "dev", "dbt": projects})
+        parsed = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "dbt": projects})
         rows = read_dbt(engine, parsed, from_config(parsed)).collect()
         writes = {
             (str(row.job_name), str(row.target).rpartition("|")[2]) for row in rows if row.kind == "writes"

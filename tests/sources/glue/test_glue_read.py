@@ -9,11 +9,11 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.reader import read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog
@@ -118,7 +118,7 @@ def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: G
         {"region": "us-east-1", "databases": ["nothing_*"]},
     ]
     given = {"dag_name": "d", "environment": "dev", "glue": catalogs}
-    parsed = config.parse(given, needs_source=False)
+    parsed = CONFIGURATION.parse(given, needs_source=False)
 
     found = read_glue(engine, parsed, from_config(parsed)).collect()
 
@@ -149,7 +149,7 @@ def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any
     }
     if glue:
         settings["glue"] = [{"region": "us-east-1", **glue}]
-    return pipeline.build(spark, config.parse(settings))
+    return pipeline.build(spark, CONFIGURATION.parse(settings))
 
 
 def flows(found: pipeline.Built) -> set[tuple[str, str]]:
@@ -311,7 +311,7 @@ def test_a_name_that_two_catalogs_have_is_joined_with_neither_and_adds_nothing(
         "glue": [{"region": "us-east-1"}, {"region": "us-west-2"}],
     }
 
-    found = pipeline.build(spark, config.parse(settings))
+    found = pipeline.build(spark, CONFIGURATION.parse(settings))
 
     assert flows(found) == {("s3://raw|a", "s3://out|a"), ("spark_catalog|tickit.sales", "s3://out|a")}
     [problem] = found.report.of_kind("not-joined")

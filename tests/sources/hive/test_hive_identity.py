@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.sources.hive.hive_lines import copy, document, line
 
@@ -42,7 +42,7 @@ def merged(
     settings: dict[str, Any] = {"dag_name": DAG, "environment": "dev", "hive": {"log": log, **hive}}
     if spline:
         settings["spline"] = {"export": str(spline)}
-    built = pipeline.build(spark, config.parse(settings))
+    built = pipeline.build(spark, CONFIGURATION.parse(settings))
     assert not built.report.of_kind("rejected")
     assert not built.report.of_kind("not-joined")
     edges = {

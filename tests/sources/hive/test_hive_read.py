@@ -14,6 +14,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import ConfigError, SourceMissing
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources import line_files
 from lineage_merge.sources.hive.reader import read_hive
@@ -30,7 +31,7 @@ NS = "spark_catalog|"
 
 
 def parsed(log: Any, **more: Any) -> config.Config:
-    return config.parse({"dag_name": "daily", "environment": "dev", "hive": {"log": log, **more}})
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "hive": {"log": log, **more}})
 
 
 def read(log: str | Path | Sequence[str], engine: Engine | None = None, **more: Any) -> list[Record]:
@@ -309,6 +310,6 @@ def test_a_log_that_is_not_there_is_known_before_spark_starts(tmp_path: Path) ->
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], key: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as error:
-        config.parse({"dag_name": "daily", "environment": "dev", "hive": settings})
+        CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "hive": settings})
 
     assert error.value.key == key

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import dataset_resolver
@@ -23,6 +22,7 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.kafka_landing.kafka import Headers, landed
 from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.sources.spline.reader import read_spline
@@ -142,7 +142,7 @@ def test_plans_and_events_of_a_topic_become_lineage_by_way_of_s3(
         for number, (kind, body) in enumerate(of_database(spline.collections))
     ]
     given = {"servers": kafka.servers, "topic": "spline", "landing": "s3://lake/landing"}
-    settings = config.parse({"dag_name": "d", "environment": "dev", "spline": {"kafka": given}})
+    settings = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "spline": {"kafka": given}})
 
     def read() -> tuple[set[tuple[str, str, str]], set[tuple[str, str]]]:
         rows = rows_of(read_spline(SparkEngine(spark), settings, dataset_resolver.from_config(settings)))
@@ -207,7 +207,7 @@ def test_an_option_that_spark_keeps_for_itself_is_named(
 
 SCRIPT = """
 import sys
-from lineage_merge import config
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.config import SparkOptions
 from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
@@ -247,5 +247,5 @@ def test_a_run_knows_by_its_configuration_that_spark_needs_the_source() -> None:
     given = {"servers": "broker:9092", "topic": "t", "landing": "s3://lake/landing"}
     settings = {"dag_name": "d", "environment": "dev"}
 
-    assert config.parse({**settings, "spline": {"kafka": given}}).spark.kafka
-    assert not config.parse({**settings, "spline": {"agent": "logs"}}).spark.kafka
+    assert CONFIGURATION.parse({**settings, "spline": {"kafka": given}}).spark.kafka
+    assert not CONFIGURATION.parse({**settings, "spline": {"agent": "logs"}}).spark.kafka

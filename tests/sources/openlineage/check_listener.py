@@ -19,12 +19,12 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from lineage_merge import config
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
 
@@ -119,7 +119,7 @@ def run_job(python: Path, folder: Path, scala: str) -> None:
 
 def read(events: Path) -> list[Record]:
     """The events as records."""
-    settings = config.parse(
+    settings = CONFIGURATION.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(events)}}
     )
     return rows_of(read_openlineage(LocalEngine(), settings, dataset_resolver.from_config(settings)))

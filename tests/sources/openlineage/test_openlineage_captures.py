@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.sources.openlineage.listener_differences import DIFFERENCES
 
@@ -38,7 +38,7 @@ class Graph(NamedTuple):
 
 
 def built(spark: SparkSession, source: dict[str, Any]) -> Graph:
-    settings = config.parse(
+    settings = CONFIGURATION.parse(
         {
             "dag_name": "tickit_daily",
             "environment": "dev",

@@ -16,9 +16,9 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.transport.console import ConsoleConfig, ConsoleTransport
 from openlineage.client.transport.file import FileConfig, FileTransport
 
-from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of
 
@@ -87,7 +87,7 @@ def test_what_the_client_writes_is_read(
         emit(OpenLineageClient(transport=ConsoleTransport(ConsoleConfig())))
         logger.removeHandler(handler)
         handler.close()
-    settings = config.parse(
+    settings = CONFIGURATION.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(tmp_path)}}
     )
 

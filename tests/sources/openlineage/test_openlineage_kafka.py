@@ -5,10 +5,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.kafka_broker import Message, Topics, broker
 from tests.record_reading import flows_of, problems_of, rows_of
@@ -23,7 +23,9 @@ def test_events_of_a_topic_add_up_over_several_merges(spark: SparkSession, tmp_p
     (tmp_path / "kafka").mkdir()
     with broker(tmp_path / "kafka") as kafka:
         topic = {"servers": kafka.servers, "topic": "lineage", "landing": str(tmp_path / "landing")}
-        settings = config.parse({"dag_name": "d", "environment": "dev", "openlineage": {"kafka": topic}})
+        settings = CONFIGURATION.parse(
+            {"dag_name": "d", "environment": "dev", "openlineage": {"kafka": topic}}
+        )
         topics = Topics(spark, kafka.servers)
         topics.make("lineage")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of, writes_of
@@ -152,7 +152,7 @@ STATIC: list[Event] = [
 
 
 def read(engine: Engine, *events: str, **settings: Any) -> list[Record]:
-    parsed = config.parse(
+    parsed = CONFIGURATION.parse(
         {"dag_name": "daily", "environment": "dev", "openlineage": {"events": list(events), **settings}}
     )
     return rows_of(read_openlineage(engine, parsed, dataset_resolver.from_config(parsed)))
@@ -362,7 +362,7 @@ def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
             event("COMPLETE", "06:01", "two.b", "r2", inputs=[hop], outputs=["s3://out|b"], **facts),
         ],
     )
-    parsed = config.parse(
+    parsed = CONFIGURATION.parse(
         {
             "dag_name": "daily",
             "environment": "dev",

@@ -9,6 +9,7 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.model.errors import ConfigError, SourceMissing
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import aws, openlineage
 from lineage_merge.orchestration.doctor.finding import Finding
 from lineage_merge.orchestration.preflight import check_sources
@@ -19,7 +20,7 @@ from tests.sources.openlineage.made_events import event
 
 
 def parsed(**settings: Any) -> config.Config:
-    return config.parse({"dag_name": "daily", "environment": "dev", "openlineage": settings})
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "openlineage": settings})
 
 
 def findings(*locations: object) -> list[Finding]:
@@ -68,7 +69,7 @@ def test_paths_in_a_file_start_at_the_file(tmp_path: Path) -> None:
     file = tmp_path / "merge.yml"
     file.write_text("dag_name: d\nenvironment: dev\nopenlineage: {events: [events, s3://bucket/events]}\n")
 
-    found = config.load(file, environ={})
+    found = CONFIGURATION.load(file, environ={})
 
     assert found.of(OpenLineage) == OpenLineage(events=(str(tmp_path / "events"), "s3://bucket/events"))
 

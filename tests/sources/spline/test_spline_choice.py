@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer
@@ -44,7 +44,7 @@ def read(arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def _read(spline: dict[str, Any], merge: dict[str, Any]) -> list[Record]:
     settings = {"dag_name": "daily", "environment": "dev", "spline": spline, "merge": merge}
-    found = config.parse(settings)
+    found = CONFIGURATION.parse(settings)
     return rows_of(read_spline(LocalEngine(), found, dataset_resolver.from_config(found)))
 
 
@@ -107,7 +107,7 @@ def test_runs_say_which_good_writes_count(
 
 
 def test_the_start_of_the_documents_is_the_day_that_these_tests_name() -> None:
-    assert config.parse(
+    assert CONFIGURATION.parse(
         {"dag_name": "d", "environment": "e", "spline": {"export": "x", "runs": "since 2026-01-01"}}
     ).spline.runs == Runs("since", START)  # type: ignore[union-attr]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceError
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files as sliced
 from lineage_merge.sources.spline.reader import read_spline
 from tests import expected
@@ -24,7 +24,7 @@ from tests.spline_histories import everything
 
 def settings(export_folder: Path, **more: object) -> Config:
     common = {"dag_name": "daily", "environment": "dev"}
-    return config.parse({**common, "spline": {"export": str(export_folder)}, **more})
+    return CONFIGURATION.parse({**common, "spline": {"export": str(export_folder)}, **more})
 
 
 def read(engine: Engine, folder: Path) -> list[Record]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import export, key_filter, reader
 from lineage_merge.sources.spline.key_filter import of_plans
 from tests.record_reading import comparable, problems_of, rows_of
@@ -41,7 +41,9 @@ def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
     silent.write(tmp_path / "unrecorded")
     with (tmp_path / "recorded/operation.jsonl").open("a") as file:
         file.write("not JSON\n")
-    settings = config.parse({"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}})
+    settings = CONFIGURATION.parse(
+        {"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}}
+    )
 
     def records() -> list[Record]:
         return rows_of(reader.read_spline(engine, settings, dataset_resolver.from_config(settings)))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -15,6 +14,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer, Contents
@@ -49,7 +49,7 @@ def settings(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def parsed(spline: Mapping[str, Any]) -> Config:
-    return config.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
 
 
 def read(found: Config, engine: Engine | None = None) -> list[Record]:

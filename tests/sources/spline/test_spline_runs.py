@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.reader import read_spline
 from tests.engine_fixtures import ENGINES, engine_of
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
@@ -62,7 +62,7 @@ def rows(
     folder = tmp_path_factory.mktemp("histories")
     histories[0].write(folder / "main")
     beside(folder)
-    settings = config.parse(
+    settings = CONFIGURATION.parse(
         {
             "dag_name": "daily",
             "environment": "dev",

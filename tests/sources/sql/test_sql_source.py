@@ -8,12 +8,12 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.records import records
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.sql.reader import read_sql
 from lineage_merge.sources.sql.root import elements
@@ -42,7 +42,7 @@ def test_a_table_that_hives_log_tells_too_is_one_dataset(
     etl = written(tmp_path / "etl", report="create table mart.r as select u.total from dw.user_orders u")
     hive = {"log": str(data / "hive" / "hive-lineage.log"), "warehouse": "hdfs://nn:8020/wh"}
 
-    built = pipeline.build(spark, config.parse(settings(etl, hive=hive)))
+    built = pipeline.build(spark, CONFIGURATION.parse(settings(etl, hive=hive)))
 
     feeds = {
         (row["from"], row["to"], row["job_name"]) for row in built.edges.collect() if row["label"] == "feeds"
@@ -60,7 +60,7 @@ def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
     )
     two = written(tmp_path / "two", load="insert into a.u select id from raw.s", bad="selec")
     folders = [{"path": str(each), "dialect": "hive"} for each in (one, two)]
-    parsed = config.parse({"dag_name": "d", "environment": "dev", "sql": folders})
+    parsed = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "sql": folders})
     known = dataset_resolver.from_config(parsed)
 
     found = read_sql(engine, parsed, known).collect()
@@ -81,7 +81,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
         " create view v as select * from a.t",
         bad="selec",
     )
-    parsed = config.parse(settings(etl))
+    parsed = CONFIGURATION.parse(settings(etl))
     built = pipeline.build(spark, parsed)
     known = dataset_resolver.from_config(parsed)
     (folder,) = parsed.sources["sql"]
@@ -105,11 +105,11 @@ def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(
         gone="create table a.z as select id from raw.s",
     )
     written_graph = {"gremlin": {"endpoint": gremlin_url}}
-    pipeline.run(spark, config.parse(settings(etl, **written_graph)))
+    pipeline.run(spark, CONFIGURATION.parse(settings(etl, **written_graph)))
     (etl / "gone.sql").unlink()
     written(etl, keep="create table a.x as select id, n from raw.s")
 
-    pipeline.run(spark, config.parse(settings(etl, **written_graph, load={"allow_retire": True})))
+    pipeline.run(spark, CONFIGURATION.parse(settings(etl, **written_graph, load={"allow_retire": True})))
 
     vertices = {each for each in gremlin.V().id_().to_list() if "|merge_" not in each}
     assert vertices == {
@@ -129,22 +129,22 @@ def test_settings_that_cannot_be_are_named(tmp_path: Path) -> None:
     without = {"sql": [{"path": str(etl), "dialect": "redshift"}]}
     for given, key in ((twice, "sql[1].project"), (without, "sql[0].namespace")):
         with pytest.raises(ConfigError) as error:
-            config.parse({"dag_name": "d", "environment": "dev", **given})
+            CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **given})
         assert error.value.key == key
     with pytest.raises(ConfigError, match=r"sql\[0\].dialect: klingon is not known"):
         check_sources(
-            config.parse(
+            CONFIGURATION.parse(
                 {**settings(etl), "sql": [{"path": str(etl), "dialect": "klingon", "namespace": "x"}]}
             )
         )
     with pytest.raises(SourceError, match="nowhere: no such folder"):
-        check_sources(config.parse(settings(tmp_path / "nowhere")))
+        check_sources(CONFIGURATION.parse(settings(tmp_path / "nowhere")))
 
 
 def test_a_project_is_called_by_its_folder(tmp_path: Path) -> None:
     etl = written(tmp_path / "etl", a="select 1")
 
-    (found,) = config.parse(settings(etl)).sources["sql"]
+    (found,) = CONFIGURATION.parse(settings(etl)).sources["sql"]
 
     assert found == SqlFiles(str(etl), "hive", "spark_catalog", "etl")
     assert json.dumps(found.variables) == "{}"

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from lineage_merge import config
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.reader import read_spline
 from tests.agent_lines import line, of_database
@@ -30,7 +30,7 @@ NOISE = ["java.lang.Error: send(plan)", "\tat o.e.Plan(Plan.scala:1)", '{"planId
 
 
 def settings(spline: dict[str, Any], **more: object) -> Config:
-    return config.parse({"dag_name": "daily", "environment": "dev", "spline": spline, **more})
+    return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": spline, **more})
 
 
 def read(spline: dict[str, Any], engine: Engine | None = None, **more: object) -> list[Record]:

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge import config
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage import SINK
 from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
 from tests.lineage_made import NAMESPACE, MadeLineage
-from tests.sinks.openlineage_schemas import problems
-from tests.sinks.receiving import Answer, Request, receiving
+from tests.exporters.openlineage_schemas import problems
+from tests.exporters.receiving import Answer, Request, receiving
 
 Event = dict[str, Any]
 Name = tuple[str, str]
@@ -245,7 +245,7 @@ def test_what_this_package_reads_of_its_events_is_the_same_lineage(
         "openlineage": {"events": [str(tmp_path)]},
         "merge": {"defaults": {WAREHOUSE: "dev.public"}},
     }
-    built = pipeline.build(spark, config.parse(settings))
+    built = pipeline.build(spark, CONFIGURATION.parse(settings))
     assert built.report.of_kind("rejected") == []
     found = defaultdict(set)
     for row in built.edges.collect():

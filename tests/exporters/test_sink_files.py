@@ -14,8 +14,9 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.graph_format import neptune_parts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.backends.files import read_folder
+from lineage_merge.query.backends.opening import open_graph
 from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.graph import LineageGraph, open_graph
+from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
 from tests.graph_reading import whole
 from tests.lineage_made import MadeLineage, at, col, pipeline

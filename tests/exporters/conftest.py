@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.query.graph import LineageGraph, open_graph
+from lineage_merge.query.backends.opening import open_graph
+from lineage_merge.query.graph import LineageGraph
 
 
 @pytest.fixture(scope="module")

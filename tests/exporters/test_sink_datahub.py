@@ -27,7 +27,7 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.lineage_made import MadeLineage
-from tests.sinks import tickit_in_datahub as expected
+from tests.exporters import tickit_in_datahub as expected
 
 Aspects = dict[str, dict[str, Any]]
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge import config
 from lineage_merge.exporters.registry import SINKS
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
 from tests.lineage_made import MadeLineage, at
-from tests.sinks.receiving import Answer, Request, receiving
+from tests.exporters.receiving import Answer, Request, receiving
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -111,19 +111,21 @@ def test_what_a_sink_lacks_is_told_before_anything_is_loaded(
 )
 def test_a_wrong_setting_is_named_when_the_configuration_is_read(sinks: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        config.parse({"dag_name": "d", "environment": "dev", "sinks": sinks}, needs_source=False)
+        CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "sinks": sinks}, needs_source=False)
     assert raised.value.key == key
 
 
 def test_sinks_can_be_set_by_variable_as_yaml() -> None:
     variables = {"LINEAGE_MERGE_SINKS": "{openlineage: {url: 'http://marquez:5000'}}"}
-    settings = config.gather(None, variables, {"dag_name": "d", "environment": "dev"})
-    assert config.parse(settings, needs_source=False).sinks == {"openlineage": {"url": "http://marquez:5000"}}
+    settings = CONFIGURATION.gather(None, variables, {"dag_name": "d", "environment": "dev"})
+    assert CONFIGURATION.parse(settings, needs_source=False).sinks == {
+        "openlineage": {"url": "http://marquez:5000"}
+    }
 
 
 def test_a_configuration_with_sinks_imports_no_catalogs_library() -> None:
     settings = {"dag_name": "d", "environment": "dev", "sinks": {name: {} for name in SINKS}}
     imported = python_imports(
-        "-c", f"from lineage_merge import config; config.parse({settings!r}, needs_source=False)"
+        "-c", f"from lineage_merge import config; CONFIGURATION.parse({settings!r}, needs_source=False)"
     )
     assert imported & {"datahub", "openlineage", "requests", "pyspark", "gremlin_python", "boto3"} == set()

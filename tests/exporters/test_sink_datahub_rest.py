@@ -17,7 +17,7 @@ from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
 from tests.lineage_made import MadeLineage
-from tests.sinks.receiving import Answer, Receiver, Request, receiving
+from tests.exporters.receiving import Answer, Receiver, Request, receiving
 
 TOKEN = "a-token-that-nobody-may-see"
 BATCH = "/aspects?action=ingestProposalBatch"
