@@ -32,7 +32,7 @@ from benchmarks import made_graph, results
 from benchmarks.results import Figure
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import asking
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.query.backends.gremlin import OnGremlin
 from lineage_merge.query.comparison import compare
 from lineage_merge.query.cycles import cycles
@@ -244,7 +244,7 @@ def main() -> None:
         edges = len(made_graph.write(file, arguments.datasets))
         size = f"{arguments.datasets:,} datasets, {edges:,} edges"
         server = nullcontext() if arguments.endpoint else EmbeddedServer(file, heap="2g")
-        with server as embedded, asking(Endpoint(arguments.endpoint or embedded.url)) as connection:
+        with server as embedded, open_executor(Endpoint(arguments.endpoint or embedded.url)) as connection:
             for latency in arguments.latency:
                 ask = Counted(connection, latency / 1000)
                 taken = measure(ask, arguments.datasets, arguments.rounds, arguments.hop_rounds)

@@ -20,9 +20,9 @@ from benchmarks.graph_under_test import Bench, opened, parser
 from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import Merge, update
-from lineage_merge.merge.source_completeness import Coverage
+from lineage_merge.merge.source_completeness import SourceCompleteness
 
 FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"
 # Not a hundred, of which the number of jobs is a multiple: some would lose every edge they had.
@@ -36,12 +36,12 @@ class Round:
     """Seconds and what was done."""
 
     seconds: float
-    loaded: Loaded
+    loaded: LoadResult
 
 
 def merge_of(bench: Bench, made: Lineage) -> Merge:
     """The merge of a lineage of which everything was read."""
-    coverage = Coverage(runs=True, projects={"dbt": True})
+    coverage = SourceCompleteness(runs=True, projects={"dbt": True})
     return Merge(rows(bench.engine, made.nodes), rows(bench.engine, made.edges), coverage=coverage)
 
 

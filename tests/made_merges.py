@@ -13,12 +13,12 @@ from lineage_merge.graph_format.schema import (
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.update import Merge
 from lineage_merge.merge.resolved_names import EVERYWHERE, OWN, IdentityRow
-from lineage_merge.merge.source_completeness import Coverage
+from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
 
 NODE_COLUMNS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
 EDGE_COLUMNS = (*EDGE_KEYS, *(item.name for item in EDGE_PROPERTIES))
-ALL = Coverage(runs=True, projects={"dbt": True}, retire_after=3)
+ALL = SourceCompleteness(runs=True, projects={"dbt": True}, retire_after=3)
 
 Row = dict[str, Any]
 
@@ -123,7 +123,7 @@ class Made:
         self.runs.append(("spark", job, times))
         return self
 
-    def merge(self, engine: Engine, coverage: Coverage = ALL) -> Merge:
+    def merge(self, engine: Engine, coverage: SourceCompleteness = ALL) -> Merge:
         """The merge as rows of an engine."""
         return Merge(
             nodes=known_rows(engine, self.nodes.values()),
@@ -144,7 +144,7 @@ def merge_of_rows(
     nodes: Sequence[Row],
     edges: Sequence[Row],
     runs: Sequence[tuple[str, str, int]] = (),
-    coverage: Coverage = ALL,
+    coverage: SourceCompleteness = ALL,
 ) -> Merge:
     """A merge of rows that are there already, such as those of `merge.in_memory`."""
     return Merge(

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.cli import sample
 from lineage_merge.config import Config
-from lineage_merge.infra.progress import silent
+from lineage_merge.infra.progress import no_progress
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.orchestration import pipeline, stages
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -40,7 +40,7 @@ def test_the_step_that_writes_a_folder_leaves_nothing_behind(
     spark: SparkSession, distributed: Config, tmp_path: Path
 ) -> None:
     before = kept_by(spark)
-    stages.build(spark, distributed, str(tmp_path / "built"), silent)
+    stages.build(spark, distributed, str(tmp_path / "built"), no_progress)
     assert kept_by(spark) <= before
 
 

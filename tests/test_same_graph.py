@@ -11,7 +11,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import Config
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
@@ -178,7 +178,7 @@ def test_a_corrected_configuration_leaves_the_graph_of_a_first_load_with_it(
     first: dict[str, object],
     second: dict[str, object],
 ) -> None:
-    def load(merge: dict[str, object], *, dry_run: bool = False) -> Loaded:
+    def load(merge: dict[str, object], *, dry_run: bool = False) -> LoadResult:
         configured = settings(tickit, merge=merge)
         return pipeline.load_folder(spark, configured, built(configured), dry_run=dry_run)
 

@@ -6,7 +6,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.statics import long
 
-from lineage_merge.orchestration.unmanaged_jobs import Due, Plan, plan
+from lineage_merge.orchestration.unmanaged_jobs import PendingMerge, Plan, plan
 from lineage_merge.query.job_ownership import Owner, owners
 from lineage_merge.sources.spline.observed_applications import Seen, seen
 from lineage_merge.sources.spline.settings import Arango
@@ -24,17 +24,17 @@ def planned(
 
 
 def test_what_nobody_claims_is_collected() -> None:
-    assert planned([Seen("b", 50), Seen("a", 60)]).due == (Due(COLLECTOR, ("a", "b")),)
+    assert planned([Seen("b", 50), Seen("a", 60)]).due == (PendingMerge(COLLECTOR, ("a", "b")),)
 
 
 def test_a_label_names_the_dag() -> None:
     found = planned([Seen("a", 50, "nightly"), Seen("b", 50, "hourly"), Seen("c", 50, "nightly")])
 
-    assert found.due == (Due("hourly", ("b",)), Due("nightly", ("a", "c")))
+    assert found.due == (PendingMerge("hourly", ("b",)), PendingMerge("nightly", ("a", "c")))
 
 
 def test_a_label_that_is_no_name_of_a_dag_counts_as_none() -> None:
-    assert planned([Seen("a", 50, "my dag!")]).due == (Due(COLLECTOR, ("a",)),)
+    assert planned([Seen("a", 50, "my dag!")]).due == (PendingMerge(COLLECTOR, ("a",)),)
 
 
 def test_what_another_dag_has_in_the_graph_is_claimed() -> None:
@@ -47,16 +47,18 @@ def test_what_another_dag_has_in_the_graph_is_claimed() -> None:
 def test_a_merge_is_due_again_when_a_newer_run_is_there(dag_name: str, label: str) -> None:
     one = Seen("a", 50, label)
 
-    assert planned([one], [Owner(dag_name, "a", 49)]).due == (Due(dag_name, ("a",)),)
+    assert planned([one], [Owner(dag_name, "a", 49)]).due == (PendingMerge(dag_name, ("a",)),)
     assert planned([one], [Owner(dag_name, "a", 50)]).due == ()
 
 
 def test_what_has_just_written_has_time_for_its_own_dag() -> None:
-    assert planned([Seen("a", 101), Seen("b", 100)]).due == (Due(COLLECTOR, ("b",)),)
+    assert planned([Seen("a", 101), Seen("b", 100)]).due == (PendingMerge(COLLECTOR, ("b",)),)
 
 
 def test_what_is_to_be_left_alone_is() -> None:
-    assert planned([Seen("tmp_a", 50), Seen("b", 50)], left_alone=("tmp_*",)).due == (Due(COLLECTOR, ("b",)),)
+    assert planned([Seen("tmp_a", 50), Seen("b", 50)], left_alone=("tmp_*",)).due == (
+        PendingMerge(COLLECTOR, ("b",)),
+    )
 
 
 def test_what_was_collected_goes_when_a_dag_claims_it() -> None:
@@ -68,7 +70,7 @@ def test_what_was_collected_goes_when_a_dag_claims_it() -> None:
 def test_what_was_collected_goes_when_a_label_names_its_dag() -> None:
     found = planned([Seen("a", 70, "nightly")], [Owner(COLLECTOR, "a", 50)])
 
-    assert found == Plan((Due("nightly", ("a",)),), ("a",))
+    assert found == Plan((PendingMerge("nightly", ("a",)),), ("a",))
 
 
 def seen_of(arango: ArangoServer, spline: SplineDatabase, since: float = 0) -> list[Seen]:

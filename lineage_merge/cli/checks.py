@@ -63,14 +63,14 @@ def doctor(settings: Settings, as_json: bool) -> None:
 @without_progress
 def validate(folder: str, as_json: bool, quiet: bool) -> None:
     """Check the node and edge files of DIR against the JSON Schemas."""
-    with reported(), progress(quiet) as say:
+    with reported(), progress(quiet) as on_progress:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
         from lineage_merge.graph_format import files
         from lineage_merge.infra.spark_session import own_errors
 
-        with session(SparkOptions(), say) as spark, own_errors():
-            say(f"checking {folder}")
+        with session(SparkOptions(), on_progress) as spark, own_errors():
+            on_progress(f"checking {folder}")
             elements, flaws = files.flaws(spark, folder, _MOST_FLAWS)
     if as_json:
         print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})

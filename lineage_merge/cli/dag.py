@@ -53,13 +53,13 @@ def report(
     """Show what the last merge of a DAG joined, and what it could not join, as the graph keeps it."""
     from lineage_merge.cli.printing import print_merge_run
 
-    with reported(), progress(True) as say:
+    with reported(), progress(True) as on_progress:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
 
-        with pipeline.endpoint(config, say) as target:
+        with pipeline.endpoint(config, on_progress) as target:
             check(target.reader)
             found = merge_run.last(target.reader, config.environment, config.dag_name)
         if found is None:
@@ -96,13 +96,13 @@ def remove(
     """
     from lineage_merge.cli.printing import removed_text
 
-    with reported(), progress(True) as say:
+    with reported(), progress(True) as on_progress:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
         from lineage_merge.load import remove_dag as removing
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
 
-        with pipeline.endpoint(config, say) as target:
+        with pipeline.endpoint(config, on_progress) as target:
             check(target)
             what = removing.Pipeline(config.environment, dag_name, job)
             gone = removing.remove(target, what, dry_run=dry_run)

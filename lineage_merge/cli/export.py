@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from lineage_merge.cli.error_handling import epilog, print_json, progress
-from lineage_merge.cli.query_options import Asked, asking, asks
+from lineage_merge.cli.query_options import QueryOptions, asking, asks
 from lineage_merge.exporters import registry
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError
@@ -26,7 +26,7 @@ from lineage_merge.model.errors import ConfigError
     "--to",
     "name",
     required=True,
-    type=click.Choice(tuple(registry.SINKS)),
+    type=click.Choice(tuple(registry.EXPORTERS)),
     help="the sink; docs/sinks.md says more of each",
 )
 @click.option(
@@ -37,14 +37,14 @@ from lineage_merge.model.errors import ConfigError
 @click.option("--url", metavar="URL", help="the server of datahub or openlineage, in place of a file")
 @click.option("--token-env", metavar="NAME", help="the environment variable that holds the server's token")
 @asks("text", formats=("text", "json"))
-def export(asked: Asked, name: str, out: str | None, url: str | None, token_env: str | None) -> None:
+def export(asked: QueryOptions, name: str, out: str | None, url: str | None, token_env: str | None) -> None:
     """Take the lineage on: to DataHub, to OpenLineage's consumers, to files of other tools.
 
     Other settings of a sink are those of `sinks` in the configuration. With --dag, what the DAG knows;
     of datasets that other DAGs write too, DataHub is told the whole.
     """
     with asking(asked) as session:
-        sink = registry.SINKS[name]
+        sink = registry.EXPORTERS[name]
         given = {"out": out, "url": url, "token_env": token_env}
         settings = {
             **session.config.sinks.get(name, {}),
@@ -59,8 +59,8 @@ def export(asked: Asked, name: str, out: str | None, url: str | None, token_env:
             if asked.format == "json":
                 raise ConfigError("", "--json tells what was written to --out: give it")
         registry.ready(sink, settings)
-        with progress(not sink.is_told_where(settings)) as say:
-            sent = sink.send(Export(session.graph, settings, session.environment, asked.dag, say))
+        with progress(not sink.is_told_where(settings)) as on_progress:
+            sent = sink.send(Export(session.graph, settings, session.environment, asked.dag, on_progress))
     told: dict[str, Any] = {"to": name, "environment": session.environment, "dag": asked.dag, **asdict(sent)}
     if asked.format == "json":
         print_json(told)

@@ -24,18 +24,18 @@ _AGAIN_SECONDS = 0.3
 
 
 @contextmanager
-def session(options: "SparkOptions", say: Callable[[str], None]) -> Iterator["SparkSession"]:
+def session(options: "SparkOptions", on_progress: Callable[[str], None]) -> Iterator["SparkSession"]:
     """Yield `infra.spark_session.session`; Ctrl-C ends it with `KeyboardInterrupt`."""
     from lineage_merge.infra import spark_session
 
     if threading.current_thread() is not threading.main_thread():
-        with spark_session.session(options, say) as running:
+        with spark_session.session(options, on_progress) as running:
             yield running  # only the main thread gets signals
         return
     interrupt = _Interrupt()
     before = signal.signal(signal.SIGINT, interrupt.remember)
     try:
-        with spark_session.session(options, say) as running, interrupt.ending_jobs_of(running):
+        with spark_session.session(options, on_progress) as running, interrupt.ending_jobs_of(running):
             yield running
     finally:
         signal.signal(signal.SIGINT, before)

@@ -51,7 +51,7 @@ def demo(as_json: bool, quiet: bool) -> None:
     from lineage_merge.cli.printing import loaded_text, print_report
     from lineage_merge.query.formats.tree import tree
 
-    with reported(), progress(quiet) as say:
+    with reported(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
@@ -62,15 +62,15 @@ def demo(as_json: bool, quiet: bool) -> None:
 
         settings = CONFIGURATION.load(sample.config_file(), environ={})
         with (
-            started_ahead(settings.gremlin.endpoint, say) as server,
-            session(settings.spark, say) as spark,
+            started_ahead(settings.gremlin.endpoint, on_progress) as server,
+            session(settings.spark, on_progress) as spark,
         ):
             server.check()
-            built = pipeline.build(spark, settings, say)
+            built = pipeline.build(spark, settings, on_progress)
             server.wait()
-            with pipeline.endpoint(settings, say) as target:
-                loaded = pipeline.load_graph(built, settings, target, say)
-                say("asking for the way")
+            with pipeline.endpoint(settings, on_progress) as target:
+                loaded = pipeline.load_graph(built, settings, target, on_progress)
+                on_progress("asking for the way")
                 with open_graph(target) as graph:
                     ends = sample.way_ends(settings.environment)
                     at = {each.id: each for each in graph.vertices(ends)}
@@ -119,16 +119,22 @@ def run(
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
-    with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
+    with (
+        reported(),
+        _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
+    ):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
         preflight.check_graph(config)
-        with started_ahead(config.gremlin.endpoint, say) as server, session(config.spark, say) as spark:
+        with (
+            started_ahead(config.gremlin.endpoint, on_progress) as server,
+            session(config.spark, on_progress) as spark,
+        ):
             server.wait()
-            outcome = pipeline.run(spark, config, say, dry_run=dry_run)
+            outcome = pipeline.run(spark, config, on_progress, dry_run=dry_run)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
@@ -160,14 +166,14 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     """Read the sources and merge them into node and edge files only."""
     from lineage_merge.cli.printing import print_report
 
-    with reported(), _observed(settings, quiet, as_json) as (config, say):
+    with reported(), _observed(settings, quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
-        with session(config.spark, say) as spark:
-            built = pipeline.build(spark, config, say)
-            say(f"writing {folder}")
+        with session(config.spark, on_progress) as spark:
+            built = pipeline.build(spark, config, on_progress)
+            on_progress(f"writing {folder}")
             pipeline.write_folder(built, folder, file_format)
     if as_json:
         print_json({"report": built.report.as_json(), "out": folder})
@@ -201,13 +207,16 @@ def load(
     """Write what differs of the node and edge files of DIR into the graph."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
-    with reported(), _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, say):
+    with (
+        reported(),
+        _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
+    ):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
-        with session(config.spark, say) as spark:
-            loaded = pipeline.load_folder(spark, config, folder, say, dry_run=dry_run)
+        with session(config.spark, on_progress) as spark:
+            loaded = pipeline.load_folder(spark, config, folder, on_progress, dry_run=dry_run)
     if as_json:
         print_json({"written": _written(loaded)})
     else:
@@ -244,8 +253,8 @@ def _observed(
         ):
             yield config, logging.getLogger("lineage_merge").info
         return
-    with running(config, out), progress(quiet) as say:
-        yield config, say
+    with running(config, out), progress(quiet) as on_progress:
+        yield config, on_progress
 
 
 def _written(loaded: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from lineage_merge.cli.error_handling import epilog, print_json
-from lineage_merge.cli.query_options import Asked, asking, asks
+from lineage_merge.cli.query_options import QueryOptions, asking, asks
 
 
 @click.command(
@@ -23,7 +23,7 @@ from lineage_merge.cli.query_options import Asked, asking, asks
 )
 @click.option("--title", metavar="TEXT", help="what stands above  [default: the DAG, the focus, or Lineage]")
 @asks("text", formats=("text", "json"))
-def html(asked: Asked, location: str, focus: str | None, depth: int | None, title: str | None) -> None:
+def html(asked: QueryOptions, location: str, focus: str | None, depth: int | None, title: str | None) -> None:
     """Write the lineage as one HTML file that works offline.
 
     Columns, jobs and expressions are in it; it loads nothing from the network when it is opened.

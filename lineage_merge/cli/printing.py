@@ -10,7 +10,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from lineage_merge.load.merge_run import MergeRun
     from lineage_merge.load.remove_dag import Removed
-    from lineage_merge.load.result import Loaded
+    from lineage_merge.load.result import LoadResult
     from lineage_merge.merge.report import Report
     from lineage_merge.model.elements import Problem
     from lineage_merge.orchestration.publish import Published
@@ -51,7 +51,7 @@ def print_report(console: Console, report: "Report", written: str) -> None:
     print_problems(console, report)
 
 
-def print_difference(console: Console, loaded: "Loaded") -> None:
+def print_difference(console: Console, loaded: "LoadResult") -> None:
     """What a dry run would change, what a load retired, as far as it is listed, and what sinks took."""
     would = "would be " if loaded.dry_run else ""
     listed = (
@@ -132,7 +132,7 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def loaded_text(loaded: "Loaded") -> str:
+def loaded_text(loaded: "LoadResult") -> str:
     """What a load wrote, in a line."""
     elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
     elements += f", {loaded.unchanged:,} unchanged"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 
 Clock = Callable[[], float]
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d")
 
 
 @contextmanager
-def progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[Say]:
+def progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[ProgressCallback]:
     """A function that shows what is being done now, with the seconds since the start."""
     if quiet:
         yield lambda _line: None
@@ -33,20 +33,20 @@ def progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[
     if not console.is_terminal or console.is_dumb_terminal:
         plain = _Plain(lambda: clock() - started)
         try:
-            yield plain.say
+            yield plain.on_progress
         finally:
             plain.end()
         return
     with console.status("starting") as status:
         kind = None
 
-        def say(line: str) -> None:
+        def on_progress(line: str) -> None:
             nonlocal kind
             if kind != (kind := _kind(line)):
                 console.print(f"[dim]{_seconds(clock() - started)}[/dim]  {_escaped(line)}")
             status.update(_escaped(line))
 
-        yield say
+        yield on_progress
 
 
 class _Plain:
@@ -58,7 +58,7 @@ class _Plain:
         self._written_at = 0.0
         self._held = ""
 
-    def say(self, line: str) -> None:
+    def on_progress(self, line: str) -> None:
         if line == self._last:
             return
         now = self._now()

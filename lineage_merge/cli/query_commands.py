@@ -7,7 +7,7 @@ import click
 
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import Asked, Session, asking, asks
+from lineage_merge.cli.query_options import QueryOptions, Session, asking, asks
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LIMIT = click.option("--limit", type=click.IntRange(1), metavar="N", help="the 
 
 
 def _lineage(
-    asked: Asked,
+    asked: QueryOptions,
     dataset: str,
     direction: "Direction",
     depth: int | None,
@@ -70,7 +70,7 @@ def _lineage(
 @_COLUMNS
 @_INFLUENCES
 @asks("tree")
-def upstream(asked: Asked, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
+def upstream(asked: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
     """Show what a dataset, or a column of it, comes from.
 
     DATASET is a short or qualified name that is unique, namespace|name, a URI, or an id.
@@ -90,7 +90,7 @@ def upstream(asked: Asked, dataset: str, depth: int | None, columns: bool, influ
 @_COLUMNS
 @_INFLUENCES
 @asks("tree")
-def downstream(asked: Asked, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
+def downstream(asked: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
     """Show what a dataset, or a column of it, goes into.
 
     DATASET is a short or qualified name that is unique, namespace|name, a URI, or an id.
@@ -110,7 +110,9 @@ def downstream(asked: Asked, dataset: str, depth: int | None, columns: bool, inf
 @_COLUMNS
 @_INFLUENCES
 @asks("tree")
-def path(asked: Asked, start: str, end: str, depth: int | None, columns: bool, influences: bool) -> None:
+def path(
+    asked: QueryOptions, start: str, end: str, depth: int | None, columns: bool, influences: bool
+) -> None:
     """Show every way from one dataset to another, or from one column to another."""
     with asking(asked) as session:
         from lineage_merge.query.names import dataset_or_column
@@ -136,7 +138,7 @@ def path(asked: Asked, start: str, end: str, depth: int | None, columns: bool, i
 @click.argument("what", metavar="DATASET[#COLUMN]|JOB")
 @_DEPTH
 @asks("table")
-def impact(asked: Asked, what: str, depth: int | None) -> None:
+def impact(asked: QueryOptions, what: str, depth: int | None) -> None:
     """Count and list what depends on a dataset, a column or a job.
 
     Datasets, columns, jobs, DAGs and exposures downstream. Of a column also the datasets whose rows it
@@ -173,7 +175,7 @@ def impact(asked: Asked, what: str, depth: int | None) -> None:
 @_LIMIT
 @click.option("--columns", is_flag=True, help="with their columns")
 @asks("table")
-def datasets(asked: Asked, search: str, limit: int | None, columns: bool) -> None:
+def datasets(asked: QueryOptions, search: str, limit: int | None, columns: bool) -> None:
     """List datasets, or those whose names hold a text."""
     with asking(asked) as session:
         from lineage_merge.query.listing import datasets as listed
@@ -194,7 +196,7 @@ def datasets(asked: Asked, search: str, limit: int | None, columns: bool) -> Non
 @_SEARCH
 @_LIMIT
 @asks("table")
-def jobs(asked: Asked, search: str, limit: int | None) -> None:
+def jobs(asked: QueryOptions, search: str, limit: int | None) -> None:
     """List jobs with their DAG and newest run."""
     with asking(asked) as session:
         from lineage_merge.query.listing import jobs as listed
@@ -219,7 +221,7 @@ def jobs(asked: Asked, search: str, limit: int | None) -> None:
     )
 )
 @asks("table")
-def unused(asked: Asked) -> None:
+def unused(asked: QueryOptions) -> None:
     """List datasets that a job writes and nobody reads.
 
     With --dag those that a job of this DAG writes and that no DAG reads. An exposure counts as a reader,
@@ -240,7 +242,7 @@ def unused(asked: Asked) -> None:
     )
 )
 @asks("table")
-def unfed(asked: Asked) -> None:
+def unfed(asked: QueryOptions) -> None:
     """List datasets that a job reads and nothing feeds: what comes from outside, or is not merged yet.
 
     With --dag those that a job of this DAG reads and that no DAG writes.
@@ -260,7 +262,7 @@ def unfed(asked: Asked) -> None:
     )
 )
 @asks("table")
-def cycles(asked: Asked) -> None:
+def cycles(asked: QueryOptions) -> None:
     """List datasets that feed themselves, by way of others or at once."""
     with asking(asked) as session:
         from lineage_merge.query.cycles import cycles as circles
@@ -288,7 +290,7 @@ def cycles(asked: Asked) -> None:
     "--environment", "both", nargs=2, required=True, metavar="A B", help="the two environments to compare"
 )
 @asks("table", environment=False, formats=("table", "json"))
-def diff(asked: Asked, both: tuple[str, str]) -> None:
+def diff(asked: QueryOptions, both: tuple[str, str]) -> None:
     """Show which datasets, feeds and columns one environment has and another has not.
 
     They are compared by identity without the environment. Columns are those of datasets that both have.
@@ -330,7 +332,7 @@ def diff(asked: Asked, both: tuple[str, str]) -> None:
 )
 @click.option("--adjacent", is_flag=True, help="also edges that leave a layer out")
 @asks("table")
-def layers(asked: Asked, pairs: tuple[str, ...], adjacent: bool) -> None:
+def layers(asked: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> None:
     """List edges that break a declared order of layers, such as raw, staging, lake, mart.
 
     A dataset is in the first layer with a glob that its path, its name or namespace|name fits. What is in
@@ -367,7 +369,7 @@ def layers(asked: Asked, pairs: tuple[str, ...], adjacent: bool) -> None:
         print_answer(Answer(found.subgraph, told, tables=tables, note=note), asked.format)
 
 
-def _nothing(session: Session, asked: Asked, note: str) -> str:
+def _nothing(session: Session, asked: QueryOptions, note: str) -> str:
     """Return the note of an empty answer. Raises `NotFound` where environment or DAG are unknown."""
     from lineage_merge.query.names import check_scope
 

@@ -20,7 +20,7 @@ Command = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryOptions:
     """Which graph is asked, and in which format the answer goes out."""
 
     file: Path | None
@@ -58,13 +58,13 @@ class Session:
 
 
 @contextmanager
-def asking(asked: Asked) -> Iterator[Session]:
+def asking(asked: QueryOptions) -> Iterator[Session]:
     """The graph, open; errors are told and end the command."""
-    with reported(), progress(True) as say:
+    with reported(), progress(True) as on_progress:
         config, environment = asked.config()
         from lineage_merge.query.backends.opening import open_graph
 
-        with open_graph(asked.folder or config.gremlin, say) as graph:
+        with open_graph(asked.folder or config.gremlin, on_progress) as graph:
             yield Session(graph, environment, config)
 
 
@@ -95,7 +95,7 @@ _ENVIRONMENT = click.option(
 def asks(
     default: str, *, environment: bool = True, formats: tuple[str, ...] = FORMATS
 ) -> Callable[[Command], Command]:
-    """The flags that say which graph is asked and how the answer looks; the command gets an `Asked`."""
+    """The flags that say which graph is asked and how the answer looks; the command gets `QueryOptions`."""
 
     def decorate(command: Command) -> Command:
         def gather(
@@ -108,7 +108,7 @@ def asks(
             **given: Any,
         ) -> None:
             one = given.pop("environment") if environment else None
-            asked = Asked(config_file, endpoint, folder, one, dag, "json" if as_json else output)
+            asked = QueryOptions(config_file, endpoint, folder, one, dag, "json" if as_json else output)
             command(asked, **given)
 
         gather.__name__ = command.__name__

@@ -91,7 +91,7 @@ def receive(
     Speaks Spline's producer API (/producer) and OpenLineage's (/api/v1/lineage). Each document is on the
     disk before it is answered with 201. Ends with SIGTERM or Ctrl-C; SIGHUP finishes the open files.
     """
-    with reported(), progress(quiet) as say:
+    with reported(), progress(quiet) as on_progress:
         if find_spec("uvicorn") is None or find_spec("starlette") is None:
             raise ConfigError("", "a package is missing: pip install 'lineage-merge[receive]'")
         tokens = tuple(_token(name) for name in token_names)
@@ -114,7 +114,7 @@ def receive(
             keep_free=keep_free * _MEGABYTE,
             upload=upload or "",
         )
-        taken = serve(settings, say)
+        taken = serve(settings, on_progress)
     if as_json:
         print_json(asdict(taken))
     else:

@@ -8,7 +8,7 @@ import click
 
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.error_handling import epilog, progress, reported
-from lineage_merge.cli.query_options import Asked, asks
+from lineage_merge.cli.query_options import QueryOptions, asks
 from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _REJECTED = 7
 @click.option("--influences", is_flag=True, help="also which columns decide on rows (filters, joins)")
 @asks("tree")
 def sql(
-    asked: Asked,
+    asked: QueryOptions,
     paths: tuple[str, ...],
     since: str | None,
     check: bool,
@@ -75,9 +75,9 @@ def sql(
     (--folder, --gremlin-endpoint, or gremlin.endpoint in --config) its columns are known too, and what
     reads a dataset or column that goes is found in it.
     """
-    with reported(), progress(True) as say:
+    with reported(), progress(True) as on_progress:
         config, environment = asked.config()
-        with _graph(asked, config, say) as graph:
+        with _graph(asked, config, on_progress) as graph:
             folders = _folders(paths, given, config, environment, asked, graph)
             from lineage_merge.query.review.review import compare_with, look
 
@@ -102,7 +102,7 @@ def _fail(found: "Review") -> None:
 
 
 @contextmanager
-def _graph(asked: Asked, config: "Config", say: Any) -> "Iterator[LineageGraph | None]":
+def _graph(asked: QueryOptions, config: "Config", on_progress: Any) -> "Iterator[LineageGraph | None]":
     """The graph, where one is named: without, nothing is asked and nothing started."""
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -114,7 +114,7 @@ def _graph(asked: Asked, config: "Config", say: Any) -> "Iterator[LineageGraph |
         return
     from lineage_merge.query.backends.opening import open_graph
 
-    with open_graph(asked.folder or config.gremlin, say) as graph:
+    with open_graph(asked.folder or config.gremlin, on_progress) as graph:
         yield graph
 
 
@@ -123,7 +123,7 @@ def _folders(
     given: dict[str, Any],
     config: "Config",
     environment: str | None,
-    asked: Asked,
+    asked: QueryOptions,
     graph: "LineageGraph | None",
 ) -> "Folders":
     from dataclasses import replace
@@ -174,7 +174,9 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _print(found: "Review", asked: Asked, since: str | None, *, columns: bool, influences: bool) -> None:
+def _print(
+    found: "Review", asked: QueryOptions, since: str | None, *, columns: bool, influences: bool
+) -> None:
     from lineage_merge.cli.printing import problem_text
     from lineage_merge.cli.sql_report import as_json, report_lines
     from lineage_merge.query.elements import Edge, Vertex, subgraph

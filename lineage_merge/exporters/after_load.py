@@ -8,9 +8,9 @@ several DAGs write the whole.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.exporters.exporter import Sink
-from lineage_merge.infra.progress import Say
-from lineage_merge.model.errors import LineageMergeError, SinkError
+from lineage_merge.exporters.exporter import Exporter
+from lineage_merge.infra.progress import ProgressCallback
+from lineage_merge.model.errors import ExportError, LineageMergeError
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Mapping[str, Any]]
 
 
-def _taking_part(settings: Settings) -> Iterator[tuple[Sink, Mapping[str, Any]]]:
+def _taking_part(settings: Settings) -> Iterator[tuple[Exporter, Mapping[str, Any]]]:
     if not settings:
         return
-    from lineage_merge.exporters.registry import SINKS
+    from lineage_merge.exporters.registry import EXPORTERS
 
     for name, of_sink in settings.items():
-        if SINKS[name].is_told_where(of_sink):
-            yield SINKS[name], of_sink
+        if EXPORTERS[name].is_told_where(of_sink):
+            yield EXPORTERS[name], of_sink
 
 
 def check(settings: Settings) -> None:
@@ -36,10 +36,12 @@ def check(settings: Settings) -> None:
         ready(sink, of_sink)
 
 
-def send(settings: Settings, endpoint: "Endpoint", environment: str, dag: str, say: Say) -> tuple[str, ...]:
+def send(
+    settings: Settings, endpoint: "Endpoint", environment: str, dag: str, on_progress: ProgressCallback
+) -> tuple[str, ...]:
     """Hand on what the graph holds, one sink after another. Returns a line for each.
 
-    A sink that fails does not keep the others from theirs. Raises `SinkError` afterwards, or
+    A sink that fails does not keep the others from theirs. Raises `ExportError` afterwards, or
     what the first that failed raised; the graph stays loaded.
     """
     told: list[str] = []
@@ -48,18 +50,18 @@ def send(settings: Settings, endpoint: "Endpoint", environment: str, dag: str, s
         from lineage_merge.exporters.exporter import Export
         from lineage_merge.query.backends.gremlin import asked_at
 
-        say(f"exporting to {sink.name}")
+        on_progress(f"exporting to {sink.name}")
         try:
             # The endpoint itself: a reader may not have yet what was just written.
             with asked_at(endpoint) as graph:
-                sent = sink.send(Export(graph, of_sink, environment, dag, say))
+                sent = sink.send(Export(graph, of_sink, environment, dag, on_progress))
         except LineageMergeError as error:
             failed.append(error)
         else:
             told.append(f"{sink.name}: {sent}")
-            say(f"exported to {told[-1]}")
+            on_progress(f"exported to {told[-1]}")
     if failed:
         first = failed[0]
-        kind = type(first) if isinstance(first, SinkError) else SinkError
+        kind = type(first) if isinstance(first, ExportError) else ExportError
         raise kind(f"the graph is loaded, but not exported: {'; '.join(each.message for each in failed)}")
     return tuple(told)

@@ -1,7 +1,7 @@
 """The lineage in Graphviz' language."""
 
 from lineage_merge.exporters.drawing import SETTINGS, draw
-from lineage_merge.exporters.exporter import Export, Sent, Sink
+from lineage_merge.exporters.exporter import Export, Exporter, Sent
 from lineage_merge.query.formats.dot import dot
 
 
@@ -10,4 +10,4 @@ def send(export: Export) -> Sent:
     return draw(export, dot)
 
 
-SINK = Sink("dot", "a digraph for Graphviz", SETTINGS, send)
+EXPORTER = Exporter("dot", "a digraph for Graphviz", SETTINGS, send)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph
@@ -47,7 +47,7 @@ class Export:
     settings: Mapping[str, Any] = field(default_factory=dict)
     environment: str | None = None
     dag: str | None = None
-    say: Say = silent
+    on_progress: ProgressCallback = no_progress
     at: datetime = field(default_factory=lambda: datetime.now(tz=UTC))
 
     @property
@@ -88,7 +88,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Sink:
+class Exporter:
     """A sink. `settings` are JSON Schemas of its keys below ``sinks.NAME``; nothing heavy is imported for it.
 
     `needs`: modules that an extra of the same name brings. `to`: those of its settings that say where

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from lineage_merge.exporters.exporter import OUT, Export, Sent, Sink
+from lineage_merge.exporters.exporter import OUT, Export, Exporter, Sent
 from lineage_merge.exporters.output import write_lines
 from lineage_merge.query.elements import Edge, Vertex
 
@@ -23,4 +23,4 @@ def send(export: Export) -> Sent:
     return Sent(export.out or "", dict(counts))
 
 
-SINK = Sink("graphml", "a GraphML file, for Gephi, yEd, Cytoscape, NetworkX", {"out": OUT}, send)
+EXPORTER = Exporter("graphml", "a GraphML file, for Gephi, yEd, Cytoscape, NetworkX", {"out": OUT}, send)

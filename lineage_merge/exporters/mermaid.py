@@ -1,7 +1,7 @@
 """The lineage as a Mermaid flowchart."""
 
 from lineage_merge.exporters.drawing import SETTINGS, draw
-from lineage_merge.exporters.exporter import Export, Sent, Sink
+from lineage_merge.exporters.exporter import Export, Exporter, Sent
 from lineage_merge.query.formats.mermaid import mermaid
 
 
@@ -10,4 +10,4 @@ def send(export: Export) -> Sent:
     return draw(export, mermaid)
 
 
-SINK = Sink("mermaid", "a Mermaid flowchart, for Markdown", SETTINGS, send)
+EXPORTER = Exporter("mermaid", "a Mermaid flowchart, for Markdown", SETTINGS, send)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from lineage_merge.exporters.exporter import OUT, Export, Sent, Sink
+from lineage_merge.exporters.exporter import OUT, Export, Exporter, Sent
 from lineage_merge.graph_format.neptune_csv import (
     EDGE_FIELDS,
     VERTEX_FIELDS,
@@ -59,7 +59,7 @@ def _row(vertex: Vertex) -> list[Any]:
     return [held.get(name) for name in VERTEX_FIELDS]
 
 
-SINK = Sink(
+EXPORTER = Exporter(
     "neptune-csv",
     "a folder of gzipped CSV for Neptune's bulk loader",
     {"out": {**OUT, "description": "the folder that gets vertices/ and edges/, local or s3://"}},

@@ -1,4 +1,4 @@
-"""The sinks that there are. A new one is one module or folder, and one line in `SINKS`."""
+"""The sinks that there are. A new one is one module or folder, and one line in `EXPORTERS`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from lineage_merge.exporters import datahub, dot, graphml, mermaid, neptune_csv, openlineage
-from lineage_merge.exporters.exporter import Sink, token
+from lineage_merge.exporters.exporter import Exporter, token
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.errors import ConfigError
 
-SINKS: Mapping[str, Sink] = {
-    each.SINK.name: each.SINK for each in (datahub, openlineage, graphml, neptune_csv, mermaid, dot)
+EXPORTERS: Mapping[str, Exporter] = {
+    each.EXPORTER.name: each.EXPORTER for each in (datahub, openlineage, graphml, neptune_csv, mermaid, dot)
 }
 
 
@@ -32,7 +32,7 @@ def schema() -> dict[str, Any]:
                 "additionalProperties": False,
                 "properties": dict(sink.settings),
             }
-            for name, sink in SINKS.items()
+            for name, sink in EXPORTERS.items()
         },
     }
 
@@ -45,7 +45,7 @@ def checked(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return settings
 
 
-def ready(sink: Sink, settings: Mapping[str, Any]) -> None:
+def ready(sink: Exporter, settings: Mapping[str, Any]) -> None:
     """Is there what the sink needs on this machine: its packages, its token? Raises `ConfigError`."""
     if not all(map(_is_there, sink.needs)):
         raise ConfigError(

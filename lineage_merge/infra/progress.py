@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
-def silent(_line: str) -> None:
+def no_progress(_line: str) -> None:
     """The progress of one who wants to hear none."""

@@ -19,7 +19,7 @@ from lineage_merge.config import SparkOptions
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.embedded.java import java_home
-from lineage_merge.infra.progress import silent
+from lineage_merge.infra.progress import no_progress
 from lineage_merge.model import errors
 from lineage_merge.model.errors import DocumentError, LineageMergeError
 
@@ -51,13 +51,15 @@ _LOCAL = {
 
 
 @contextmanager
-def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Iterator[SparkSession]:
+def session(
+    options: SparkOptions, on_progress: Callable[[str], None] = no_progress
+) -> Iterator[SparkSession]:
     """A Spark session. One that was started here is stopped at the end, one found is left."""
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
-    say("starting Spark")
+    on_progress("starting Spark")
     # Local workers otherwise run whichever python3 is on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -77,7 +79,7 @@ def session(options: SparkOptions, say: Callable[[str], None] = silent) -> Itera
         builder = builder.master(master)
     if options.kafka and master.startswith("local"):
         # A cluster's session is started with it; here nobody else would think of it.
-        builder = builder.config("spark.jars", ",".join(spark_kafka.jars(say)))
+        builder = builder.config("spark.jars", ",".join(spark_kafka.jars(on_progress)))
     if options.partitions:
         builder = builder.config("spark.sql.shuffle.partitions", str(options.partitions))
         builder = builder.config(shuffle_partitions.OURS, "")

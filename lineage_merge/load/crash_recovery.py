@@ -15,7 +15,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.graph_state import wanted
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges
-from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.label_replacement import settle_interim
 from lineage_merge.load.snapshot import Edge
 
@@ -31,7 +31,7 @@ def settle(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) 
 
 def _settle(endpoint: Endpoint, vertices: Iterable[str]) -> Iterator[int]:
     settled = 0
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for ids in by_request(vertices):
             # Both ends of an edge may be among them.
             found = {each["id"]: each for each in ask(partial(interim_edges, ids=ids))}

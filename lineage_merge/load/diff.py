@@ -33,7 +33,7 @@ from lineage_merge.graph_format.schema import (
 )
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values
-from lineage_merge.load.graph_state import Existing, StoredEdge, StoredVertex, dataset_of
+from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex, dataset_of
 
 # `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
 # `absent`: an edge of which the merge says nothing; `unmatched`: a vertex with the DAG's tag, likewise.
@@ -95,7 +95,7 @@ class Held:
     built_elsewhere: bool = False
 
 
-def compare_nodes(nodes: Rows[Row], edges: Rows[Row], existing: Existing) -> Rows[Compared]:
+def compare_nodes(nodes: Rows[Row], edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
     """Compare the nodes of a merge with the vertices of the graph; others of the DAG are `unmatched`.
 
     Of the merge's `edges` those count that say which datasets it builds.
@@ -162,7 +162,7 @@ def unchanged_edge(edge: Row) -> Compared:
     return Compared("same", _part(edge, _OF_EDGES))
 
 
-def compare_edges(edges: Rows[Row], existing: Existing) -> Rows[Compared]:
+def compare_edges(edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
     """Compare the edges of a merge with those of the graph; those that only the graph has are `absent`."""
     items: Rows[tuple[str, Row | StoredEdge]] = edges.map(_edge_by_id)
     return items.union(existing.edges.map(_stored_by_id)).group(itemgetter(0), _compare_edge)

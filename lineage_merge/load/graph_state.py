@@ -19,7 +19,7 @@ from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges, vertices_by_id
-from lineage_merge.load.gremlin.executor import Asker, asking, by_request
+from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
 from lineage_merge.load.property_values import edge_held, vertex_held
 
 Found = TypeVar("Found")
@@ -69,29 +69,29 @@ class AliasOf(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Existing:
+class GraphState:
     """What the graph holds."""
 
     vertices: Rows[StoredVertex]
     edges: Rows[StoredEdge]
 
 
-def read(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Existing:
+def read(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> GraphState:
     """Return the vertices of `ids` and of the DAG, and the DAG's edges.
 
     Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
     vertices = wanted(ids, endpoint, environment, dag_name)
     found = vertices.map_partitions(partial(_fetch, endpoint, dag_name)).keep()
-    return Existing(found.flat_map(_if_vertex), found.flat_map(_if_edge))
+    return GraphState(found.flat_map(_if_vertex), found.flat_map(_if_edge))
 
 
-def read_some(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> Existing:
+def read_some(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:
     """Return these vertices and these edges by their ids. Errors as in `read`."""
     parts = vertices.engine.parallelism
     found = vertices.distinct().spread(parts).map_partitions(partial(_fetch_vertices, endpoint, dag_name))
     by_id = edges.distinct().spread(parts).map_partitions(partial(_fetch_edges, endpoint))
-    return Existing(found.keep(), by_id.keep())
+    return GraphState(found.keep(), by_id.keep())
 
 
 def wanted(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Rows[str]:
@@ -161,13 +161,16 @@ def _if_edge(found: StoredVertex | StoredEdge) -> Iterable[StoredEdge]:
 
 
 def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[str]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         counts = ask(partial(vertex_counts, environment=environment, dag_name=dag_name))[0]
         yield from _pages(ask, partial(tagged_ids, environment=environment, dag_name=dag_name), counts, _same)
 
 
 def _pages(
-    ask: Asker, query: Callable[..., GraphTraversal], counts: Mapping[str, int], key: Callable[[Found], str]
+    ask: GremlinExecutor,
+    query: Callable[..., GraphTraversal],
+    counts: Mapping[str, int],
+    key: Callable[[Found], str],
 ) -> Iterator[Found]:
     """Yield what a query of one label (``query(g, label=...)``) finds, in bounded answers, each key once.
 
@@ -194,7 +197,7 @@ def _page(
 
 
 def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         counts = ask(partial(alias_counts, environment=environment))[0]
         query = partial(aliases_of, environment=environment)
         for found in _pages(ask, query, counts, itemgetter("id")):
@@ -205,25 +208,25 @@ def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
 def _fetch(
     endpoint: Endpoint, dag_name: str, wanted_ids: Iterable[str]
 ) -> Iterator[StoredVertex | StoredEdge]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for ids in by_request(wanted_ids):
             yield from _vertices(ask, ids, dag_name)
             yield from _edges(ask(partial(edges_from, ids=ids, dag_name=dag_name)))
 
 
 def _fetch_vertices(endpoint: Endpoint, dag_name: str, wanted_ids: Iterable[str]) -> Iterator[StoredVertex]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for ids in by_request(wanted_ids):
             yield from _vertices(ask, ids, dag_name)
 
 
 def _fetch_edges(endpoint: Endpoint, wanted_ids: Iterable[str]) -> Iterator[StoredEdge]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for ids in by_request(wanted_ids):
             yield from _edges(ask(partial(edges_by_id, ids=ids)))
 
 
-def _vertices(ask: Asker, ids: list[str], dag_name: str) -> Iterator[StoredVertex]:
+def _vertices(ask: GremlinExecutor, ids: list[str], dag_name: str) -> Iterator[StoredVertex]:
     found = ask(lambda g: vertices_by_id(g, ids))
     dags = {each["id"]: set(each["properties"].get("dag_name", ())) for each in found}
     shared = [identifier for identifier, names in dags.items() if names - {dag_name}]

@@ -12,7 +12,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import Existing, StoredVertex, other_names, read_some
+from lineage_merge.load.graph_state import GraphState, StoredVertex, other_names, read_some
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.shard_digests import Differing, Entry, Kind, RunState, Shard
 from lineage_merge.merge.resolved_names import IdentityRow
@@ -27,7 +27,7 @@ class Changes(NamedTuple):
 
     nodes: Rows[Compared]
     edges: Rows[Compared]
-    existing: Existing
+    existing: GraphState
     jobs: Rows[StoredVertex]
     shards: Rows[Shard]
 
@@ -137,7 +137,7 @@ def _job_id(node: Row) -> Iterable[str]:
 
 
 def _is_named_by_the_graph(
-    nodes: Rows[Row], existing: Existing, endpoint: Endpoint, environment: str
+    nodes: Rows[Row], existing: GraphState, endpoint: Endpoint, environment: str
 ) -> bool:
     """Whether the graph may have a dataset under another id that it lacks under its own."""
     stored = nodes.engine.share(frozenset(existing.vertices.map(_stored_id).collect()))

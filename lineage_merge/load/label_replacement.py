@@ -17,8 +17,8 @@ from lineage_merge.graph_format.labels import labels_of
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.element_reads import INTERIM
-from lineage_merge.load.gremlin.error_classification import Kind
-from lineage_merge.load.gremlin.executor import Asker, Conflict, asking, by_request, send
+from lineage_merge.load.gremlin.error_classification import ErrorKind
+from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
 from lineage_merge.load.gremlin.retry_policy import pause
 from lineage_merge.load.snapshot import Edge, Snapshot, take
 from lineage_merge.model.errors import GraphRejected
@@ -34,7 +34,7 @@ def replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) 
     Raises GraphUnreachable and GraphRejected.
     """
     replaced = 0
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for vertex, old, new in changes:
             replaced += _replace(endpoint, ask, vertex, old, new)
     return replaced
@@ -68,7 +68,7 @@ def _as_map(edge: Edge, suffix: str) -> dict[Any, Any]:
     return {T.id: edge.id + suffix, T.label: edge.label, **ends, **upserts.typed(edge.properties)}
 
 
-def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label: str) -> int:
+def _replace(endpoint: Endpoint, ask: GremlinExecutor, vertex: str, old_label: str, label: str) -> int:
     suffix = ""
     sent: Snapshot | None = None
     together: list[Edge] = []
@@ -91,7 +91,7 @@ def _replace(endpoint: Endpoint, ask: Asker, vertex: str, old_label: str, label:
             # Either another writer, or a graph (TinkerTransactionGraph) in which an id that was
             # dropped cannot be used again in the same request: then interim ids help.
             if suffix:
-                pause(Kind.CONFLICT, attempt)
+                pause(ErrorKind.CONFLICT, attempt)
             suffix, together, after = "" if suffix else INTERIM, [], []
             continue
         # An answer may have been lost: the vertex may be dropped although none came back.
@@ -108,13 +108,15 @@ def _restore(endpoint: Endpoint, dropped: Snapshot, label: str) -> None:
     send(endpoint, upserts.batches(edge.upsert() for edge in dropped.edges))
 
 
-def _finish(endpoint: Endpoint, ask: Asker, together: list[Edge], after: list[Edge], suffix: str) -> None:
+def _finish(
+    endpoint: Endpoint, ask: GremlinExecutor, together: list[Edge], after: list[Edge], suffix: str
+) -> None:
     if suffix and together:
         settle_interim(endpoint, ask, together)
     send(endpoint, upserts.batches(edge.upsert() for edge in after))
 
 
-def settle_interim(endpoint: Endpoint, ask: Asker, edges: list[Edge]) -> None:
+def settle_interim(endpoint: Endpoint, ask: GremlinExecutor, edges: list[Edge]) -> None:
     """Give edges that were made under an interim id their own."""
     send(endpoint, upserts.batches(edge.upsert() for edge in edges))
     ids = [edge.id + INTERIM for edge in edges]

@@ -22,7 +22,7 @@ from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
@@ -96,7 +96,7 @@ class Begun:
 def read_run(endpoint: Endpoint, environment: str, dag_name: str) -> dict[str, list[Any]]:
     """Return the values of the vertex; none where there is none."""
     run = run_id(environment, dag_name)
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         found = ask(lambda g: g.V(run).value_map("loading", "state", "touched"))
     return dict(found[0]) if found else {}
 
@@ -111,7 +111,7 @@ def begin(endpoint: Endpoint, environment: str, dag_name: str, held: Mapping[str
     """Say that a load is under way; `held` is what `read_run` returned."""
     token = uuid.uuid4().hex
     before = seen(held)
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         # A second load that begins at the same moment finds the mark of the first.
         ask(lambda g: beginning(g, environment, dag_name, token))
         marks = ask(lambda g: g.V(run_id(environment, dag_name)).values("touched"))
@@ -127,7 +127,7 @@ def begin(endpoint: Endpoint, environment: str, dag_name: str, held: Mapping[str
 def give_up(endpoint: Endpoint, environment: str, dag_name: str, begun: Begun) -> None:
     """The load ends without having written: as if it had not begun."""
     run, token = run_id(environment, dag_name), begun.token
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         ask(lambda g: dropping_unmerged(g, run, token))
         if begun.earlier_state and not begun.overlaps:
             ask(lambda g: setting_state(g, run, token, begun.earlier_state))
@@ -149,7 +149,7 @@ def end(
     full = RunState.read(begun.own_state).full
     left = state if state and full <= 1 else RunState(full=max(0, full - 1))
     marks = [*begun.touched, _own_mark(begun.token)]
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         ask(lambda g: ending(g, run, values))
         alone = ask(lambda g: settling(g, run, begun, left.text()))[0]
         if not alone:
@@ -164,14 +164,14 @@ def end(
 def mark(endpoint: Endpoint, environment: str, dag_names: Iterable[str], begun: Begun) -> None:
     """Leave a mark on the vertices of other DAGs of which this load changed shared vertices."""
     runs = [run_id(environment, dag_name) for dag_name in sorted(set(dag_names))]
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for some in by_request(runs):
             ask(partial(marking, runs=some, value=f"dag {begun.token}"))
 
 
 def last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
     """The last merge of a DAG; None where there was none."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         found = ask(lambda g: g.V(run_id(environment, dag_name)).value_map())
     held = {key: values[0] for key, values in found[0].items()} if found else {}
     if "last_merged_at" not in held:

@@ -10,7 +10,7 @@ from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.graph_state import vertex_counts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import Asker, asking, by_request
+from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
 from lineage_merge.load.merge_run import LABEL as RUN_LABEL
 from lineage_merge.load.shard_digests import (
     LONGEST_SHARD,
@@ -38,7 +38,7 @@ def shard_id(environment: str, dag_name: str, number: int) -> str:
 
 def counts_of(endpoint: Endpoint, environment: str, dag_name: str) -> tuple[dict[str, int], dict[str, int]]:
     """Return how many vertices and edges of each label the graph has for a DAG."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         vertices, edges = (
             ask(partial(query, environment=environment, dag_name=dag_name))
             for query in (vertex_counts, edge_counts)
@@ -54,7 +54,7 @@ def edge_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> Gra
 
 def are_stored(endpoint: Endpoint, ids: Iterable[str]) -> Iterator[bool]:
     """Yield whether the graph has a vertex of these ids, once."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for some in by_request(ids):
             if ask(partial(stored_ids, ids=some)):
                 yield True
@@ -94,7 +94,7 @@ def _compare(
     known: Shared[tuple[str, ...]],
     shards: Iterable[Shard],
 ) -> Iterator[Differing]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for shard in shards:
             if known.value[shard.number] == shard.digest:
                 yield Differing(tuple(row for _, row in shard.elements))
@@ -110,7 +110,7 @@ def _removed(
     known: Shared[tuple[str, ...]],
     numbers: Iterable[int],
 ) -> Iterator[Differing]:
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for number in numbers:
             if known.value[number] != digest_of_entries(()):
                 entries = _read(ask, environment, dag_name, number, known.value)
@@ -118,7 +118,7 @@ def _removed(
 
 
 def _read(
-    ask: Asker, environment: str, dag_name: str, number: int, known: tuple[str, ...]
+    ask: GremlinExecutor, environment: str, dag_name: str, number: int, known: tuple[str, ...]
 ) -> list[Entry] | None:
     """Return the entries of a shard; None where they are missing or not what its digest says."""
     found = ask(partial(state_texts, ids=[shard_id(environment, dag_name, number)]))
@@ -138,7 +138,7 @@ def read_left(
     """
     entries: list[Entry] = []
     ids = [shard_id(environment, dag_name, first + each) for each in range(number)]
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for start in range(0, number, _SHARDS_A_READ):
             some = ids[start : start + _SHARDS_A_READ]
             texts = ask(partial(state_texts, ids=some))
@@ -183,7 +183,7 @@ def write_texts(
     endpoint: Endpoint, environment: str, dag_name: str, texts: Iterable[tuple[int, str]]
 ) -> Iterator[bool]:
     """Write the texts of shards, several in a request; yields for each whether it was not too long."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         some: dict[str, str] = {}
         for number, text in texts:
             yield len(text) <= LONGEST_SHARD
@@ -216,7 +216,7 @@ def writing(
 
 def drop_others(endpoint: Endpoint, environment: str, dag_name: str, first: int, earlier: int) -> None:
     """Drop the shards from `first` on of the `earlier` ones."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for some in by_request(shard_id(environment, dag_name, number) for number in range(first, earlier)):
             ask(partial(dropping, ids=some))
 
@@ -233,6 +233,6 @@ def sharing(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTrav
 
 def other_dags(endpoint: Endpoint, dag_name: str, ids: Iterable[str]) -> Iterator[str]:
     """Yield the other DAGs whose tags are on these vertices; one may come several times."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for some in by_request(ids):
             yield from ask(partial(sharing, ids=some, dag_name=dag_name))

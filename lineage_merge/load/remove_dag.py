@@ -13,7 +13,7 @@ from gremlin_python.process.traversal import P, T
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import IDS_A_REQUEST, Asker, asking, by_request
+from lineage_merge.load.gremlin.executor import IDS_A_REQUEST, GremlinExecutor, by_request, open_executor
 from lineage_merge.load.label_replacement import dropping_edges
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.load.merge_state import dropping, shard_id
@@ -45,7 +45,7 @@ class Pipeline:
 
 def remove(endpoint: Endpoint, pipeline: Pipeline, *, dry_run: bool = False) -> Removed:
     """Take a pipeline out; with `dry_run` only count. Raises GraphUnreachable and GraphRejected."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         if dry_run:
             return _count(ask, pipeline)
         return _remove_job(ask, pipeline) if pipeline.job else _remove_dag(ask, pipeline)
@@ -97,7 +97,7 @@ def removing_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> Gra
     return g.V(*ids).has("dag_name", dag_name).not_(touched).where(needed).side_effect(tag).count()
 
 
-def _remove_dag(ask: Asker, pipeline: Pipeline) -> Removed:
+def _remove_dag(ask: GremlinExecutor, pipeline: Pipeline) -> Removed:
     _drop_state(ask, pipeline)
     edges = 0
     while ids := ask(lambda g: edges_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
@@ -118,7 +118,7 @@ def _remove_dag(ask: Asker, pipeline: Pipeline) -> Removed:
     return Removed(edges, dropped, untagged)
 
 
-def _drop_state(ask: Asker, pipeline: Pipeline) -> None:
+def _drop_state(ask: GremlinExecutor, pipeline: Pipeline) -> None:
     """Drop what the last load left for the next one, which has no tag."""
     run = run_id(pipeline.environment, pipeline.dag_name)
     for text in ask(lambda g: g.V(run).values("state")):
@@ -129,7 +129,7 @@ def _drop_state(ask: Asker, pipeline: Pipeline) -> None:
             ask(partial(dropping, ids=some))
 
 
-def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
+def _remove_job(ask: GremlinExecutor, pipeline: Pipeline) -> Removed:
     edges = 0
     touched: set[str] = set(ask(lambda g: own_vertices_of(g, pipeline).id_()))
     while found := ask(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_A_REQUEST))):
@@ -157,7 +157,7 @@ def _remove_job(ask: Asker, pipeline: Pipeline) -> Removed:
     return Removed(edges, dropped, untagged)
 
 
-def _untag(ask: Asker, ids: list[str], dag_name: str) -> tuple[int, int]:
+def _untag(ask: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int, int]:
     # In this order a vertex keeps its last tag until it goes: see `load.prune.delete_stale`.
     bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
     gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
@@ -175,7 +175,7 @@ def _with_ends(edges: GraphTraversal) -> GraphTraversal:
     )
 
 
-def _count(ask: Asker, pipeline: Pipeline) -> Removed:
+def _count(ask: GremlinExecutor, pipeline: Pipeline) -> Removed:
     """What `remove` would do, to the edge; of a job, without the datasets that nobody else needs."""
     edges: int = ask(lambda g: edges_of(g, pipeline).count())[0]
     mine: Callable[[GraphTraversalSource], GraphTraversal] = partial(

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import Existing, StoredVertex, dataset_of_end
+from lineage_merge.load.graph_state import GraphState, StoredVertex, dataset_of_end
 from lineage_merge.merge.resolved_names import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 
@@ -142,7 +142,7 @@ def _alias(resolved: str) -> str:
 def find_renames(
     identities: Rows[IdentityRow],
     nodes: Rows[Row],
-    existing: Existing,
+    existing: GraphState,
     environment: str,
     dag_name: str,
 ) -> Renames:

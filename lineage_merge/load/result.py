@@ -5,7 +5,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadResult:
     """What a load wrote: elements upserted, requests sent for them, and how long it took.
 
     After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave another

@@ -9,7 +9,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from lineage_merge.graph_format.schema import SETS
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges, vertices_by_id
-from lineage_merge.load.gremlin.executor import Asker
+from lineage_merge.load.gremlin.executor import GremlinExecutor
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
 
 
@@ -70,7 +70,7 @@ def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
     return project_edges(g.V(vertex).both_e())
 
 
-def take(ask: Asker, vertex: str) -> Snapshot | None:
+def take(ask: GremlinExecutor, vertex: str) -> Snapshot | None:
     """The vertex as it is now; None where it is not there."""
     found = ask(lambda g: vertices_by_id(g, [vertex]))
     if not found:

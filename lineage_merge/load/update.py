@@ -21,7 +21,7 @@ from gremlin_python.statics import long
 from lineage_merge.graph_format.labels import labels_of
 from lineage_merge.graph_format.schema import DATASET_LABELS, EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load import (
     crash_recovery,
@@ -35,7 +35,7 @@ from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts, count_differences
 from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.graph_state import (
-    Existing,
+    GraphState,
     StoredEdge,
     StoredVertex,
     dataset_of,
@@ -44,7 +44,7 @@ from lineage_merge.load.graph_state import (
     read,
 )
 from lineage_merge.load.gremlin.connection import Endpoint, check
-from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.gremlin.traffic import counted
 from lineage_merge.load.incremental_diff import Changes, compare_changes, names_digest
 from lineage_merge.load.label_replacement import replace_labels, settle_interim
@@ -55,7 +55,7 @@ from lineage_merge.load.property_values import values_to_write
 from lineage_merge.load.prune.delete_stale import take_out
 from lineage_merge.load.prune.plan import Deletions, plan_deletions
 from lineage_merge.load.renames import Change, Renames, find_renames, replaced_edges
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
     MOST_LEFT,
     SHARD_ELEMENTS,
@@ -68,10 +68,10 @@ from lineage_merge.load.shard_digests import (
 )
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.vertex_merge import Renamed
-from lineage_merge.load.writer import Progress, write
+from lineage_merge.load.writer import WriteProgress, write
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.resolved_names import IdentityRow
-from lineage_merge.merge.source_completeness import NOTHING, Coverage
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused
 
@@ -96,7 +96,7 @@ class Merge:
     aliases: Mapping[str, Sequence[str]] | None = None
     runs: Mapping[JobKey, int] | None = None
     identities: Rows[IdentityRow] | None = None
-    coverage: Coverage = NOTHING
+    coverage: SourceCompleteness = NOTHING
     report: Report | None = None
 
 
@@ -104,14 +104,14 @@ class Merge:
 class _Plan:
     """What is to be done. `moves`: the vertices that are moved, each with the id it is moved to."""
 
-    existing: Existing
+    existing: GraphState
     nodes: Rows[Compared]
     edges: Rows[Compared]
     moves: Mapping[str, str]
     renames: Renames
     deletions: Deletions
     found: DiffCounts
-    counts: Loaded
+    counts: LoadResult
     names: str
     may_leave_state: bool
     shards: Rows[Shard] | None = None
@@ -134,16 +134,16 @@ def update(
     *,
     allow_retire: bool = False,
     dry_run: bool = False,
-    on_progress: Progress | None = None,
+    on_written: WriteProgress | None = None,
     in_bulk: BulkLoad | None = None,
     verify: bool = False,
-    say: Say = silent,
-) -> Loaded:
+    on_progress: ProgressCallback = no_progress,
+) -> LoadResult:
     """Make the graph what the merge says; with `dry_run` only say what would be done.
 
     What the last load wrote is not read again where it is certain that the graph has it; with `verify` all
-    is. With `in_bulk` a large difference goes through Neptune's bulk loader; `say` gets its progress. Raises
-    GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without a key), and
+    is. With `in_bulk` a large difference goes through Neptune's bulk loader; `on_progress` gets its progress.
+    Raises GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without a key), and
     RetireRefused before anything is written.
     """
     check(endpoint)
@@ -152,7 +152,7 @@ def update(
     endpoint = replace(endpoint, traffic=traffic)
     with merge.nodes.engine.own_errors():
         for attempt in range(1, _ATTEMPTS + 1):
-            target = _begin(merge, endpoint, environment, dag_name, dry_run, in_bulk, say)
+            target = _begin(merge, endpoint, environment, dag_name, dry_run, in_bulk, on_progress)
             with step("compare"):
                 plan = _plan(merge, target, verify)
             if in_bulk and in_bulk.takes(plan.counts.nodes + plan.counts.edges):
@@ -176,7 +176,7 @@ def update(
             try:
                 with step("write"):
                     requests = _write(
-                        plan, target, on_progress, in_bulk if plan.counts.way == "bulk" else None, say
+                        plan, target, on_written, in_bulk if plan.counts.way == "bulk" else None, on_progress
                     )
             except GraphRejected as error:
                 if attempt == _ATTEMPTS or isinstance(error, GraphUnsupported):
@@ -195,11 +195,11 @@ def _begin(
     dag_name: str,
     dry_run: bool,
     in_bulk: BulkLoad | None,
-    say: Say,
+    on_progress: ProgressCallback,
 ) -> _Target:
     """Wait for what an earlier load left under way, correct what it left half done, and leave a token."""
     if in_bulk and not dry_run:
-        bulk_load.await_earlier(in_bulk, environment, dag_name, say)
+        bulk_load.await_earlier(in_bulk, environment, dag_name, on_progress)
     held = merge_run.read_run(endpoint, environment, dag_name)
     if dry_run:
         return _Target(endpoint, environment, dag_name, merge_run.seen(held))
@@ -209,7 +209,7 @@ def _begin(
     return _Target(endpoint, environment, dag_name, merge_run.begin(endpoint, environment, dag_name, held))
 
 
-def _record(merge: Merge, target: _Target, plan: _Plan, done: Loaded) -> None:
+def _record(merge: Merge, target: _Target, plan: _Plan, done: LoadResult) -> None:
     """Record what was done and what the next load must know, and remove the token."""
     endpoint, environment, dag_name, begun = target
     others = _touched_dags(plan, target)
@@ -351,7 +351,7 @@ class _Comparison(NamedTuple):
 
     nodes: Rows[Compared]
     edges: Rows[Compared]
-    existing: Existing
+    existing: GraphState
     vertices: Rows[StoredVertex]
     moves: Mapping[str, str] = {}
     renames: Renames = Renames()
@@ -391,7 +391,7 @@ def _planned(merge: Merge, target: _Target, comparison: _Comparison, found: Diff
     nodes, edges, existing, vertices, moved, renames, may_leave_state, shards = comparison
     replaced = replaced_edges(edges, renames, target.environment, target.dag_name)
     deletions = plan_deletions(nodes, edges, vertices, found, merge.runs or {}, replaced, merge.coverage)
-    counts = Loaded(
+    counts = LoadResult(
         nodes=found.nodes_to_write,
         edges=found.edges_to_write,
         requests=0,
@@ -414,7 +414,7 @@ class _Resolved(NamedTuple):
 
     nodes: Rows[Row]
     edges: Rows[Row]
-    existing: Existing
+    existing: GraphState
     moves: Mapping[str, str]
     renames: Renames
 
@@ -443,7 +443,7 @@ def _resolve_names(merge: Merge, target: _Target) -> _Resolved:
     moved = _stored_duplicates(pairs, existing)
     if moved:
         shared = engine.share({other: Renamed(means) for other, means in moved.items()})
-        existing = Existing(
+        existing = GraphState(
             vertex_merge.moved_vertices(existing.vertices, shared).keep(),
             vertex_merge.moved_edges(existing.edges, shared, environment, dag_name).keep(),
         )
@@ -477,7 +477,7 @@ def _other_name(identity: IdentityRow) -> Iterable[str]:
     return (identity.other,) if identity.other != identity.means else ()
 
 
-def _missing(nodes: Rows[Row], existing: Existing) -> Rows[str]:
+def _missing(nodes: Rows[Row], existing: GraphState) -> Rows[str]:
     """Return the ids of datasets that the graph lacks."""
     ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
     return ids.union(existing.vertices.map(_stored_id)).group(itemgetter(0), _if_missing)
@@ -495,7 +495,7 @@ def _if_missing(identifier: str, found: list[tuple[str, bool]]) -> Iterable[str]
     return () if any(is_stored for _, is_stored in found) else (identifier,)
 
 
-def _stored_duplicates(pairs: Mapping[str, str], existing: Existing) -> dict[str, str]:
+def _stored_duplicates(pairs: Mapping[str, str], existing: GraphState) -> dict[str, str]:
     """Return the pairs of which the graph has a dataset by the other id."""
     if not pairs:
         return {}
@@ -637,7 +637,11 @@ def _place_of_edge(edge: Compared) -> tuple[str, ...]:
 
 
 def _write(
-    plan: _Plan, target: _Target, on_progress: Progress | None, in_bulk: BulkLoad | None, say: Say
+    plan: _Plan,
+    target: _Target,
+    on_written: WriteProgress | None,
+    in_bulk: BulkLoad | None,
+    on_progress: ProgressCallback,
 ) -> int:
     """Write what differs, then delete; how many requests wrote elements."""
     endpoint, environment, dag_name, begun = target
@@ -649,15 +653,15 @@ def _write(
     parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values())) if in_bulk else None
     if plan.counts.nodes:
         rows = parts.first if parts else nodes.map(partial(_values_of, NODE_KEYS))
-        requests += write("nodes", rows, endpoint, None, on_progress)[1]
+        requests += write("nodes", rows, endpoint, None, on_written)[1]
     if plan.moves:
         _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
     if in_bulk and parts:
         counts = plan.counts.nodes, plan.counts.edges
-        bulk_load.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, say)
+        bulk_load.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, on_progress)
     if plan.counts.edges:
         rows = parts.last if parts else edges.map(partial(_values_of, EDGE_KEYS))
-        requests += write("edges", rows, endpoint, None, on_progress)[1]
+        requests += write("edges", rows, endpoint, None, on_written)[1]
     if plan.found.cleared:
         _in_one_partition(edges.flat_map(_cleared), partial(_clear, endpoint))
         _in_one_partition(nodes.filter(_is_cleared), partial(_clear_runs, endpoint))
@@ -697,7 +701,7 @@ def _remove_values(endpoint: Endpoint, removals: Iterable[Change]) -> Iterator[i
     values: dict[tuple[str, str], list[str]] = {}
     for removal in removals:
         values.setdefault((removal.id, removal.property or ""), []).append(removal.value or "")
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for (vertex, name), found in values.items():
             for some in by_request(found):
                 ask(partial(_removing_values, vertex=vertex, name=name, values=some))
@@ -718,7 +722,7 @@ def _clear(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iterator[i
     ids: dict[str, list[str]] = {}
     for name, edge in cleared:
         ids.setdefault(name, []).append(edge)
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for name, found in ids.items():
             for some in by_request(found):
                 ask(partial(_removing, ids=some, name=name))
@@ -732,7 +736,7 @@ def _is_cleared(element: Compared) -> bool:
 def _clear_runs(endpoint: Endpoint, jobs: Iterable[Compared]) -> Iterator[int]:
     """Remove what jobs hold of an earlier run, and their newest one does not say."""
     count = 0
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for job in jobs:
             at = job.row["last_run_at"]
             ask(partial(_removing_of_run, job=job.row["id"], names=list(job.cleared), at=at))
@@ -759,6 +763,6 @@ def _settle(
     """Correct the ids of edges that a replacement left half done when it was killed."""
     own = {"environment": environment, "dag_name": dag_name}
     edges = [Edge(each.id, each.label, each.from_id, each.to_id, each.held | own) for each in found]
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         settle_interim(endpoint, ask, edges)
     yield len(edges)

@@ -19,7 +19,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.graph_state import (
     AliasOf,
-    Existing,
+    GraphState,
     StoredEdge,
     StoredVertex,
     dataset_of,
@@ -27,7 +27,7 @@ from lineage_merge.load.graph_state import (
 )
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import Asker, asking, send
+from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
 from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.load.snapshot import Edge, Snapshot, take
 from lineage_merge.model.elements import JobKey, edge_id, encode
@@ -46,7 +46,7 @@ def move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> int:
     The winners must be in the graph. Raises GraphUnreachable and GraphRejected.
     """
     moved = 0
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for loser, winner in pairs:
             moved += _move(endpoint, ask, loser, winner)
     return moved
@@ -58,7 +58,7 @@ def taking_out(g: GraphTraversalSource, vertex: str, edge_count: int, dags: list
     return g.V(vertex).where(__.both_e().count().is_(edge_count)).not_(others).drop()
 
 
-def _move(endpoint: Endpoint, ask: Asker, loser: str, winner: str) -> int:
+def _move(endpoint: Endpoint, ask: GremlinExecutor, loser: str, winner: str) -> int:
     for attempt in range(_ATTEMPTS):
         found = take(ask, loser)
         if found is None:
@@ -78,7 +78,7 @@ def _move(endpoint: Endpoint, ask: Asker, loser: str, winner: str) -> int:
     raise GraphRejected(f"{loser}: it was not moved to {winner}: others kept writing to it")
 
 
-def _copy(endpoint: Endpoint, ask: Asker, found: list[Snapshot], new_ids: dict[str, str]) -> None:
+def _copy(endpoint: Endpoint, ask: GremlinExecutor, found: list[Snapshot], new_ids: dict[str, str]) -> None:
     def vertices() -> Iterator[Upsert]:
         for each in found:
             there = take(ask, new_ids[each.id])
@@ -113,16 +113,20 @@ class Renamed(NamedTuple):
     label: str = ""
 
 
-Names = Shared[Mapping[str, Renamed]]
+DatasetResolver = Shared[Mapping[str, Renamed]]
 
 
-def moved_edges(edges: Rows[StoredEdge], names: Names, environment: str, dag_name: str) -> Rows[StoredEdge]:
+def moved_edges(
+    edges: Rows[StoredEdge], names: DatasetResolver, environment: str, dag_name: str
+) -> Rows[StoredEdge]:
     """Return existing edges as they will be."""
     moved = edges.flat_map(partial(_moved_edge, names, environment, dag_name))
     return moved.group(_edge_key, _first_edge)
 
 
-def _moved_edge(names: Names, environment: str, dag_name: str, edge: StoredEdge) -> Iterator[StoredEdge]:
+def _moved_edge(
+    names: DatasetResolver, environment: str, dag_name: str, edge: StoredEdge
+) -> Iterator[StoredEdge]:
     start, end = (
         _renamed_end(names.value, edge.label, name, identifier)
         for name, identifier in (("from", edge.from_id), ("to", edge.to_id))
@@ -147,16 +151,16 @@ def _held_text(edge: StoredEdge) -> str:
     return repr(sorted(edge.held.items()))
 
 
-def moved_vertices(vertices: Rows[StoredVertex], names: Names) -> Rows[StoredVertex]:
+def moved_vertices(vertices: Rows[StoredVertex], names: DatasetResolver) -> Rows[StoredVertex]:
     """Return existing vertices without those that are moved and their columns."""
     return vertices.filter(partial(_stays, names))
 
 
-def _stays(names: Names, vertex: StoredVertex) -> bool:
+def _stays(names: DatasetResolver, vertex: StoredVertex) -> bool:
     return dataset_of(vertex.id, vertex.label == "column") not in names.value
 
 
-def renamed_nodes(nodes: Rows[Row], names: Names) -> Rows[Row]:
+def renamed_nodes(nodes: Rows[Row], names: DatasetResolver) -> Rows[Row]:
     """Return the nodes of a merge that has datasets by a name that the graph knows another vertex by.
 
     Such a node's own name is left out; where the merge has the other one too, that one takes precedence.
@@ -164,7 +168,7 @@ def renamed_nodes(nodes: Rows[Row], names: Names) -> Rows[Row]:
     return nodes.map(partial(_renamed_node, names)).group(_node_key, _combined_node)
 
 
-def _renamed_node(names: Names, node: Row) -> tuple[bool, Row]:
+def _renamed_node(names: DatasetResolver, node: Row) -> tuple[bool, Row]:
     """Return whether a node keeps its id, and the node."""
     is_column = node["label"] == "column"
     dataset = dataset_of(node["id"], is_column)
@@ -194,12 +198,12 @@ def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
     return (values,)
 
 
-def renamed_edges(edges: Rows[Row], names: Names) -> Rows[Row]:
+def renamed_edges(edges: Rows[Row], names: DatasetResolver) -> Rows[Row]:
     """Return the merge's edges likewise."""
     return edges.flat_map(partial(_renamed_edge, names)).group(itemgetter("id"), _first_row)
 
 
-def _renamed_edge(names: Names, edge: Row) -> Iterator[Row]:
+def _renamed_edge(names: DatasetResolver, edge: Row) -> Iterator[Row]:
     start, end = (_renamed_end(names.value, edge["label"], name, edge[name]) for name in ("from", "to"))
     if (start, end) == (edge["from"], edge["to"]):
         yield edge
@@ -228,7 +232,7 @@ _ALIAS = re.compile(r"(.*) \([^()]*\)")
 
 def named_by_the_graph(
     nodes: Rows[Row],
-    existing: Existing,
+    existing: GraphState,
     aliases: Rows[AliasOf],
     ignored: frozenset[tuple[str, str]],
     environment: str,

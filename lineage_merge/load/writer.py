@@ -13,10 +13,10 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.gremlin.executor import UNDER_WAY, send
 from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.model.errors import LineageMergeError
 
-Progress = Callable[[str, int, int], None]
+WriteProgress = Callable[[str, int, int], None]
 
 _POLL_SECONDS = 0.2
 
@@ -40,8 +40,8 @@ def load(
     endpoint: Endpoint,
     *,
     partitions: int | None = None,
-    on_progress: Progress | None = None,
-) -> Loaded:
+    on_written: WriteProgress | None = None,
+) -> LoadResult:
     """Upsert all nodes, then all edges.
 
     The rows have the properties of `graph_format.schema`, each id once. Unknown (absent or None) properties
@@ -49,7 +49,7 @@ def load(
     be run again.
 
     `partitions` is how many connections write at once (default: the engine's parallelism).
-    `on_progress(what, done, all)` gets the partitions that are done, `what` being
+    `on_written(what, done, all)` gets the partitions that are done, `what` being
     ``"nodes"`` or ``"edges"``; it is called from another thread.
 
     Raises GraphUnreachable, GraphRejected (the message names the element that the graph
@@ -57,9 +57,9 @@ def load(
     """
     check(endpoint)
     started = time.monotonic()
-    node_count, node_requests = write("nodes", nodes, endpoint, partitions, on_progress)
-    edge_count, edge_requests = write("edges", edges, endpoint, partitions, on_progress)
-    return Loaded(node_count, edge_count, node_requests + edge_requests, time.monotonic() - started)
+    node_count, node_requests = write("nodes", nodes, endpoint, partitions, on_written)
+    edge_count, edge_requests = write("edges", edges, endpoint, partitions, on_written)
+    return LoadResult(node_count, edge_count, node_requests + edge_requests, time.monotonic() - started)
 
 
 def write(
@@ -67,7 +67,7 @@ def write(
     rows: Rows[Row],
     endpoint: Endpoint,
     partitions: int | None = None,
-    on_progress: Progress | None = None,
+    on_written: WriteProgress | None = None,
 ) -> tuple[int, int]:
     """Upsert the rows of one kind (``"nodes"``, ``"edges"``); how many, and in how many requests.
 
@@ -78,7 +78,7 @@ def write(
     # Edges of one vertex go together: writers in several places would be in each other's way there.
     rows = rows.spread_by(_start_of, number) if what == "edges" and number > 1 else rows.spread(number)
     done = rows.engine.counter()
-    with _reporting(on_progress, what, done, rows.partition_count):
+    with _reporting(on_written, what, done, rows.partition_count):
         outcomes = rows.map_partitions(partial(_write_partition, what, endpoint, done)).collect()
     for outcome in outcomes:
         if outcome.error is not None:
@@ -97,8 +97,8 @@ def writers(engine: Engine, endpoint: Endpoint) -> int:
 
 
 @contextmanager
-def _reporting(on_progress: Progress | None, what: str, done: Counter, total: int) -> Iterator[None]:
-    if on_progress is None:
+def _reporting(on_written: WriteProgress | None, what: str, done: Counter, total: int) -> Iterator[None]:
+    if on_written is None:
         yield
         return
     finished = Event()
@@ -109,7 +109,7 @@ def _reporting(on_progress: Progress | None, what: str, done: Counter, total: in
             last = finished.wait(_POLL_SECONDS if told >= 0 else 0)
             if done.value != told:
                 told = done.value
-                on_progress(what, told, total)
+                on_written(what, told, total)
             if last:
                 return
 

@@ -68,7 +68,7 @@ class _Identities(dict[Reference, Identity]):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DatasetResolver:
     """The rules and defaults of one configuration."""
 
     environment: str
@@ -128,12 +128,12 @@ def path_of(name: DatasetName) -> str:
     return f"{name.namespace.rstrip('/')}/{name.name.lstrip('/')}"
 
 
-def from_config(config: Config) -> Names:
+def from_config(config: Config) -> DatasetResolver:
     """The names of a configuration."""
     catalogs: dict[str, str] = {}
     for source, settings in registry.configured(config):
         catalogs |= source.catalogs(settings)
-    return Names(config.environment, identity_rules.from_config(config), catalogs)
+    return DatasetResolver(config.environment, identity_rules.from_config(config), catalogs)
 
 
 def _as_identity(named: naming.Named, replaced: Iterable[Replaced]) -> Identity:

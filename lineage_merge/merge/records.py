@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.redaction import Redacted, redact, redact_sql
-from lineage_merge.merge.dataset_resolver import Identity, Names, path_of
+from lineage_merge.merge.dataset_resolver import DatasetResolver, Identity, path_of
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -166,7 +166,7 @@ def with_kind(record: Record, kind: str) -> Record:
     return record._replace(kind=kind)
 
 
-def records(elements: Iterable[Element], names: Names) -> Iterator[Record]:
+def records(elements: Iterable[Element], names: DatasetResolver) -> Iterator[Record]:
     """Elements as rows, and with the first mention of each dataset what its name tells.
 
     A dataset that cannot be named becomes a problem; what hangs on it is left out.
@@ -179,7 +179,7 @@ def records(elements: Iterable[Element], names: Names) -> Iterator[Record]:
 class _Book:
     """The references met so far, each named once."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: DatasetResolver) -> None:
         self._names = names
         self._identities: dict[Reference, Identity] = {}
         self._news: list[Record] = []

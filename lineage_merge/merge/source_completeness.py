@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class SourceCompleteness:
     """What a merge looked at.
 
     `runs`: whether it read the sources that tell runs, and all of them; `job_types` are those of which they
@@ -27,7 +27,7 @@ class Coverage:
     job_types: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "Coverage":
+    def from_json(cls, told: Mapping[str, Any]) -> "SourceCompleteness":
         """What `as_json` made; what is not told was not looked at."""
         return cls(
             bool(told.get("runs", False)),
@@ -41,10 +41,10 @@ class Coverage:
         return asdict(self)
 
 
-NOTHING = Coverage()
+NOTHING = SourceCompleteness()
 
 
-def covered(config: "Config", report: Report) -> Coverage:
+def assess(config: "Config", report: Report) -> SourceCompleteness:
     """Return what may be retired: of a source with rejected documents nothing, for they may hold it."""
     projects = {kind: False for source in registry.SOURCES if source.by_project for kind in source.job_types}
     runs = True
@@ -58,7 +58,7 @@ def covered(config: "Config", report: Report) -> Coverage:
             runs = runs and complete
             after.append(source.retire_after(settings))
             types.update(source.job_types)
-    return Coverage(
+    return SourceCompleteness(
         runs=bool(after) and runs,
         projects=projects,
         # A target that one source never retires is not retired by the others either.

@@ -148,17 +148,17 @@ class RetireRefused(GraphError):
     exit_code = 8
 
 
-class SinkError(LineageMergeError):
+class ExportError(LineageMergeError):
     """What was merged cannot be taken on to a catalog or a file. The graph is as it was."""
 
     exit_code = 11
 
 
-class SinkUnreachable(SinkError):
+class SinkUnreachable(ExportError):
     """There is no connection to the server of a sink."""
 
 
-class SinkDenied(SinkError):
+class SinkDenied(ExportError):
     """The server of a sink refuses the token."""
 
 

@@ -52,7 +52,7 @@ _LASTING = (
 log = logging.getLogger("lineage_merge.orchestration.cluster_entrypoint")
 
 
-class Told(NamedTuple):
+class JobArguments(NamedTuple):
     """A job's arguments. `flags` maps dotted keys of the configuration to texts.
 
     `attempt` is a name of this very run, under which the folder keeps why it failed. `others` are
@@ -81,7 +81,7 @@ class Failure(NamedTuple):
 def arguments(
     step: Step, folder: str, settings: Mapping[str, Any], config_file: str = "", attempt: str = ""
 ) -> dict[str, str]:
-    """The arguments of a step, as `Told` understands them. `settings` maps dotted keys to values.
+    """The arguments of a step, as `JobArguments` understands them. `settings` maps dotted keys to values.
 
     Raises `ConfigError` for a key that there is not.
     """
@@ -105,7 +105,7 @@ def as_text(value: Any) -> str:
     return text.replace("}}", "}\\u007d").replace("{{", "{\\u007b")
 
 
-def told(words: Sequence[str]) -> Told:
+def told(words: Sequence[str]) -> JobArguments:
     """What the words behind the script's name say. Raises `ConfigError`."""
     given = dict(_pairs(words))
     flags = {key.dotted: given.pop(key.flag) for key in CONFIGURATION.settable if key.flag in given}
@@ -116,7 +116,7 @@ def told(words: Sequence[str]) -> Told:
     if not folder:
         raise ConfigError("", "--folder: is missing; it is where node and edge files go")
     file, attempt = given.pop("--config", ""), given.pop("--attempt", "")
-    return Told(step, folder, file, flags, attempt, tuple(sorted(given)))
+    return JobArguments(step, folder, file, flags, attempt, tuple(sorted(given)))
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -154,7 +154,7 @@ def main(words: Sequence[str]) -> None:
     sys.stdout.write(json.dumps(outcome, ensure_ascii=False) + "\n")
 
 
-def _run(given: Told, settings: Config) -> dict[str, Any]:
+def _run(given: JobArguments, settings: Config) -> dict[str, Any]:
     what: dict[str, Any] = {
         "step": given.step,
         "dag_name": settings.dag_name,
@@ -216,7 +216,7 @@ def is_lasting(error: LineageMergeError) -> bool:
     return isinstance(error, _LASTING)
 
 
-def _keep(given: Told, error: LineageMergeError) -> None:
+def _keep(given: JobArguments, error: LineageMergeError) -> None:
     """Leave the reason in the folder: of a cluster's run others see little more than that it failed."""
     if not given.attempt:
         return

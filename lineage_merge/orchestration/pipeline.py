@@ -22,7 +22,7 @@ from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
@@ -30,16 +30,16 @@ from lineage_merge.infra.telemetry.counts import loaded_counts, report_counts
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.merge.report_builder import report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
-from lineage_merge.merge.source_completeness import NOTHING, Coverage, covered, why_not_retired
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess, why_not_retired
 from lineage_merge.model.elements import JobKey
-from lineage_merge.model.errors import DocumentError, IntermediateError, SinkError, SourceMissing
+from lineage_merge.model.errors import DocumentError, ExportError, IntermediateError, SourceMissing
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
 
 EMPTY = Report({}, {}, {}, (), ())
@@ -65,7 +65,7 @@ class Built:
     aliases: Mapping[str, list[str]] | None = None
     runs: Mapping[JobKey, int] | None = None
     identities: Rows[IdentityRow] | None = None
-    coverage: Coverage = field(default=NOTHING)
+    coverage: SourceCompleteness = field(default=NOTHING)
     owner: tuple[str, str] | None = None
 
     def release(self) -> None:
@@ -84,10 +84,10 @@ class Outcome:
     """What a run did."""
 
     report: Report
-    loaded: Loaded
+    loaded: LoadResult
 
 
-def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
+def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress) -> Built:
     """Sources to nodes and edges.
 
     Broken documents are left out and stand in the report; with `config.strict` the first one
@@ -95,12 +95,12 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
     """
     with running(config), step("build") as building, own_errors():
         known = dataset_resolver.from_config(config)
-        records = _records(spark, config, known, say)
+        records = _records(spark, config, known, on_progress)
         with _released_on_error(records.engine):
             if config.strict:
                 _stop_at_rejected(records)
             with step("join"):
-                say("joining")
+                on_progress("joining")
                 merged = join.merge(records, config.environment, config.dag_name, config.merge)
                 found = report(records, merged)
                 found = replace(found, not_retired=why_not_retired(config, found))
@@ -113,24 +113,31 @@ def build(spark: SparkSession, config: Config, say: Say = silent) -> Built:
                 merged.aliases.candidates,
                 job_runs(records),
                 identities(records, merged.aliases).keep(),
-                covered(config, found),
+                assess(config, found),
                 (config.environment, config.dag_name),
             )
 
 
-def _records(spark: SparkSession, config: Config, known: dataset_resolver.Names, say: Say) -> Rows[Record]:
+def _records(
+    spark: SparkSession,
+    config: Config,
+    known: dataset_resolver.DatasetResolver,
+    on_progress: ProgressCallback,
+) -> Rows[Record]:
     """The records of all sources: in this process where the input is small, distributed otherwise."""
     sources = configured_sources(config)
     limit = config.spark.distribute_above_mb << 20
     listed = input_bytes(config) if limit else None
     if listed is not None and listed <= limit:
         with step("read"):
-            say(f"reading {', '.join(source.name for source in sources)}")
+            on_progress(f"reading {', '.join(source.name for source in sources)}")
             records = read_in_one_task(spark, config, known, sources, limit)
         if records is not None:
             return _local_engine().rows(records)
-        say(f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it")
-    return read_all(SparkEngine(spark), config, known, sources, say)
+        on_progress(
+            f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it"
+        )
+    return read_all(SparkEngine(spark), config, known, sources, on_progress)
 
 
 def _local_engine() -> LocalEngine:
@@ -138,12 +145,14 @@ def _local_engine() -> LocalEngine:
     return LocalEngine(threads=os.cpu_count() or 1)
 
 
-def run(spark: SparkSession, config: Config, say: Say = silent, *, dry_run: bool = False) -> Outcome:
+def run(
+    spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress, *, dry_run: bool = False
+) -> Outcome:
     """Sources to graph: `build` and `load_graph`."""
-    with running(config), endpoint(config, say) as target:
+    with running(config), endpoint(config, on_progress) as target:
         check(target)
-        with build(spark, config, say) as built:
-            return Outcome(built.report, load_graph(built, config, target, say, dry_run=dry_run))
+        with build(spark, config, on_progress) as built:
+            return Outcome(built.report, load_graph(built, config, target, on_progress, dry_run=dry_run))
 
 
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
@@ -177,10 +186,15 @@ def _as_dict(row: IdentityRow) -> Row:
 
 
 def load_folder(
-    spark: SparkSession, config: Config, folder: str, say: Say = silent, *, dry_run: bool = False
-) -> Loaded:
+    spark: SparkSession,
+    config: Config,
+    folder: str,
+    on_progress: ProgressCallback = no_progress,
+    *,
+    dry_run: bool = False,
+) -> LoadResult:
     """Node and edge files to graph. Files that do not say what was read retire nothing."""
-    with endpoint(config, say) as target:
+    with endpoint(config, on_progress) as target:
         check(target)
         with own_errors():
             is_small = files.unpacked_size(folder) <= config.spark.distribute_above_mb << 20
@@ -199,10 +213,10 @@ def load_folder(
             None if aliases is None else {each["source"]: each["candidates"] for each in aliases.collect()},
             None if runs is None else _fewest(runs.collect()),
             None if resolved is None else resolved.map(_identity),
-            Coverage.from_json(found.get("coverage", {})),
+            SourceCompleteness.from_json(found.get("coverage", {})),
         )
         with built:
-            return load_graph(built, config, target, say, dry_run=dry_run)
+            return load_graph(built, config, target, on_progress, dry_run=dry_run)
 
 
 def _identity(row: Row) -> IdentityRow:
@@ -218,21 +232,26 @@ def _fewest(rows: list[Row]) -> dict[JobKey, int]:
 
 
 def load_graph(
-    built: Built, config: Config, target: Endpoint, say: Say = silent, *, dry_run: bool = False
-) -> Loaded:
+    built: Built,
+    config: Config,
+    target: Endpoint,
+    on_progress: ProgressCallback = no_progress,
+    *,
+    dry_run: bool = False,
+) -> LoadResult:
     """Make the graph what was built; with `dry_run` only say what would be done.
 
     Afterwards `config.sinks` are called. Raises `GraphError`: `RetireRefused` where too much would go, unless
-    `config.load.allow_retire`; `SinkError` where the graph is loaded, but a sink did not take it.
+    `config.load.allow_retire`; `ExportError` where the graph is loaded, but a sink did not take it.
     """
 
     with running(config), step("load") as loading, own_errors():
-        tell = in_step(say)
+        tell = in_step(on_progress)
 
-        def on_progress(what: str, done: int, total: int) -> None:
+        def on_written(what: str, done: int, total: int) -> None:
             tell(f"writing {what} ({done} of {total} partitions)")
 
-        say("comparing with the graph")
+        on_progress("comparing with the graph")
         whose = _whose(built, config)
         loaded = update(
             Merge(
@@ -249,15 +268,15 @@ def load_graph(
             allow_retire=config.load.allow_retire,
             verify=config.load.verify,
             dry_run=dry_run,
-            on_progress=on_progress,
+            on_written=on_written,
             in_bulk=bulk_load.configured(config.gremlin, target),
-            say=tell,
+            on_progress=tell,
         )
         loading.count(**loaded_counts(loaded))
     if dry_run or not config.sinks:
         return loaded
     with running(config), step("export"):
-        return replace(loaded, exported=after_load.send(config.sinks, target, *whose, say))
+        return replace(loaded, exported=after_load.send(config.sinks, target, *whose, on_progress))
 
 
 def _whose(built: Built, config: Config) -> tuple[str, str]:
@@ -289,19 +308,21 @@ def _report_of(folder: str) -> dict[str, Any]:
 
 
 @contextmanager
-def endpoint(config: Config, say: Say = silent, graph_file: Path | None = None) -> Iterator[Endpoint]:
+def endpoint(
+    config: Config, on_progress: ProgressCallback = no_progress, graph_file: Path | None = None
+) -> Iterator[Endpoint]:
     """The graph to write to; the embedded one is started, and saved at the end."""
     if config.gremlin.endpoint != EMBEDDED:
         yield configured_endpoint.endpoint(config.gremlin)
         return
-    server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=say)
+    server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=on_progress)
     with server:
         try:
             yield configured_endpoint.endpoint(config.gremlin, server.url)
-        except SinkError:
+        except ExportError:
             server.save()  # the graph is loaded, whoever did not take it afterwards
             raise
-        say("saving the graph")
+        on_progress("saving the graph")
         server.save()
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lineage_merge.config import Config
 from lineage_merge.infra import storage
-from lineage_merge.infra.progress import Say
-from lineage_merge.load.result import Loaded
+from lineage_merge.infra.progress import ProgressCallback
+from lineage_merge.load.result import LoadResult
 from lineage_merge.merge.report import REPORT
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 
@@ -38,12 +38,14 @@ def check(step: Step, config: Config) -> None:
         preflight.check_graph(config)
 
 
-def build(spark: "SparkSession", config: Config, folder: str, say: Say) -> dict[str, Any]:
+def build(
+    spark: "SparkSession", config: Config, folder: str, on_progress: ProgressCallback
+) -> dict[str, Any]:
     """Sources to the node and edge files of `folder`, local or in S3. Returns the report as JSON."""
     from lineage_merge.orchestration import pipeline
 
-    with pipeline.build(spark, config, say) as built:
-        say(f"writing {folder}")
+    with pipeline.build(spark, config, on_progress) as built:
+        on_progress(f"writing {folder}")
         if _through_here(spark, folder):
             with TemporaryDirectory(prefix="lineage-merge-") as work:
                 pipeline.write_folder(built, work)
@@ -53,19 +55,19 @@ def build(spark: "SparkSession", config: Config, folder: str, say: Say) -> dict[
     return built.report.as_json()
 
 
-def load(spark: "SparkSession", config: Config, folder: str, say: Say) -> dict[str, Any]:
+def load(spark: "SparkSession", config: Config, folder: str, on_progress: ProgressCallback) -> dict[str, Any]:
     """The node and edge files of `folder` to the graph. Returns what was written, as JSON."""
     from lineage_merge.orchestration import pipeline
 
     with _within_reach(spark, folder) as reachable:
-        loaded = asdict(pipeline.load_folder(spark, config, reachable, say))
+        loaded = asdict(pipeline.load_folder(spark, config, reachable, on_progress))
     storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(loaded, indent=2) + "\n")
     return loaded
 
 
 def record_refusal(folder: str, refusal: str) -> None:
     """Leave in the folder, in place of what a load wrote, why it wrote nothing."""
-    refused = asdict(Loaded(nodes=0, edges=0, requests=0, seconds=0.0, refusal=refusal))
+    refused = asdict(LoadResult(nodes=0, edges=0, requests=0, seconds=0.0, refusal=refusal))
     storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(refused, indent=2) + "\n")
 
 

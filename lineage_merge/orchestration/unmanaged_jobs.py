@@ -18,7 +18,7 @@ from lineage_merge.sources.spline.observed_applications import Seen
 _NAME = re.compile(r"[A-Za-z0-9_.~+-]+")
 
 
-class Due(NamedTuple):
+class PendingMerge(NamedTuple):
     """A merge that is due: the DAG on whose behalf, and its jobs."""
 
     dag_name: str
@@ -28,7 +28,7 @@ class Due(NamedTuple):
 class Plan(NamedTuple):
     """What to do: merges by DAG, and jobs to take out of the collecting merge's lineage."""
 
-    due: tuple[Due, ...]
+    due: tuple[PendingMerge, ...]
     doubled: tuple[str, ...]
 
 
@@ -59,5 +59,5 @@ def plan(
             continue
         if own.get(name, 0) < one.newest <= not_after:
             due.setdefault(name, []).append(one.job)
-    merges = (Due(name, tuple(sorted(jobs))) for name, jobs in sorted(due.items()))
+    merges = (PendingMerge(name, tuple(sorted(jobs))) for name, jobs in sorted(due.items()))
     return Plan(tuple(merges), tuple(sorted(doubled)))

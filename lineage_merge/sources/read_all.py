@@ -9,10 +9,10 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.input_budget import limited
-from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.merge.catalog_filter import of_mentioned
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record
 from lineage_merge.merge.report_builder import of_source
 from lineage_merge.model.errors import InputTooLarge
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 
 
 def read_all(
-    engine: Engine, config: Config, names: Names, sources: Sequence[Source], say: Say = silent
+    engine: Engine,
+    config: Config,
+    names: DatasetResolver,
+    sources: Sequence[Source],
+    on_progress: ProgressCallback = no_progress,
 ) -> Rows[Record]:
     """The records of sources; of catalogs what is about datasets that other sources mention."""
     found: list[Rows[Record]] = []
     catalogs: list[tuple[Source, Rows[Any]]] = []
     for source in sources:
         with step("read"):
-            say(f"reading {source.name}")
+            on_progress(f"reading {source.name}")
             read = function(source.read)(engine, config, names)
             if source.is_catalog:
                 catalogs.append((source, read))
@@ -61,7 +65,7 @@ def input_bytes(config: Config) -> int | None:
 
 
 def read_in_one_task(
-    spark: "SparkSession", config: Config, names: Names, sources: Sequence[Source], most_bytes: int
+    spark: "SparkSession", config: Config, names: DatasetResolver, sources: Sequence[Source], most_bytes: int
 ) -> list[Record] | None:
     """The records of sources, read and translated by one task of Spark's.
 
@@ -73,7 +77,9 @@ def read_in_one_task(
 
 
 class _OneTask:
-    def __init__(self, config: Config, names: Names, sources: Sequence[Source], most_bytes: int) -> None:
+    def __init__(
+        self, config: Config, names: DatasetResolver, sources: Sequence[Source], most_bytes: int
+    ) -> None:
         self.config = config
         self.names = names
         # As the driver knows them: a registry that was added to is another one in a worker.

@@ -50,11 +50,11 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
 def test_a_log_gets_each_step_with_the_seconds_since_the_start(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as say:
-        say("starting Spark")
+    with progress(clock=clock) as on_progress:
+        on_progress("starting Spark")
         clock.now += 2.5
-        say("reading Spline")
-        say("reading Spline")
+        on_progress("reading Spline")
+        on_progress("reading Spline")
 
     assert shown() == ["0.0 s  starting Spark", "2.5 s  reading Spline"]
 
@@ -62,12 +62,12 @@ def test_a_log_gets_each_step_with_the_seconds_since_the_start(
 def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as say:
+    with progress(clock=clock) as on_progress:
         for done in range(1, 73):
-            say(f"jar {done} of 72: {'gremlin' if done % 2 else 'netty'} 4.{done}")
+            on_progress(f"jar {done} of 72: {'gremlin' if done % 2 else 'netty'} 4.{done}")
             clock.now += 0.125
-        say("fetched 72 jars")
-        say("starting Spark")
+        on_progress("fetched 72 jars")
+        on_progress("starting Spark")
 
     assert shown() == [
         "0.0 s  jar 1 of 72: gremlin 4.1",
@@ -81,21 +81,21 @@ def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
 def test_a_line_that_was_just_written_is_not_written_again_as_the_last(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as say:
-        say("jar 1 of 3")
-        say("jar 2 of 3")
+    with progress(clock=clock) as on_progress:
+        on_progress("jar 1 of 3")
+        on_progress("jar 2 of 3")
         clock.now += EVERY_SECONDS
-        say("jar 3 of 3")
-        say("starting Spark")
+        on_progress("jar 3 of 3")
+        on_progress("starting Spark")
 
     assert shown() == ["0.0 s  jar 1 of 3", "5.0 s  jar 3 of 3", "5.0 s  starting Spark"]
 
 
 def test_two_counts_in_turn_are_told_apart(clock: Clock, shown: Callable[[], list[str]]) -> None:
-    with progress(clock=clock) as say:
-        say("writing nodes (0 of 2 partitions)")
-        say("writing nodes (2 of 2 partitions)")
-        say("writing edges (0 of 2 partitions)")
+    with progress(clock=clock) as on_progress:
+        on_progress("writing nodes (0 of 2 partitions)")
+        on_progress("writing nodes (2 of 2 partitions)")
+        on_progress("writing edges (0 of 2 partitions)")
 
     assert shown() == [
         "0.0 s  writing nodes (0 of 2 partitions)",
@@ -108,9 +108,9 @@ def test_what_an_error_cuts_short_was_shown_to_its_last_line(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
     def fetch() -> None:
-        with progress(clock=clock) as say:
+        with progress(clock=clock) as on_progress:
             for done in (1, 2, 3):
-                say(f"jar {done} of 72")
+                on_progress(f"jar {done} of 72")
             raise ConnectionError
 
     with pytest.raises(ConnectionError):
@@ -123,11 +123,11 @@ def test_what_an_error_cuts_short_was_shown_to_its_last_line(
 def test_a_terminal_keeps_one_line_of_a_count_and_shows_the_rest_in_passing(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as say:
-        say("jar 1 of 72: gremlin-core")
+    with progress(clock=clock) as on_progress:
+        on_progress("jar 1 of 72: gremlin-core")
         clock.now += EVERY_SECONDS
-        say("jar 2 of 72: netty")
-        say("starting Spark")
+        on_progress("jar 2 of 72: netty")
+        on_progress("starting Spark")
 
     lines = shown()
     kept = [line for line in lines if re.match(r"\d+\.\d s  ", line)]
@@ -138,14 +138,14 @@ def test_a_terminal_keeps_one_line_of_a_count_and_shows_the_rest_in_passing(
 
 @pytest.mark.usefixtures("terminal")
 def test_square_brackets_are_no_markup(clock: Clock, shown: Callable[[], list[str]]) -> None:
-    with progress(clock=clock) as say:
-        say("reading lineage[1]/[bold]")
+    with progress(clock=clock) as on_progress:
+        on_progress("reading lineage[1]/[bold]")
 
     assert "0.0 s  reading lineage[1]/[bold]" in shown()
 
 
 def test_quiet_shows_nothing(shown: Callable[[], list[str]]) -> None:
-    with progress(quiet=True) as say:
-        say("starting Spark")
+    with progress(quiet=True) as on_progress:
+        on_progress("starting Spark")
 
     assert shown() == []

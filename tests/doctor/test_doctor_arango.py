@@ -235,8 +235,8 @@ def test_a_closed_port_and_a_silent_host_are_no_connection_within_seconds() -> N
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
         refused = found(settings(f"http://127.0.0.1:{port}"))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as no_progress:
+        port = no_progress.getsockname()[1]
         started = time.monotonic()
         hung = found(settings(f"http://127.0.0.1:{port}", timeout_seconds=1))
         assert time.monotonic() - started < 15

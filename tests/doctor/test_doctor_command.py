@@ -66,11 +66,11 @@ def test_a_broken_configuration_is_the_one_finding(tmp_path: Path) -> None:
 
 
 def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with socket.create_server(("127.0.0.1", 0)) as no_progress:
 
         def hangs(_config: Config) -> Iterator[Finding]:
             yield Finding("before", "ok", "seen")
-            client = socket.create_connection(silent.getsockname())
+            client = socket.create_connection(no_progress.getsockname())
             client.settimeout(30)
             with client:
                 client.recv(1)
@@ -93,8 +93,8 @@ def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
 
 
 def test_hosts_that_never_answer_do_not_keep_the_command_from_ending(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
-        address = f"127.0.0.1:{silent.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as no_progress:
+        address = f"127.0.0.1:{no_progress.getsockname()[1]}"
         settings = {
             "dag_name": "daily",
             "environment": "dev",
@@ -113,8 +113,8 @@ def test_hosts_that_never_answer_do_not_keep_the_command_from_ending(tmp_path: P
 
 
 def test_a_silent_s3_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{silent.getsockname()[1]}")
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as no_progress:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{no_progress.getsockname()[1]}")
         project = {"manifest": "s3://artifacts/manifest.json", "namespace": "redshift://wh.us-east-1:5439"}
         of = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "dbt": [project]})
 

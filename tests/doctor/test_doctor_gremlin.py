@@ -173,9 +173,9 @@ def test_no_connection_is_told_once_and_within_seconds() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         refused = found(f"ws://admin:{SECRET}@127.0.0.1:{closed.getsockname()[1]}/gremlin")
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with socket.create_server(("127.0.0.1", 0)) as no_progress:
         started = time.monotonic()
-        hung = found(f"ws://127.0.0.1:{silent.getsockname()[1]}/gremlin", timeout_seconds=1)
+        hung = found(f"ws://127.0.0.1:{no_progress.getsockname()[1]}/gremlin", timeout_seconds=1)
         assert time.monotonic() - started < 20
 
     for findings in (refused, hung):

@@ -17,7 +17,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
-from lineage_merge.exporters.datahub import SINK
+from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.exporter import Export
@@ -26,8 +26,8 @@ from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
-from tests.lineage_made import MadeLineage
 from tests.exporters import tickit_in_datahub as expected
+from tests.lineage_made import MadeLineage
 
 Aspects = dict[str, dict[str, Any]]
 
@@ -35,7 +35,7 @@ Aspects = dict[str, dict[str, Any]]
 def told(graph: LineageGraph, folder: Path, dag: str | None = None, **settings: Any) -> Aspects:
     """What the library reads of the file: aspects by URN and by name; each fits its schema."""
     file = folder / "datahub.json"
-    SINK.send(Export(graph, {"out": str(file), **settings}, dag=dag))
+    EXPORTER.send(Export(graph, {"out": str(file), **settings}, dag=dag))
     found: Aspects = defaultdict(dict)
     for proposal in read_metadata_file(file):
         assert proposal.validate()

@@ -10,14 +10,14 @@ import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.serialization_helper import post_json_transform
 
-from lineage_merge.exporters.datahub import SINK
+from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.model.errors import ConfigError, SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.model.errors import ConfigError, ExportError, SinkDenied, SinkUnreachable
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
-from tests.lineage_made import MadeLineage
 from tests.exporters.receiving import Answer, Receiver, Request, receiving
+from tests.lineage_made import MadeLineage
 
 TOKEN = "a-token-that-nobody-may-see"
 BATCH = "/aspects?action=ingestProposalBatch"
@@ -47,7 +47,7 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def send(graph: LineageGraph, server: Receiver, **settings: str) -> dict[str, int]:
     given = {"url": server.url, "token_env": "MY_TOKEN", **settings}
-    return dict(SINK.send(Export(graph, given)).counts)
+    return dict(EXPORTER.send(Export(graph, given)).counts)
 
 
 def kept(requests: list[Request]) -> dict[tuple[str, str], Any]:
@@ -129,7 +129,7 @@ def test_what_the_server_says_of_a_proposal_is_one_line(made: LineageGraph) -> N
             return 422, said
         return gms(request)
 
-    with receiving(answer) as server, pytest.raises(SinkError) as raised:
+    with receiving(answer) as server, pytest.raises(ExportError) as raised:
         send(made, server)
     assert "status 422" in raised.value.message
     assert "Failed to validate record: /upstreams" in raised.value.message
@@ -138,7 +138,7 @@ def test_what_the_server_says_of_a_proposal_is_one_line(made: LineageGraph) -> N
 
 
 def test_a_server_that_is_not_gms_is_told_so(made: LineageGraph) -> None:
-    with receiving(lambda _: (200, {})) as server, pytest.raises(SinkError, match="frontend"):
+    with receiving(lambda _: (200, {})) as server, pytest.raises(ExportError, match="frontend"):
         send(made, server)
 
 
@@ -147,7 +147,7 @@ def test_nobody_at_the_address_is_known_at_once(made: LineageGraph) -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(SinkUnreachable, match=f"DataHub at {url}: no connection"):
-            SINK.send(Export(made, {"url": url}))
+            EXPORTER.send(Export(made, {"url": url}))
 
 
 def test_no_log_line_holds_the_token(made: LineageGraph, caplog: pytest.LogCaptureFixture) -> None:
@@ -158,14 +158,14 @@ def test_no_log_line_holds_the_token(made: LineageGraph, caplog: pytest.LogCaptu
     def answer(request: Request) -> Answer:
         return (400, {"message": "no"}) if request.path == BATCH else gms(request)
 
-    with receiving(answer) as server, pytest.raises(SinkError):
+    with receiving(answer) as server, pytest.raises(ExportError):
         send(made, server, token_env="MY_TOKEN")
     assert TOKEN not in caplog.text
 
 
 def test_a_variable_that_is_named_and_not_set_is_wrong(made: LineageGraph) -> None:
     with pytest.raises(ConfigError) as raised:
-        SINK.send(Export(made, {"url": "http://127.0.0.1:1", "token_env": "NO_SUCH_TOKEN"}))
+        EXPORTER.send(Export(made, {"url": "http://127.0.0.1:1", "token_env": "NO_SUCH_TOKEN"}))
     assert raised.value.key == "sinks.datahub.token_env"
     assert "NO_SUCH_TOKEN" not in raised.value.message
 
@@ -175,7 +175,7 @@ def test_datahubs_own_variable_is_taken_where_none_is_named(
 ) -> None:
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", TOKEN)
     with receiving(gms) as server:
-        assert SINK.send(Export(made, {"url": server.url})).counts["datasets"] == 3
+        assert EXPORTER.send(Export(made, {"url": server.url})).counts["datasets"] == 3
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@gms:8080", "gms:8080", "http://gms:8080/ x"])

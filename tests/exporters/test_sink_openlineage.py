@@ -11,16 +11,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.openlineage import SINK
-from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.exporters.openlineage import EXPORTER
+from lineage_merge.model.errors import ExportError, SinkDenied, SinkUnreachable
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
-from tests.lineage_made import NAMESPACE, MadeLineage
 from tests.exporters.openlineage_schemas import problems
 from tests.exporters.receiving import Answer, Request, receiving
+from tests.lineage_made import NAMESPACE, MadeLineage
 
 Event = dict[str, Any]
 Name = tuple[str, str]
@@ -30,7 +30,7 @@ WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 
 def told(graph: LineageGraph, folder: Path, **settings: Any) -> list[Event]:
     file = folder / "events.jsonl"
-    SINK.send(Export(graph, {"out": str(file), **settings}, at=NOW))
+    EXPORTER.send(Export(graph, {"out": str(file), **settings}, at=NOW))
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -282,7 +282,7 @@ def test_every_event_arrives_zipped_with_the_key_and_is_valid(
     monkeypatch.setenv("MY_KEY", "a-key")
     with receiving(marquez) as server:
         export = Export(tickit, {"url": server.url, "token_env": "MY_KEY"}, at=NOW)
-        assert SINK.send(export).counts == {"events": len(events)}
+        assert EXPORTER.send(export).counts == {"events": len(events)}
     assert [each.body for each in server.requests] == events
     assert {(each.method, each.headers["content-encoding"]) for each in server.requests} == {("POST", "gzip")}
     assert [wrong for each in server.requests for wrong in problems(each.body)] == []
@@ -291,7 +291,7 @@ def test_every_event_arrives_zipped_with_the_key_and_is_valid(
 def test_a_server_that_is_busy_is_asked_again(made: LineageGraph) -> None:
     busy = [503, 502]
     with receiving(lambda _: (busy.pop(), None) if busy else (201, None)) as server:
-        SINK.send(Export(made, {"url": server.url}, at=NOW))
+        EXPORTER.send(Export(made, {"url": server.url}, at=NOW))
     bodies = [each.body for each in server.requests]
     assert bodies[0] == bodies[1] == bodies[2]
     assert len(bodies) == len({json.dumps(each) for each in bodies}) + 2
@@ -303,14 +303,14 @@ def test_what_goes_wrong_is_one_line_without_the_key(
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "a-secret-key")
     with receiving(marquez) as server:
         with pytest.raises(SinkDenied) as denied:
-            SINK.send(Export(made, {"url": server.url}))
+            EXPORTER.send(Export(made, {"url": server.url}))
         assert denied.value.message == f"OpenLineage at {server.url} refuses the token (status 401)"
         monkeypatch.setenv("OPENLINEAGE_API_KEY", "a-key")
-        with pytest.raises(SinkError, match=r"status 404: .*no such resource"):
-            SINK.send(Export(made, {"url": server.url, "endpoint": "elsewhere"}))
+        with pytest.raises(ExportError, match=r"status 404: .*no such resource"):
+            EXPORTER.send(Export(made, {"url": server.url, "endpoint": "elsewhere"}))
         url = server.url
     with pytest.raises(SinkUnreachable, match=f"OpenLineage at {url}: no connection"):
-        SINK.send(Export(made, {"url": url}))
+        EXPORTER.send(Export(made, {"url": url}))
 
 
 def test_without_a_place_events_go_to_standard_output(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.exporters.registry import SINKS
+from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
-from tests.lineage_made import MadeLineage, at
 from tests.exporters.receiving import Answer, Request, receiving
+from tests.lineage_made import MadeLineage, at
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -124,7 +124,7 @@ def test_sinks_can_be_set_by_variable_as_yaml() -> None:
 
 
 def test_a_configuration_with_sinks_imports_no_catalogs_library() -> None:
-    settings = {"dag_name": "d", "environment": "dev", "sinks": {name: {} for name in SINKS}}
+    settings = {"dag_name": "d", "environment": "dev", "sinks": {name: {} for name in EXPORTERS}}
     imported = python_imports(
         "-c", f"from lineage_merge import config; CONFIGURATION.parse({settings!r}, needs_source=False)"
     )

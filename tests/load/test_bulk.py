@@ -18,7 +18,7 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.signing import Iam
 from lineage_merge.load.neptune_bulk.api import Api, Loader
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad, configured
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
 from lineage_merge.orchestration import pipeline
@@ -30,7 +30,7 @@ from tests.made_merges import ALL, Made, dataset
 from tests.neptune_standin import REGION, ROLE, Standin
 from tests.s3_fixtures import S3
 
-Load = Callable[..., Loaded]
+Load = Callable[..., LoadResult]
 
 PLACE = "s3://lineage/bulk"
 
@@ -43,7 +43,7 @@ def in_bulk(neptune_loader: Standin, s3: S3) -> BulkLoad:
 
 @pytest.fixture
 def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
-    def loading(made: Made, **options: Any) -> Loaded:
+    def loading(made: Made, **options: Any) -> LoadResult:
         return update(made.merge(engine, ALL), Endpoint(gremlin_url), "dev", made.dag, **options)
 
     return loading
@@ -255,7 +255,7 @@ def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_
         with monkeypatch.context() as patch:
             patch.setattr(Api, "cancel", lambda *_: None)
             with pytest.raises(Killed):
-                load(after(), in_bulk=in_bulk, say=kill)
+                load(after(), in_bulk=in_bulk, on_progress=kill)
         started = len(neptune_loader.jobs)
         said: list[str] = []
 
@@ -263,7 +263,7 @@ def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_
             said.append(each)
             neptune_loader.going.set()
 
-        load(after(), in_bulk=in_bulk, say=going)
+        load(after(), in_bulk=in_bulk, on_progress=going)
         assert whole(gremlin) == right
         assert (said[0] == "waiting for an earlier bulk load of this DAG") is (started > 0)
 
@@ -286,7 +286,7 @@ def test_a_job_that_another_merge_brought_further_meanwhile_keeps_its_later_fact
             gremlin.E().has_label("feeds").property("operations", "Five").iterate()
 
     older = Made().job("spark", "j", {"a": ["x"]}, 4, operations="Four").node("new")
-    load(older, in_bulk=in_bulk, say=overtake)
+    load(older, in_bulk=in_bulk, on_progress=overtake)
     assert gremlin.V(job).values("last_run_at").next() == 5
     assert gremlin.E().has_label("feeds").values("operations").to_list() == ["Five"]
     assert dataset("new") in whole(gremlin)[0]

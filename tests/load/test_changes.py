@@ -13,7 +13,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.load.remove_dag import Pipeline, remove
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines
@@ -22,12 +22,12 @@ from tests.made_merges import ALL, Made, dataset
 RUN = "dev|daily|merge_run"
 FULL, CHANGES = "in full", "what changed"
 
-Load = Callable[..., Loaded]
+Load = Callable[..., LoadResult]
 
 
 @pytest.fixture
 def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
-    def loading(made: Made, **options: Any) -> Loaded:
+    def loading(made: Made, **options: Any) -> LoadResult:
         merge = made.merge(engine, ALL)
         return update(merge, Endpoint(gremlin_url), "dev", made.dag, allow_retire=True, **options)
 
@@ -162,7 +162,7 @@ def test_a_load_that_another_one_overtook_leaves_nothing_to_be_trusted(
         if done == total:
             gremlin.V(RUN).property(Cardinality.single, "loading", "a later one").iterate()
 
-    load(pipeline(description="slow"), on_progress=overtake)
+    load(pipeline(description="slow"), on_written=overtake)
     gremlin.V(RUN).properties("loading").drop().iterate()
     assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
 

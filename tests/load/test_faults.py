@@ -10,8 +10,8 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin import retry_policy, upserts
 from lineage_merge.load.gremlin.connection import Endpoint, check
-from lineage_merge.load.gremlin.error_classification import Kind, fault_of
-from lineage_merge.load.gremlin.executor import asking, send
+from lineage_merge.load.gremlin.error_classification import ErrorKind, classify
+from lineage_merge.load.gremlin.executor import open_executor, send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert, VertexUpsert
 from lineage_merge.model.errors import (
     GraphDenied,
@@ -21,40 +21,40 @@ from lineage_merge.model.errors import (
     GraphUnsupported,
 )
 from tests.graph_reading import whole
-from tests.load.neptune_proxy import DETAIL, Answer, Fault, NeptuneProxy, neptune_proxy
+from tests.load.neptune_proxy import DETAIL, Answer, ClassifiedError, NeptuneProxy, neptune_proxy
 
 # AWS, "Graph engine error messages and codes", and botocore's model of neptunedata.
 NEPTUNE = {
-    "AccessDeniedException": (Kind.FINAL, GraphDenied),
-    "BadRequestException": (Kind.REFUSED, GraphRejected),
-    "CancelledByMaintenanceException": (Kind.AWAY, GraphUnreachable),
-    "CancelledByUserException": (Kind.INTERNAL, GraphRejected),
-    "ConcurrentModificationException": (Kind.CONFLICT, GraphRejected),
-    "ConstraintViolationException": (Kind.CONFLICT, GraphRejected),
-    "InternalFailureException": (Kind.INTERNAL, GraphRejected),
-    "InvalidParameterException": (Kind.FINAL, GraphUnsupported),
-    "MalformedQueryException": (Kind.FINAL, GraphUnsupported),
-    "MemoryLimitExceededException": (Kind.TOO_MUCH, GraphRejected),
-    "MissingParameterException": (Kind.FINAL, GraphUnsupported),
-    "QueryLimitExceededException": (Kind.BUSY, GraphUnreachable),
-    "QueryLimitException": (Kind.TOO_LARGE, GraphRejected),
-    "QueryTooLargeException": (Kind.TOO_LARGE, GraphRejected),
-    "ReadOnlyViolationException": (Kind.READ_ONLY, GraphUnreachable),
-    "ServerShutdownException": (Kind.AWAY, GraphUnreachable),
-    "ThrottlingException": (Kind.BUSY, GraphUnreachable),
-    "TimeLimitExceededException": (Kind.TOO_MUCH, GraphRejected),
-    "TooManyRequestsException": (Kind.BUSY, GraphUnreachable),
-    "UnsupportedOperationException": (Kind.FINAL, GraphUnsupported),
-    "SomethingNewException": (Kind.REFUSED, GraphRejected),
+    "AccessDeniedException": (ErrorKind.PERMANENT, GraphDenied),
+    "BadRequestException": (ErrorKind.REJECTED, GraphRejected),
+    "CancelledByMaintenanceException": (ErrorKind.UNAVAILABLE, GraphUnreachable),
+    "CancelledByUserException": (ErrorKind.INTERNAL, GraphRejected),
+    "ConcurrentModificationException": (ErrorKind.CONFLICT, GraphRejected),
+    "ConstraintViolationException": (ErrorKind.CONFLICT, GraphRejected),
+    "InternalFailureException": (ErrorKind.INTERNAL, GraphRejected),
+    "InvalidParameterException": (ErrorKind.PERMANENT, GraphUnsupported),
+    "MalformedQueryException": (ErrorKind.PERMANENT, GraphUnsupported),
+    "MemoryLimitExceededException": (ErrorKind.RESOURCE_EXHAUSTED, GraphRejected),
+    "MissingParameterException": (ErrorKind.PERMANENT, GraphUnsupported),
+    "QueryLimitExceededException": (ErrorKind.THROTTLED, GraphUnreachable),
+    "QueryLimitException": (ErrorKind.TOO_LARGE, GraphRejected),
+    "QueryTooLargeException": (ErrorKind.TOO_LARGE, GraphRejected),
+    "ReadOnlyViolationException": (ErrorKind.READ_ONLY, GraphUnreachable),
+    "ServerShutdownException": (ErrorKind.UNAVAILABLE, GraphUnreachable),
+    "ThrottlingException": (ErrorKind.THROTTLED, GraphUnreachable),
+    "TimeLimitExceededException": (ErrorKind.RESOURCE_EXHAUSTED, GraphRejected),
+    "TooManyRequestsException": (ErrorKind.THROTTLED, GraphUnreachable),
+    "UnsupportedOperationException": (ErrorKind.PERMANENT, GraphUnsupported),
+    "SomethingNewException": (ErrorKind.REJECTED, GraphRejected),
 }
 
 
 @pytest.mark.parametrize(("code", "expected"), NEPTUNE.items())
 def test_an_error_of_neptune_has_its_kind_and_its_own_words(
-    code: str, expected: tuple[Kind, type[GraphError]]
+    code: str, expected: tuple[ErrorKind, type[GraphError]]
 ) -> None:
     message = json.dumps({"requestId": "0dbcded3", "code": code, "detailedMessage": "as\nit says"})
-    fault = fault_of(GremlinServerError({"code": 500, "message": message, "attributes": {}}), "wss://g")
+    fault = classify(GremlinServerError({"code": 500, "message": message, "attributes": {}}), "wss://g")
     assert fault
     assert (fault.kind, type(fault.error)) == expected
     assert fault.error.message == f"refused by wss://g: as\nit says ({code})".replace("\n", " ")
@@ -76,7 +76,7 @@ def proxy(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptunePr
         yield running
 
 
-def first(*faults: Fault) -> Callable[[bytes], Fault | None]:
+def first(*faults: ClassifiedError) -> Callable[[bytes], ClassifiedError | None]:
     """These, then none."""
     left = list(faults)
     return lambda _: left.pop(0) if left else None
@@ -112,15 +112,15 @@ def vertices(count: int) -> list[Upsert]:
 )
 @pytest.mark.usefixtures("quick")
 def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
-    proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: Fault
+    proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: ClassifiedError
 ) -> None:
     endpoint = Endpoint(proxy.url, timeout_seconds=0.5)
-    proxy.fault_of = first(fault)
-    with asking(endpoint) as ask:
+    proxy.classify = first(fault)
+    with open_executor(endpoint) as ask:
         assert ask(lambda g: g.inject(7, 8)) == [7, 8]
         # Not the late answer to the first.
         assert ask(lambda g: g.inject(9)) == [9]
-    proxy.fault_of = first(fault, fault)
+    proxy.classify = first(fault, fault)
     assert send(endpoint, upserts.batches(vertices(90), records=60)) == 5
     assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
 
@@ -136,9 +136,9 @@ def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
 def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
     proxy: NeptuneProxy, answer: Answer, error: type[GraphError]
 ) -> None:
-    proxy.fault_of = lambda _: answer
+    proxy.classify = lambda _: answer
     endpoint = Endpoint(proxy.url)
-    with pytest.raises(error) as asked, asking(endpoint) as ask:
+    with pytest.raises(error) as asked, open_executor(endpoint) as ask:
         ask(lambda g: g.inject(1))
     assert proxy.requests == 1
     with pytest.raises(error) as sent:
@@ -151,7 +151,7 @@ def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
 def test_of_a_refused_request_each_element_is_sent_by_itself_to_name_the_wrong_one(
     proxy: NeptuneProxy,
 ) -> None:
-    proxy.fault_of = lambda request: Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
+    proxy.classify = lambda request: Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
     with pytest.raises(GraphRejected, match=r"^table dev\|wh\|t2: refused by .*BadRequestException"):
         send(Endpoint(proxy.url), iter([vertices(5)]))
     assert proxy.requests == 4  # all, t0, t1, t2
@@ -162,11 +162,11 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
 ) -> None:
     sizes = []
 
-    def only_small(request: bytes) -> Fault | None:
+    def only_small(request: bytes) -> ClassifiedError | None:
         sizes.append(request.count(b"mergeV"))
         return Answer("MemoryLimitExceededException") if sizes[-1] > 10 else None
 
-    proxy.fault_of = only_small
+    proxy.classify = only_small
     send(Endpoint(proxy.url), iter([vertices(32)]))
     assert sizes == [32, 16, 8, 8, 16, 8, 8]
     assert len(whole(gremlin)[0]) == 32
@@ -175,8 +175,10 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
 def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_conflict(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(retry_policy._PAUSES, Kind.CONFLICT, retry_policy._Pauses(0.01, 0.01, attempts=3))
-    proxy.fault_of = lambda request: (
+    monkeypatch.setitem(
+        retry_policy._PAUSES, ErrorKind.CONFLICT, retry_policy._Pauses(0.01, 0.01, attempts=3)
+    )
+    proxy.classify = lambda request: (
         Answer("ConstraintViolationException", 400) if b"lost" in request else None
     )
     send(Endpoint(proxy.url), iter([vertices(2)]))
@@ -198,7 +200,7 @@ def test_a_graph_that_stays_away_is_given_up_when_the_time_for_it_is_over(proxy:
 
 
 def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None:
-    proxy.fault_of = lambda _: "hang"
+    proxy.classify = lambda _: "hang"
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"no answer in time \(tried for 1 s\)$"):
         send(Endpoint(proxy.url, timeout_seconds=0.2, retry_seconds=1), iter([vertices(3)] * 3))
@@ -207,10 +209,10 @@ def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None
 
 def test_without_time_for_it_nothing_is_tried_again_but_a_conflict(proxy: NeptuneProxy) -> None:
     endpoint = Endpoint(proxy.url, retry_seconds=0)
-    proxy.fault_of = first(*[Answer("ConcurrentModificationException")] * 3)
+    proxy.classify = first(*[Answer("ConcurrentModificationException")] * 3)
     send(endpoint, iter([vertices(3)]))
     assert proxy.requests == 4
-    proxy.fault_of = first("close before")
+    proxy.classify = first("close before")
     with pytest.raises(GraphUnreachable, match=r"the server closed the connection$"):
         send(endpoint, iter([vertices(3)]))
 
@@ -235,7 +237,7 @@ def test_a_first_connection_that_is_turned_away_for_now_is_tried_again(
 )
 @pytest.mark.usefixtures("quick")
 def test_a_first_query_that_a_busy_graph_refuses_is_tried_again(proxy: NeptuneProxy, answer: Answer) -> None:
-    proxy.fault_of = first(answer, answer)
+    proxy.classify = first(answer, answer)
     check(Endpoint(proxy.url))
     assert proxy.requests == 3
 
@@ -252,17 +254,19 @@ def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: Ne
 
 
 @pytest.mark.parametrize("fault", ["text", "foreign", "hang"])
-def test_a_first_answer_that_is_none_is_a_lost_connection(proxy: NeptuneProxy, fault: Fault) -> None:
-    proxy.fault_of = lambda _: fault
+def test_a_first_answer_that_is_none_is_a_lost_connection(
+    proxy: NeptuneProxy, fault: ClassifiedError
+) -> None:
+    proxy.classify = lambda _: fault
     with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no answer in time$"):
         check(Endpoint(proxy.url, timeout_seconds=0.5))
 
 
 def test_the_server_is_told_when_to_give_a_request_up(proxy: NeptuneProxy) -> None:
     seen: list[bytes] = []
-    proxy.fault_of = lambda request: seen.append(request)
+    proxy.classify = lambda request: seen.append(request)
     endpoint = Endpoint(proxy.url, timeout_seconds=7)
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         ask(lambda g: g.inject(1))
     send(endpoint, iter([vertices(1)]))
     wanted = b"evaluationTimeout" + b"\x01\x00" + (7000).to_bytes(4, "big")

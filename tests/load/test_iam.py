@@ -22,12 +22,12 @@ from moto.sts.models import sts_backends
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin import signing
 from lineage_merge.load.gremlin.connection import Endpoint, check
-from lineage_merge.load.gremlin.executor import asking
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.gremlin.signing import SERVICE, Iam
 from lineage_merge.load.writer import load
 from lineage_merge.model.errors import GraphDenied, GraphUnreachable
 from tests.graph_reading import whole
-from tests.load.neptune_proxy import Fault, NeptuneProxy, neptune_proxy
+from tests.load.neptune_proxy import ClassifiedError, NeptuneProxy, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
 from tests.made_merges import Made
 from tests.s3_fixtures import S3
@@ -105,9 +105,9 @@ def test_a_whole_load_passes_and_every_connection_of_it_is_signed(
 def test_a_lost_connection_is_made_anew_with_a_signature_of_that_moment(
     proxy: NeptuneProxy, gate: Gate
 ) -> None:
-    with asking(Endpoint(proxy.url, iam=US)) as ask:
+    with open_executor(Endpoint(proxy.url, iam=US)) as ask:
         assert ask(lambda g: g.inject(1)) == [1]
-        proxy.fault_of = _once("close before")
+        proxy.classify = _once("close before")
         time.sleep(1.1)  # what is signed is the second
         assert ask(lambda g: g.inject(2)) == [2]
     assert len(gate.signatures) == len(set(gate.signatures)) == 2
@@ -152,7 +152,7 @@ def test_a_signature_that_has_expired_is_refused(proxy: NeptuneProxy, gate: Gate
 
 def test_a_refused_connection_is_not_tried_again(proxy: NeptuneProxy, gate: Gate) -> None:
     gate.keys.clear()
-    with pytest.raises(GraphDenied), asking(Endpoint(proxy.url, iam=US)) as ask:
+    with pytest.raises(GraphDenied), open_executor(Endpoint(proxy.url, iam=US)) as ask:
         ask(lambda g: g.inject(1))
     assert proxy.handshakes == 1
 
@@ -169,17 +169,17 @@ def test_credentials_that_were_replaced_in_the_variables_are_taken_at_the_next_c
 ) -> None:
     gate.keys = {"first": Keys("first-secret", "first-token")}
     rotating("first")
-    with asking(Endpoint(proxy.url, iam=US)) as ask:
+    with open_executor(Endpoint(proxy.url, iam=US)) as ask:
         assert ask(lambda g: g.inject(1)) == [1]
         gate.keys = {"second": Keys("second-secret", "second-token")}
         rotating("second")
-        proxy.fault_of = _once("close after")
+        proxy.classify = _once("close after")
         assert ask(lambda g: g.inject(2)) == [2]
     assert gate.signers == ["first", "second"]
 
 
-def _once(fault: Fault) -> Callable[[bytes], Fault | None]:
-    left: list[Fault] = [fault]
+def _once(fault: ClassifiedError) -> Callable[[bytes], ClassifiedError | None]:
+    left: list[ClassifiedError] = [fault]
     return lambda _: left.pop() if left else None
 
 
@@ -304,7 +304,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_unless_it_is_named(
         endpoint = Endpoint(proxy.url, iam=US)
         with pytest.raises(GraphUnreachable, match="no secure connection: self-signed certificate"):
             check(endpoint)
-        with pytest.raises(GraphUnreachable, match="no secure connection"), asking(endpoint) as ask:
+        with pytest.raises(GraphUnreachable, match="no secure connection"), open_executor(endpoint) as ask:
             ask(lambda g: g.inject(1))
         assert proxy.handshakes == 0
         code = (

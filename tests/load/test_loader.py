@@ -213,7 +213,7 @@ def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflictin
 
     row = node("a", tags=[f"tag {number:04d}" for number in range(3000)])
     batches = list(upserts.batches(upserts.vertex_upserts(row)))
-    with neptune_proxy(conflicting.url, fault_of=watched) as proxy:
+    with neptune_proxy(conflicting.url, classify=watched) as proxy:
         send(Endpoint(proxy.url), iter(batches))
 
     assert len(asked) == len(batches) == 16
@@ -255,7 +255,7 @@ def test_progress_begins_at_nothing_and_ends_with_all_partitions(engine: Engine,
     names = [f"t{number}" for number in range(3)]
     nodes = rows_of(engine, *(node(name) for name in names))
     edges = rows_of(engine, *(edge(name, "t0") for name in names))
-    load(nodes, edges, endpoint, partitions=3, on_progress=lambda *step: told.append(step))
+    load(nodes, edges, endpoint, partitions=3, on_written=lambda *step: told.append(step))
     assert told == sorted(set(told), key=lambda step: (step[0] == "edges", step[1]))
     # Edges of one vertex are in one partition: there may be fewer of them.
     parts = {"nodes": 3, "edges": next(total for what, _, total in told if what == "edges")}

@@ -68,7 +68,7 @@ def test_a_load_that_waits_says_so_and_then_how_far_it_is(
 ) -> None:
     neptune_loader.going.clear()
 
-    def say(line: str) -> None:
+    def on_progress(line: str) -> None:
         said.append(line)
         if line == "bulk load of vertices: queued":
             for job in neptune_loader.jobs.values():
@@ -77,7 +77,7 @@ def test_a_load_that_waits_says_so_and_then_how_far_it_is(
         else:
             neptune_loader.going.set()
 
-    load(loader, SOURCES, say)
+    load(loader, SOURCES, on_progress)
     assert said[:2] == ["bulk load of vertices: queued", "bulk load of vertices: loading 1 of 3 files"]
 
 
@@ -213,11 +213,11 @@ def test_answers_that_are_lost_for_a_while_do_not_end_a_load(
 ) -> None:
     neptune_loader.going.clear()
 
-    def say(_: str) -> None:
+    def on_progress(_: str) -> None:
         neptune_loader.lost_answers = 6  # more than botocore tries
         neptune_loader.going.set()
 
-    load(loader, SOURCES[:1], say)
+    load(loader, SOURCES[:1], on_progress)
     assert gremlin.V().count().next() == 3
 
 
@@ -233,11 +233,11 @@ def test_an_earlier_load_of_the_same_place_is_waited_for_and_others_are_not(
     await_earlier(loader, "s3://lineage/one/", said.append)
     assert said == []
 
-    def say(line: str) -> None:
+    def on_progress(line: str) -> None:
         said.append(line)
         neptune_loader.going.set()
 
-    await_earlier(loader, "s3://lineage/other/", say)
+    await_earlier(loader, "s3://lineage/other/", on_progress)
     assert set(said) == {"waiting for an earlier bulk load of this DAG"}
     assert all(job.is_over for job in neptune_loader.jobs.values())
 

@@ -16,7 +16,7 @@ from lineage_merge.load import label_replacement
 from lineage_merge.load.diff import Held, node_change
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import asking, send
+from lineage_merge.load.gremlin.executor import open_executor, send
 from lineage_merge.load.label_replacement import replace_labels
 from lineage_merge.load.snapshot import take
 from lineage_merge.load.update import update
@@ -68,7 +68,7 @@ def builder(dag: str, label: str) -> Made:
 
 def with_two_labels(endpoint: Endpoint) -> None:
     """Give the table a second label; all else of it and its edges stays."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         found = take(ask, dataset("t"))
         assert found
         ask(lambda g: g.V(found.id).drop())

@@ -8,10 +8,10 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from lineage_merge.merge.resolved_names import OWN
-from lineage_merge.merge.source_completeness import NOTHING, Coverage
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
 from lineage_merge.model.errors import RetireRefused
 from tests.graph_reading import edges_of, whole
 from tests.load.engines import on_both_engines
@@ -19,12 +19,12 @@ from tests.made_merges import ALL, Made, dataset
 
 RUN = "dev|daily|merge_run"
 
-Load = Callable[..., Loaded]
+Load = Callable[..., LoadResult]
 
 
 @pytest.fixture
 def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Load:
-    def loading(made: Made, coverage: Coverage = ALL, **options: Any) -> Loaded:
+    def loading(made: Made, coverage: SourceCompleteness = ALL, **options: Any) -> LoadResult:
         return update(made.merge(engine, coverage), Endpoint(gremlin_url), "dev", made.dag, **options)
 
     return loading
@@ -200,7 +200,7 @@ def test_another_dbt_project_and_spark_are_left_alone_by_a_merge_that_did_not_re
     load(pipeline().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("unused source"))
     before = whole(gremlin)
     alone = Made().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("sales", tags=["core"])
-    loaded = load(alone, Coverage(runs=False, projects={"dbt": True}))
+    loaded = load(alone, SourceCompleteness(runs=False, projects={"dbt": True}))
     assert (loaded.retired_nodes, loaded.retired_edges) == (0, 0)
     assert whole(gremlin) == before
 
@@ -228,7 +228,7 @@ def test_a_spark_target_that_no_run_wrote_goes_once_the_job_ran_often_enough(
 def test_a_target_that_is_never_retired_stays(load: Load, gremlin: GraphTraversalSource) -> None:
     load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
     newer = Made().job("spark", "j", {"a": ["x"]}, 2).ran("j", 99)
-    load(newer, Coverage(runs=True, projects={"dbt": True}, retire_after=0))
+    load(newer, SourceCompleteness(runs=True, projects={"dbt": True}, retire_after=0))
     assert dataset("b") in whole(gremlin)[0]
 
 
@@ -316,7 +316,7 @@ def test_an_older_merge_counts_nothing_as_retired_that_only_newer_jobs_use(
     load(newer.job("spark", "k", {"b": ["a"]}, 5))
     before = whole(gremlin)
     stale = Made().job("spark", "j", {"a": ["x"]}, 4).feeds_column(("spark", "j"), ("x", "c"), ("a", "c"))
-    looked_at_all = Coverage(runs=True, projects={"dbt": True}, job_types=("spark",))
+    looked_at_all = SourceCompleteness(runs=True, projects={"dbt": True}, job_types=("spark",))
     loaded = load(stale.job("spark", "k", {"b": ["a"]}, 4), looked_at_all, dry_run=dry_run)
     assert whole(gremlin) == before
     assert (loaded.retired_nodes, loaded.retired_edges, loaded.retirements) == (0, 0, ())
@@ -427,7 +427,7 @@ def test_a_dag_that_learns_the_path_of_its_own_table_moves_what_did_not_run_too(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(table_only("d").job("spark", "old", {"hive|db.sales": ["x"]}))
-    load(path_and_alias("d"), Coverage(runs=True, projects={"dbt": False}))
+    load(path_and_alias("d"), SourceCompleteness(runs=True, projects={"dbt": False}))
     edges = edges_of(gremlin)
     path = "dev|s3://lake|sales"
     assert {

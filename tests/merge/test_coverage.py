@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.merge.report import Report
-from lineage_merge.merge.source_completeness import NOTHING, Coverage, covered
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
@@ -14,13 +14,13 @@ SQL = {"path": "etl/sql/", "dialect": "redshift", "namespace": REDSHIFT}
 HIVE = {"log": "etl/sql-server.log"}
 
 
-def coverage(*rejected: str, **sources: Any) -> Coverage:
+def coverage(*rejected: str, **sources: Any) -> SourceCompleteness:
     config = CONFIGURATION.parse({"environment": "dev", "dag_name": "d", **sources})
-    return covered(config, Report({}, {}, {}, (), (), by_source={key: {"rejected": 1} for key in rejected}))
+    return assess(config, Report({}, {}, {}, (), (), by_source={key: {"rejected": 1} for key in rejected}))
 
 
 def test_what_was_read_without_a_problem_may_be_found_gone() -> None:
-    assert coverage(dbt=[DBT], hive=HIVE) == Coverage(
+    assert coverage(dbt=[DBT], hive=HIVE) == SourceCompleteness(
         runs=True, projects={"dbt": True, "sql": False}, retire_after=3, job_types=("hive",)
     )
 
@@ -53,5 +53,5 @@ def test_a_source_whose_targets_never_go_keeps_those_of_the_others() -> None:
 
 def test_coverage_outlives_its_file_and_what_a_file_does_not_tell_was_not_looked_at() -> None:
     told = coverage(dbt=[DBT], hive=HIVE)
-    assert Coverage.from_json(told.as_json()) == told
-    assert Coverage.from_json({}) == NOTHING
+    assert SourceCompleteness.from_json(told.as_json()) == told
+    assert SourceCompleteness.from_json({}) == NOTHING

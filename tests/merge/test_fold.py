@@ -31,7 +31,7 @@ from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.spline_documents import SplineDatabase
 
-KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
+KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 A, B = JobKey("spark", "a"), JobKey("spark", "b")
 TEMPORARY = Merge(fold=("s3://*/tmp/*",))
 

@@ -26,7 +26,7 @@ from lineage_merge.model.elements import (
     edge_id,
 )
 
-KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
+KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 JOB = JobKey("spark", "job|one")
 RAW, LAKE = Reference("", "s3://raw/a"), Reference("", "s3://lake/b")
 PATH, OTHER_PATH = Reference("", "s3://lake/db/t"), Reference("", "s3://lake/db/u")

@@ -20,7 +20,7 @@ from lineage_merge.model.elements import (
     Reference,
 )
 
-KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
+KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 JOB = JobKey("spark", "one")
 OUT = Reference("", "s3://out/a")
 

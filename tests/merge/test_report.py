@@ -10,7 +10,7 @@ from lineage_merge.merge.join import merge
 from lineage_merge.merge.records import records
 from lineage_merge.merge.report import MOST_PROBLEMS, Report
 from lineage_merge.merge.report_builder import of_source, report
-from lineage_merge.merge.source_completeness import covered, why_not_retired
+from lineage_merge.merge.source_completeness import assess, why_not_retired
 from lineage_merge.model.elements import (
     Alias,
     Count,
@@ -23,7 +23,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
-KNOWN = dataset_resolver.Names("dev", identity_rules.Rules())
+KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 HIVE = {"log": "hive.log"}
@@ -56,14 +56,14 @@ def test_a_rejected_document_among_many_other_findings_is_counted_listed_and_sto
     assert found.by_source == {"dbt": {"no-columns": MANY, "notice": MANY, "rejected": 1}}
     assert found.of_kind("rejected") == [broken]
     assert len(found.of_kind("notice")) == MOST_PROBLEMS
-    assert covered(config(dbt=[DBT]), found).projects["dbt"] is False
+    assert assess(config(dbt=[DBT]), found).projects["dbt"] is False
 
 
 def test_many_harmless_findings_do_not_stop_retiring(each_engine: Engine) -> None:
     found = reported(each_engine, dbt=findings("no-columns", MANY), hive=findings("skipped", MANY))
 
-    assert covered(config(dbt=[DBT], hive=HIVE), found).projects["dbt"] is True
-    assert covered(config(dbt=[DBT], hive=HIVE), found).runs is True
+    assert assess(config(dbt=[DBT], hive=HIVE), found).projects["dbt"] is True
+    assert assess(config(dbt=[DBT], hive=HIVE), found).runs is True
     assert why_not_retired(config(dbt=[DBT], hive=HIVE), found) == ()
 
 
@@ -112,8 +112,8 @@ def test_broken_entries_of_a_catalog_stop_no_other_source_from_retiring(each_eng
     found = reported(each_engine, glue=findings("rejected", 3), hive=findings("notice", 1))
     asked = config(hive=HIVE, dbt=[DBT], glue=GLUE)
 
-    assert covered(asked, found).runs is True
-    assert covered(asked, found).projects["dbt"] is True
+    assert assess(asked, found).runs is True
+    assert assess(asked, found).projects["dbt"] is True
     assert found.totals == {"notice": 1, "rejected": 3}
 
 

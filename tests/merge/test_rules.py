@@ -11,7 +11,7 @@ WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 UUID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
 
 
-def made(**merge: object) -> dataset_resolver.Names:
+def made(**merge: object) -> dataset_resolver.DatasetResolver:
     settings = {
         "dag_name": "d",
         "environment": "dev",

@@ -9,7 +9,7 @@ from tests.properties.oracle_graph import Edge, Graph
 from tests.properties.pipeline_documents import MINUTE_MS
 
 # What is told, by what it is told of.
-Told = dict[Any, Any]
+JobArguments = dict[Any, Any]
 
 _DATASETS = frozenset({"file", "table", "view", "seed", "snapshot", "exposure"})
 # The order in which a text lists the ways of a column.
@@ -32,7 +32,7 @@ def differences(made: Rows, expected: Graph, *, operations: bool) -> list[str]:
     ]
 
 
-def _of(what: str, made: Told, expected: Told) -> Iterator[str]:
+def _of(what: str, made: JobArguments, expected: JobArguments) -> Iterator[str]:
     for key in sorted({*made, *expected}, key=str):
         if key not in expected:
             yield f"{what}: {key} is too much: {made[key]}"
@@ -42,21 +42,21 @@ def _of(what: str, made: Told, expected: Told) -> Iterator[str]:
             yield f"{what}: {key} is {made[key]}, not {expected[key]}"
 
 
-def _labels(made: Rows) -> Told:
+def _labels(made: Rows) -> JobArguments:
     return {key: row["label"] for key, row in made.nodes.items() if row.get("label") in _DATASETS}
 
 
-def _ids(made: Rows, label: str) -> Told:
+def _ids(made: Rows, label: str) -> JobArguments:
     return {key: label for key, row in made.nodes.items() if row.get("label") == label}
 
 
-def _has_column(made: Rows) -> Told:
+def _has_column(made: Rows) -> JobArguments:
     return {row["to"]: row["from"] for row in made.edges.values() if row["label"] == "has_column"}
 
 
-def _jobs(made: Rows) -> Told:
+def _jobs(made: Rows) -> JobArguments:
     names = ("last_run_at", "last_run_id", "duration_ms", "rows_written", "status")
-    found: Told = {}
+    found: JobArguments = {}
     for key, row in made.nodes.items():
         if row.get("label") == "job":
             told = row["job_type"] == "spark"
@@ -64,8 +64,8 @@ def _jobs(made: Rows) -> Told:
     return found
 
 
-def _expected_jobs(expected: Graph) -> Told:
-    found: Told = {f"dev|daily|dbt|{each}": "dbt" for each in expected.dbt_jobs}
+def _expected_jobs(expected: Graph) -> JobArguments:
+    found: JobArguments = {f"dev|daily|dbt|{each}": "dbt" for each in expected.dbt_jobs}
     for job, facts in expected.jobs.items():
         found[f"dev|daily|spark|{job}"] = (
             START + facts.last_run_at * MINUTE_MS,
@@ -81,7 +81,7 @@ def _edge(row: Row) -> tuple[str, ...]:
     return (row["job_type"], row["job_name"], row["from"], row["to"])
 
 
-def _ends(made: Rows, label: str) -> Told:
+def _ends(made: Rows, label: str) -> JobArguments:
     return {_edge(row): "" for row in made.edges.values() if row["label"] == label}
 
 
@@ -90,7 +90,7 @@ def _writing(write: tuple[str, str, str]) -> tuple[str, ...]:
     return (kind, job, f"dev|daily|{kind}|{job}", target)
 
 
-def _feeds(made: Rows, operations: bool) -> Told:
+def _feeds(made: Rows, operations: bool) -> JobArguments:
     names = ("write_mode", "sequence", "via", *(["operations"] if operations else []))
     return {
         _edge(row): tuple(row.get(name) for name in names)
@@ -99,7 +99,7 @@ def _feeds(made: Rows, operations: bool) -> Told:
     }
 
 
-def _expected_feeds(expected: Graph, operations: bool) -> Told:
+def _expected_feeds(expected: Graph, operations: bool) -> JobArguments:
     return {
         edge: (
             max(flow.modes, default=None),
@@ -111,9 +111,9 @@ def _expected_feeds(expected: Graph, operations: bool) -> Told:
     }
 
 
-def _ways(made: Rows, label: str) -> Told:
+def _ways(made: Rows, label: str) -> JobArguments:
     return {_edge(row): row.get("transformation") for row in made.edges.values() if row["label"] == label}
 
 
-def _texts(found: dict[Edge, set[str]]) -> Told:
+def _texts(found: dict[Edge, set[str]]) -> JobArguments:
     return {edge: ",".join(sorted(kinds, key=_ORDER.index)) for edge, kinds in found.items()}

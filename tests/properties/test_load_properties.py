@@ -11,10 +11,10 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
-from lineage_merge.load.result import Loaded
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import Merge, update
 from lineage_merge.merge import join
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Alias, Element, Job
@@ -45,10 +45,10 @@ def drawn(count: int) -> list[Element]:
 
 
 def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> join.Graph:
-    return join.merge_here(records(elements, Names(environment, Rules())), environment, dag_name)
+    return join.merge_here(records(elements, DatasetResolver(environment, Rules())), environment, dag_name)
 
 
-def load(engine: Engine, url: str, rows: join.Graph) -> Loaded:
+def load(engine: Engine, url: str, rows: join.Graph) -> LoadResult:
     jobs = [(row["job_type"], row["name"]) for row in rows.nodes if row["label"] == "job"]
     made: Merge = merge_of_rows(
         engine, rows.nodes, rows.edges, runs=[(*each, LATER_RUNS) for each in jobs], coverage=ALL

@@ -12,7 +12,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import join
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
@@ -21,7 +21,7 @@ from tests.properties.drawn import examples, scaled
 from tests.properties.elements import placed, told
 from tests.properties.promises import broken
 
-KNOWN = Names("dev", Rules())
+KNOWN = DatasetResolver("dev", Rules())
 
 
 def merged(found: Iterable[Record], environment: str = "dev", dag_name: str = "daily") -> Rows:
@@ -60,7 +60,7 @@ def test_every_end_is_there_and_every_vertex_is_something(elements: list[Element
 @given(told())
 def test_nothing_of_one_environment_or_dag_is_in_anothers_graph(elements: list[Element]) -> None:
     here = merged(records(elements, KNOWN))
-    other = merged(records(elements, Names("dev2", Rules())), "dev2", "daily")
+    other = merged(records(elements, DatasetResolver("dev2", Rules())), "dev2", "daily")
     other_dag = merged(records(elements, KNOWN), "dev", "dail")
 
     assert not {*here.nodes} & {*other.nodes}

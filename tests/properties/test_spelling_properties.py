@@ -5,14 +5,14 @@ import string
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.model.elements import DatasetName, Reference
 from tests.properties.drawn import examples
 from tests.properties.pipeline import WAREHOUSE, Kind, Mention, Place
 from tests.properties.spelling import SPELLINGS, identity, uri
 
-NAMES = Names("dev", Rules(warehouses=(WAREHOUSE,), defaults={WAREHOUSE: "dev.public"}))
+NAMES = DatasetResolver("dev", Rules(warehouses=(WAREHOUSE,), defaults={WAREHOUSE: "dev.public"}))
 # Ordinary names, dates and numbers: nothing that a writer adds to a path.
 _WORDS = st.one_of(
     st.text(string.ascii_letters + string.digits + "-é", min_size=1, max_size=7),

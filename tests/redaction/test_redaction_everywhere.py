@@ -15,7 +15,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from lineage_merge import capture, config
-from lineage_merge.exporters.registry import SINKS
+from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.report import Report
 from lineage_merge.orchestration import pipeline
@@ -149,7 +149,7 @@ def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
     assert leaks((tmp_path / "page.html").read_text()) is False
 
 
-@pytest.mark.parametrize("sink", sorted(SINKS))
+@pytest.mark.parametrize("sink", sorted(EXPORTERS))
 def test_no_secret_reaches_an_export(world: World, sink: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = in_process("export", "--to", sink, "--out", out, "--folder", world.folder)

@@ -86,7 +86,7 @@ def checked(line: str) -> dict[str, Any]:
     return document
 
 
-class Told(NamedTuple):
+class JobArguments(NamedTuple):
     """A run's outcome, its log lines and its spans."""
 
     outcome: Outcome

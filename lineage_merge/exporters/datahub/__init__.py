@@ -4,7 +4,7 @@ A file is a JSON array of metadata change proposals, as DataHub's file source re
 from the graph is not taken out of DataHub: docs/sinks.md says why and how.
 """
 
-from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Schema, Sent, Sink
+from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Exporter, Schema, Sent
 
 _BY_NAMESPACE: Schema = {
     "type": "object",
@@ -30,7 +30,7 @@ def send(export: Export) -> Sent:
     return Sent(export.url, emit(export, proposals(export)))
 
 
-SINK = Sink(
+EXPORTER = Exporter(
     "datahub",
     "DataHub: datasets, column lineage, DAGs and jobs, to its metadata service or to a file",
     {

@@ -13,7 +13,7 @@ from lineage_merge.exporters.datahub.counting import Counting
 from lineage_merge.exporters.datahub.proposals import Proposal
 from lineage_merge.exporters.exporter import Export, token
 from lineage_merge.exporters.quiet import quiet
-from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.model.errors import ExportError, SinkDenied, SinkUnreachable
 
 _AT_ONCE = 100
 _CONNECT_SECONDS = 10.0
@@ -26,10 +26,10 @@ def emit(export: Export, proposals: Iterable[Proposal]) -> dict[str, int]:
     """Send them in order and count. A server that is busy or restarts is asked again, a few times.
 
     Each proposal says a whole aspect (or adds a tag), so sending one again changes nothing. Raises
-    `SinkUnreachable`, `SinkDenied`, `SinkError`.
+    `SinkUnreachable`, `SinkDenied`, `ExportError`.
     """
     url = (export.url or "").rstrip("/")
-    secret = token(export.settings, datahub.SINK.token, datahub.SINK.name) or None
+    secret = token(export.settings, datahub.EXPORTER.token, datahub.EXPORTER.name) or None
     counting = Counting()
     with quiet("datahub", "urllib3"), _telling(url):
         _is_there(url, secret)
@@ -42,7 +42,7 @@ def emit(export: Export, proposals: Iterable[Proposal]) -> dict[str, int]:
                 emitter.emit_mcps(some)
                 for each in some:
                     counting.add(each)
-                export.say(f"sending to DataHub ({counting.counts['aspects']:,} aspects)")
+                export.on_progress(f"sending to DataHub ({counting.counts['aspects']:,} aspects)")
         finally:
             emitter.close()
     return counting.counts
@@ -71,16 +71,16 @@ def _telling(url: str) -> Iterator[None]:
         raise _told(url, error, error.message) from None
     except ConfigurationError as error:
         # What it found at the address is not GMS; its message goes on for several lines.
-        raise SinkError(f"DataHub at {url}: {str(error).splitlines()[0]}") from None
+        raise ExportError(f"DataHub at {url}: {str(error).splitlines()[0]}") from None
     except requests.RequestException as error:
         raise _told(url, error, type(error).__name__) from None
 
 
-def _told(url: str, error: Exception, message: str) -> SinkError:
+def _told(url: str, error: Exception, message: str) -> ExportError:
     cause = error.__cause__ if isinstance(error, OperationalError) else error
     answer = cause.response if isinstance(cause, requests.RequestException) else None
     if answer is None:
         return SinkUnreachable(f"DataHub at {url}: no connection ({type(cause).__name__})")
     if answer.status_code in _DENIED:
         return SinkDenied(f"DataHub at {url} refuses the token (status {answer.status_code})")
-    return SinkError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")
+    return ExportError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")

@@ -1,6 +1,6 @@
 """OpenLineage: what each job reads and writes as events, to a file of JSON lines or to a server (Marquez)."""
 
-from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Sent, Sink
+from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Exporter, Sent
 
 
 def send(export: Export) -> Sent:
@@ -16,7 +16,7 @@ def send(export: Export) -> Sent:
     return Sent(export.url, emit(export, events(export)))
 
 
-SINK = Sink(
+EXPORTER = Exporter(
     "openlineage",
     "OpenLineage events, for Marquez and others, to a server or to a file",
     {

@@ -11,7 +11,7 @@ from lineage_merge.exporters import openlineage
 from lineage_merge.exporters.exporter import Export, token
 from lineage_merge.exporters.openlineage.events import Event
 from lineage_merge.exporters.quiet import quiet
-from lineage_merge.model.errors import SinkDenied, SinkError, SinkUnreachable
+from lineage_merge.model.errors import ExportError, SinkDenied, SinkUnreachable
 
 _ENDPOINT = "api/v1/lineage"
 _ANSWER_SECONDS = 30.0
@@ -29,9 +29,9 @@ _RETRY = {
 
 
 def emit(export: Export, events: Iterable[Event]) -> dict[str, int]:
-    """Send them in order, and count. Raises `SinkUnreachable`, `SinkDenied`, `SinkError`."""
+    """Send them in order, and count. Raises `SinkUnreachable`, `SinkDenied`, `ExportError`."""
     url = (export.url or "").rstrip("/")
-    secret = token(export.settings, openlineage.SINK.token, openlineage.SINK.name)
+    secret = token(export.settings, openlineage.EXPORTER.token, openlineage.EXPORTER.name)
     config = HttpConfig.from_dict(
         {
             "url": f"{url}/",
@@ -50,7 +50,7 @@ def emit(export: Export, events: Iterable[Event]) -> dict[str, int]:
                 with _telling(url):
                     transport.emit(each)
                 told += 1
-                export.say(f"sending to OpenLineage ({told:,} events)")
+                export.on_progress(f"sending to OpenLineage ({told:,} events)")
         finally:
             transport.close()
     return {"events": told}
@@ -65,6 +65,6 @@ def _telling(url: str) -> Iterator[None]:
         if status in _DENIED:
             raise SinkDenied(f"OpenLineage at {url} refuses the token (status {status})") from None
         said = " ".join(error.response.text.split())[:200]
-        raise SinkError(f"OpenLineage at {url}: status {status}: {said}") from None
+        raise ExportError(f"OpenLineage at {url}: status {status}: {said}") from None
     except requests.RequestException as error:
         raise SinkUnreachable(f"OpenLineage at {url}: no connection ({type(error).__name__})") from None

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from lineage_merge.infra.embedded import truststore
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
@@ -56,11 +56,13 @@ class _Repository(Protocol):
         """The content of a file. Raises `DownloadFailed`."""
 
 
-def download(jars: Sequence[Jar], repository: str, folder: Path, name: str, say: Say) -> None:
+def download(
+    jars: Sequence[Jar], repository: str, folder: Path, name: str, on_progress: ProgressCallback
+) -> None:
     """Write the jars into `folder`; those that it has already, unchanged, are not read again.
 
-    `repository` is a URL (http, https, file), `name` what a person calls all of them. `say` gets the bytes
-    so far and their total. Raises `DownloadFailed` and `DigestDiffers`; an interrupt ends it at once.
+    `repository` is a URL (http, https, file), `name` what a person calls all of them. `on_progress` gets the
+    bytes so far and their total. Raises `DownloadFailed` and `DigestDiffers`; an interrupt ends it at once.
     """
     missing = [jar for jar in jars if not _is_there(jar, folder)]
     if not missing:
@@ -68,7 +70,7 @@ def download(jars: Sequence[Jar], repository: str, folder: Path, name: str, say:
     with _opened(repository) as source:
         transfer = _Transfer(source, missing, folder)
         try:
-            transfer.run(sum(jar.size for jar in jars), name, say)
+            transfer.run(sum(jar.size for jar in jars), name, on_progress)
         finally:
             transfer.stop()
 
@@ -90,7 +92,7 @@ class _Transfer:
         for jar in sorted(jars, key=lambda jar: jar.size, reverse=True):
             self._waiting.put(jar)
 
-    def run(self, total: int, name: str, say: Say) -> None:
+    def run(self, total: int, name: str, on_progress: ProgressCallback) -> None:
         for _ in range(min(_CONNECTIONS, self._open)):
             threading.Thread(target=self._work, name="download of jars", daemon=True).start()
         said_at = 0.0
@@ -104,7 +106,7 @@ class _Transfer:
             if not self._open or time.monotonic() - said_at >= _SAY_SECONDS:
                 said_at = time.monotonic()
                 done = total - self._missing + self._read
-                say(f"fetching {name}: {_megabytes(done)} of {_megabytes(total)} MB")
+                on_progress(f"fetching {name}: {_megabytes(done)} of {_megabytes(total)} MB")
 
     def stop(self) -> None:
         self._stopped.set()

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from lineage_merge.config import EMBEDDED
 from lineage_merge.infra.embedded.graph_store import default_graph_file
 from lineage_merge.infra.embedded.server import EmbeddedServer
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 
 
-class Ahead:
+class EarlyStart:
     """A start that is under way."""
 
     def __init__(self, server: EmbeddedServer | None) -> None:
@@ -56,13 +56,15 @@ class Ahead:
 
 
 @contextmanager
-def started_ahead(endpoint: str, say: Say) -> Iterator[Ahead]:
+def started_ahead(endpoint: str, on_progress: ProgressCallback) -> Iterator[EarlyStart]:
     """Start the server of the default graph file in the background, where `endpoint` is the embedded graph.
 
     Inside, `pipeline.endpoint` finds it running. At the end it is stopped, unless another process started it.
     """
     embedded = endpoint == EMBEDDED
-    ahead = Ahead(EmbeddedServer.attach_or_start(default_graph_file(), on_progress=say) if embedded else None)
+    ahead = EarlyStart(
+        EmbeddedServer.attach_or_start(default_graph_file(), on_progress=on_progress) if embedded else None
+    )
     try:
         yield ahead
     finally:

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from lineage_merge.infra.embedded import download, truststore
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import EmbeddedError
 
 GREMLIN_SERVER = "3.7.4"
@@ -184,15 +184,15 @@ def digest_of(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def gremlin_jars(java: Path, say: Say) -> Path:
+def gremlin_jars(java: Path, on_progress: ProgressCallback) -> Path:
     """The directory with the server's jars: `bundle_jars` of them."""
-    return bundle_jars(GREMLIN, java, say)
+    return bundle_jars(GREMLIN, java, on_progress)
 
 
-def bundle_jars(bundle: Bundle, java: Path, say: Say) -> Path:
+def bundle_jars(bundle: Bundle, java: Path, on_progress: ProgressCallback) -> Path:
     """The directory with a bundle's jars; fetches them when the cache has none.
 
-    `java` runs Ivy, `say` gets what is fetched and how much of it has arrived. Where from:
+    `java` runs Ivy, `on_progress` gets what is fetched and how much of it has arrived. Where from:
     ``LINEAGE_MERGE_IVY_SETTINGS`` (an Ivy settings file), else the repository
     ``LINEAGE_MERGE_MAVEN_REPOSITORY`` (a URL), else Maven Central. Raises `EmbeddedError`.
     """
@@ -201,26 +201,26 @@ def bundle_jars(bundle: Bundle, java: Path, say: Say) -> Path:
         return jars
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(bundle, cache / "fetch.lock", say):
-            return cached_jars(cache, bundle) or _fetched(bundle, java, cache, say)
+        with _one_at_a_time(bundle, cache / "fetch.lock", on_progress):
+            return cached_jars(cache, bundle) or _fetched(bundle, java, cache, on_progress)
     except OSError as error:
         raise EmbeddedError(f"the cache {cache} cannot be used: {error.strerror or error}") from error
 
 
 @contextmanager
-def _one_at_a_time(bundle: Bundle, lock: Path, say: Say) -> Iterator[None]:
+def _one_at_a_time(bundle: Bundle, lock: Path, on_progress: ProgressCallback) -> Iterator[None]:
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"another process is fetching jars ({bundle.name} may be among them): waiting for it")
+            on_progress(f"another process is fetching jars ({bundle.name} may be among them): waiting for it")
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 
-def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
-    say(f"fetching {bundle.name} and what it needs ({bundle.megabytes} MB, once) into {cache}")
-    if jars := _downloaded(bundle, cache, say):
+def _fetched(bundle: Bundle, java: Path, cache: Path, on_progress: ProgressCallback) -> Path:
+    on_progress(f"fetching {bundle.name} and what it needs ({bundle.megabytes} MB, once) into {cache}")
+    if jars := _downloaded(bundle, cache, on_progress):
         return jars
     # Ivy's own cache stays when a fetch fails, so that the next one continues where it ended.
     ivy_cache = cache / "ivy"
@@ -230,27 +230,27 @@ def _fetched(bundle: Bundle, java: Path, cache: Path, say: Say) -> Path:
         arguments = ivy_arguments(bundle, work, ivy_cache)
         arguments += ["-retrieve", f"{lib}/[artifact]-[revision](-[classifier]).[ext]"]
         options = proxy_options(urllib.request.getproxies())
-        code, output = _run_ivy([str(java), *options, *arguments], say)
+        code, output = _run_ivy([str(java), *options, *arguments], on_progress)
         if code != 0 and _UNTRUSTED in output and (certificates := truststore.trusted_by_python()):
-            say("Java does not know the repository's certificate: trying those that Python trusts")
+            on_progress("Java does not know the repository's certificate: trying those that Python trusts")
             store = work / "trust.jks"
             store.write_bytes(truststore.java_key_store(certificates))
             options += [
                 f"-Djavax.net.ssl.trustStore={store}",
                 f"-Djavax.net.ssl.trustStorePassword={truststore.PASSWORD}",
             ]
-            code, output = _run_ivy([str(java), *options, *arguments], say)
+            code, output = _run_ivy([str(java), *options, *arguments], on_progress)
         if code != 0:
             raise EmbeddedError(f"{bundle.name} could not be fetched: {ivy_failure(output)}")
         if problem := difference(bundle, lib):
             shutil.rmtree(ivy_cache, ignore_errors=True)
             raise _refused(bundle, problem)
-        target = _complete(bundle, lib, cache, say)
+        target = _complete(bundle, lib, cache, on_progress)
     shutil.rmtree(ivy_cache, ignore_errors=True)
     return target
 
 
-def _downloaded(bundle: Bundle, cache: Path, say: Say) -> Path | None:
+def _downloaded(bundle: Bundle, cache: Path, on_progress: ProgressCallback) -> Path | None:
     """The jars, downloaded without Ivy; None where that is not possible. Raises `EmbeddedError`."""
     # The person's own Ivy settings may name anything: several repositories, other layouts.
     if not bundle.pins or not bundle.places or os.environ.get("LINEAGE_MERGE_IVY_SETTINGS"):
@@ -267,23 +267,23 @@ def _downloaded(bundle: Bundle, cache: Path, say: Say) -> Path | None:
         download.reuse(wanted, cache / folder, part)
     repository = os.environ.get("LINEAGE_MERGE_MAVEN_REPOSITORY") or download.MAVEN_CENTRAL
     try:
-        download.download(wanted, repository, part, bundle.name, say)
+        download.download(wanted, repository, part, bundle.name, on_progress)
     except download.DigestDiffers as error:
         shutil.rmtree(part, ignore_errors=True)
         raise _refused(bundle, str(error)) from None
     except download.DownloadFailed as error:
-        say(f"the download failed ({error}): trying Ivy")
+        on_progress(f"the download failed ({error}): trying Ivy")
         return None
     for unfinished in part.glob("*.part"):
         unfinished.unlink()
-    return _complete(bundle, part, cache, say)
+    return _complete(bundle, part, cache, on_progress)
 
 
 def _refused(bundle: Bundle, problem: str) -> EmbeddedError:
     return EmbeddedError(f"{bundle.name} from this repository is refused: {problem}")
 
 
-def _complete(bundle: Bundle, lib: Path, cache: Path, say: Say) -> Path:
+def _complete(bundle: Bundle, lib: Path, cache: Path, on_progress: ProgressCallback) -> Path:
     """Make the jars in `lib` those of the bundle, in place of an incomplete or changed fetch."""
     target = cache / bundle.folder
     sizes = {jar.name: jar.stat().st_size for jar in sorted(lib.glob("*.jar"))}
@@ -291,7 +291,7 @@ def _complete(bundle: Bundle, lib: Path, cache: Path, say: Say) -> Path:
     shutil.rmtree(target, ignore_errors=True)
     lib.rename(target)
     shutil.rmtree(cache / f"{bundle.folder}.part", ignore_errors=True)
-    say(f"fetched {len(sizes)} jars")
+    on_progress(f"fetched {len(sizes)} jars")
     return target
 
 
@@ -331,7 +331,7 @@ def _ivy_jar() -> Path:
     )
 
 
-def _run_ivy(command: list[str], say: Say) -> tuple[int, str]:
+def _run_ivy(command: list[str], on_progress: ProgressCallback) -> tuple[int, str]:
     lines: list[str] = []
     needed = done = 0
     with subprocess.Popen(  # noqa: S603 - the Java that was chosen and PySpark's jar
@@ -347,11 +347,11 @@ def _run_ivy(command: list[str], say: Say) -> tuple[int, str]:
             lines.append(line)
             if found := _FOUND.match(line):
                 needed += 1
-                say(f"looking up what it needs: {needed}, {found[1]}")
+                on_progress(f"looking up what it needs: {needed}, {found[1]}")
             elif jar := _DOWNLOADED.match(line):
                 done += 1
                 # A module may have several jars (one a platform), so there can be a few more.
-                say(f"jar {done} of {max(needed, done)}: {jar[2]} {jar[1]}")
+                on_progress(f"jar {done} of {max(needed, done)}: {jar[2]} {jar[1]}")
     return process.returncode, "".join(lines)
 
 

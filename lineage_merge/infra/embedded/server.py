@@ -12,7 +12,7 @@ from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import gremlin_jars
 from lineage_merge.infra.embedded.private_files import make_folder, make_private
 from lineage_merge.infra.embedded.process import ServerProcess, free_port, port_is_free
-from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import EmbeddedError
 
 _ATTACH_SECONDS = 180
@@ -41,7 +41,7 @@ class EmbeddedServer:
         port: int | None = None,
         host: str = "127.0.0.1",
         transactional: bool = False,
-        on_progress: Say = silent,
+        on_progress: ProgressCallback = no_progress,
         heap: str = "1g",
         user_seconds: float = 300,
         password: str | None = None,
@@ -65,7 +65,7 @@ class EmbeddedServer:
         cls,
         graph_file: Path,
         port: int | None = None,
-        on_progress: Say = silent,
+        on_progress: ProgressCallback = no_progress,
         user_seconds: float = 300,
     ) -> Self:
         """The server that already serves this file, left running at the end; else one of our own."""

@@ -7,7 +7,7 @@ from types import FrameType
 from urllib.parse import urlsplit
 
 from lineage_merge.infra.embedded.server import EmbeddedServer
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import EmbeddedError
 
 _LOOK_SECONDS = 0.5
@@ -15,10 +15,10 @@ _LOOK_SECONDS = 0.5
 _USER_SECONDS = 10
 
 
-def serve(graph_file: Path, port: int | None, say: Say) -> None:
+def serve(graph_file: Path, port: int | None, on_progress: ProgressCallback) -> None:
     """Serve `graph_file` until SIGINT or SIGTERM, then save and stop.
 
-    `say` gets each line that a person should read: progress, the URL, how to connect.
+    `on_progress` gets each line that a person should read: progress, the URL, how to connect.
     Where a server already serves the file, says where and returns at once. To be called
     from the main thread. Raises `EmbeddedError`.
     """
@@ -27,32 +27,34 @@ def serve(graph_file: Path, port: int | None, say: Say) -> None:
     def end(_signal: int, _frame: FrameType | None) -> None:
         ended.set()
 
-    server = EmbeddedServer.attach_or_start(graph_file, port, on_progress=say, user_seconds=_USER_SECONDS)
+    server = EmbeddedServer.attach_or_start(
+        graph_file, port, on_progress=on_progress, user_seconds=_USER_SECONDS
+    )
     with server:
         if server.attached:
-            say(f"already running: {server.address}")
-            _say_how_to_connect(server, say)
+            on_progress(f"already running: {server.address}")
+            _say_how_to_connect(server, on_progress)
             return
         before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            say(f"Gremlin Server: {server.address}")
-            say(f"graph file: {graph_file}")
-            _say_how_to_connect(server, say)
-            say("stop with Ctrl-C")
+            on_progress(f"Gremlin Server: {server.address}")
+            on_progress(f"graph file: {graph_file}")
+            _say_how_to_connect(server, on_progress)
+            on_progress("stop with Ctrl-C")
             while not ended.wait(_LOOK_SECONDS):
                 if not server.alive():
                     raise EmbeddedError("the embedded Gremlin Server ended by itself")
-            say("saving and stopping")
+            on_progress("saving and stopping")
             server.stop()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
 
-def _say_how_to_connect(server: EmbeddedServer, say: Say) -> None:
+def _say_how_to_connect(server: EmbeddedServer, on_progress: ProgressCallback) -> None:
     login = urlsplit(server.url)
-    say(f"user: {login.username}, password of this start: {login.password}")
-    say("connect from Python:")
-    say("    from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection")
-    say("    from gremlin_python.process.anonymous_traversal import traversal")
-    say(f'    g = traversal().with_remote(DriverRemoteConnection("{server.url}", "g"))')
+    on_progress(f"user: {login.username}, password of this start: {login.password}")
+    on_progress("connect from Python:")
+    on_progress("    from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection")
+    on_progress("    from gremlin_python.process.anonymous_traversal import traversal")
+    on_progress(f'    g = traversal().with_remote(DriverRemoteConnection("{server.url}", "g"))')

@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 
 # What PySpark has itself, and Hadoop's client, of which this needs nothing.
 _LEFT_OUT = (
@@ -33,7 +33,7 @@ def bundle(spark: str) -> Bundle:
     return Bundle(f"Spark's Kafka source {line}", f"spark-kafka-{spark}", 10, f"{dependency}\n{left_out}")
 
 
-def jars(say: Say) -> list[str]:
+def jars(on_progress: ProgressCallback) -> list[str]:
     """The paths of the jars for the PySpark that is installed; fetched once. Raises `EmbeddedError`."""
-    found = bundle_jars(bundle(version("pyspark")), find_java(), say)
+    found = bundle_jars(bundle(version("pyspark")), find_java(), on_progress)
     return sorted(str(jar) for jar in found.glob("*.jar"))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineage_merge.load.result import Loaded
+    from lineage_merge.load.result import LoadResult
     from lineage_merge.merge.report import Report
 
 
@@ -18,7 +18,7 @@ def report_counts(report: "Report") -> dict[str, int]:
     }
 
 
-def loaded_counts(loaded: "Loaded") -> dict[str, int]:
+def loaded_counts(loaded: "LoadResult") -> dict[str, int]:
     """What a load changed; of a dry run, what it would not: nothing."""
     wrote = 0 if loaded.dry_run else 1
     return {

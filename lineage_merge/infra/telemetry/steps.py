@@ -52,7 +52,7 @@ def step(name: str) -> Iterator[Step]:
         _step.reset(token)
 
 
-def in_step(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say` for another thread, which otherwise would not know the run and the step of this one."""
+def in_step(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+    """`on_progress` for another thread, which otherwise would not know the run and the step of this one."""
     context = copy_context()
-    return lambda line: context.copy().run(say, line)
+    return lambda line: context.copy().run(on_progress, line)

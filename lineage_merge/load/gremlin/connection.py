@@ -20,12 +20,12 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.error_classification import (
-    Fault,
+    ClassifiedError,
     UnexpectedAnswer,
-    fault_of,
+    classify,
     reason_of,
 )
-from lineage_merge.load.gremlin.retry_policy import Patience
+from lineage_merge.load.gremlin.retry_policy import RetryState
 from lineage_merge.load.gremlin.serializer import serializer
 from lineage_merge.load.gremlin.signing import Iam, signed_headers
 from lineage_merge.load.gremlin.traffic import Traffic
@@ -256,20 +256,20 @@ def check(endpoint: Endpoint) -> None:
         socket.create_connection(address, timeout=_CHECK_SECONDS).close()
     except OSError as error:
         raise GraphUnreachable(f"{quick.address}: no connection: {reason_of(error)}") from None
-    retries = Patience(endpoint.retry_seconds)
+    retries = RetryState(endpoint.retry_seconds)
     while fault := _failure(quick):
         if not fault.answered:
             raise fault.error
         retries.wait(fault)
 
 
-def _failure(endpoint: Endpoint) -> Fault | None:
+def _failure(endpoint: Endpoint) -> ClassifiedError | None:
     """Ask one cheap query over a connection of its own; what went wrong, or None."""
     try:
         with _connected(endpoint) as g:
             g.inject(1).to_list()
     except Exception as error:
-        fault = fault_of(error, endpoint.address)
+        fault = classify(error, endpoint.address)
         if fault is None:
             raise
         return fault
@@ -284,7 +284,7 @@ def translated_errors(endpoint: Endpoint) -> Iterator[None]:
     except GraphError:
         raise
     except Exception as error:
-        fault = fault_of(error, endpoint.address)
+        fault = classify(error, endpoint.address)
         if fault is None:
             raise
         raise fault.error from None

@@ -27,22 +27,22 @@ from lineage_merge.model.errors import (
 _LONGEST_MESSAGE = 500
 
 
-class Kind(Enum):
+class ErrorKind(Enum):
     """What an error asks for."""
 
     CONFLICT = auto()  # another writer was in the way: soon again
     READ_ONLY = auto()  # a failover made a reader of the instance: a new connection, then again
-    AWAY = auto()  # no connection, a lost one, no answer: a new connection, then again
-    BUSY = auto()  # throttled, too many requests: later again
-    TOO_MUCH = auto()  # out of memory or time: later again, in smaller parts
+    UNAVAILABLE = auto()  # no connection, a lost one, no answer: a new connection, then again
+    THROTTLED = auto()  # throttled, too many requests: later again
+    RESOURCE_EXHAUSTED = auto()  # out of memory or time: later again, in smaller parts
     TOO_LARGE = auto()  # the text of a request is too long: in smaller parts
     INTERNAL = auto()  # the server failed and does not say why: a few times again
-    REFUSED = auto()  # this very element, perhaps: by itself, to find out which
-    FINAL = auto()  # wrong whenever it is sent
+    REJECTED = auto()  # this very element, perhaps: by itself, to find out which
+    PERMANENT = auto()  # wrong whenever it is sent
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ClassifiedError:
     """An error with its kind, and what to raise if it stays.
 
     `broken`: the connection cannot be used again, and it is unknown whether the request was carried
@@ -50,7 +50,7 @@ class Fault:
     it was, for a log.
     """
 
-    kind: Kind
+    kind: ErrorKind
     error: GraphError
     name: str
     broken: bool = False
@@ -62,25 +62,25 @@ class UnexpectedAnswer(ConnectionError):
 
 
 _BY_CODE = {
-    "ConcurrentModificationException": Kind.CONFLICT,
+    "ConcurrentModificationException": ErrorKind.CONFLICT,
     # "the durability of both in- and out-vertices when adding an edge": seen while others write.
-    "ConstraintViolationException": Kind.CONFLICT,
-    "ReadOnlyViolationException": Kind.READ_ONLY,
-    "ServerShutdownException": Kind.AWAY,
-    "CancelledByMaintenanceException": Kind.AWAY,
-    "ThrottlingException": Kind.BUSY,
-    "TooManyRequestsException": Kind.BUSY,
-    "QueryLimitExceededException": Kind.BUSY,
-    "MemoryLimitExceededException": Kind.TOO_MUCH,
-    "TimeLimitExceededException": Kind.TOO_MUCH,
-    "QueryLimitException": Kind.TOO_LARGE,
-    "QueryTooLargeException": Kind.TOO_LARGE,
-    "InternalFailureException": Kind.INTERNAL,
-    "CancelledByUserException": Kind.INTERNAL,
-    "ClientTimeoutException": Kind.INTERNAL,
-    "BadRequestException": Kind.REFUSED,
-    "FailureByQueryException": Kind.REFUSED,
-    "InvalidNumericDataException": Kind.REFUSED,
+    "ConstraintViolationException": ErrorKind.CONFLICT,
+    "ReadOnlyViolationException": ErrorKind.READ_ONLY,
+    "ServerShutdownException": ErrorKind.UNAVAILABLE,
+    "CancelledByMaintenanceException": ErrorKind.UNAVAILABLE,
+    "ThrottlingException": ErrorKind.THROTTLED,
+    "TooManyRequestsException": ErrorKind.THROTTLED,
+    "QueryLimitExceededException": ErrorKind.THROTTLED,
+    "MemoryLimitExceededException": ErrorKind.RESOURCE_EXHAUSTED,
+    "TimeLimitExceededException": ErrorKind.RESOURCE_EXHAUSTED,
+    "QueryLimitException": ErrorKind.TOO_LARGE,
+    "QueryTooLargeException": ErrorKind.TOO_LARGE,
+    "InternalFailureException": ErrorKind.INTERNAL,
+    "CancelledByUserException": ErrorKind.INTERNAL,
+    "ClientTimeoutException": ErrorKind.INTERNAL,
+    "BadRequestException": ErrorKind.REJECTED,
+    "FailureByQueryException": ErrorKind.REJECTED,
+    "InvalidNumericDataException": ErrorKind.REJECTED,
 }
 _DENIED = frozenset({"AccessDeniedException", "MissingAuthenticationTokenException"})
 # About the language of a request, which is the same for all elements.
@@ -99,7 +99,7 @@ _NOT_UNDERSTOOD = frozenset(
 )
 
 # Of the Gremlin protocol: https://tinkerpop.apache.org/docs/3.7.3/dev/provider/#_graph_driver_provider_requirements
-_BY_STATUS = {596: Kind.CONFLICT, 598: Kind.TOO_MUCH}
+_BY_STATUS = {596: ErrorKind.CONFLICT, 598: ErrorKind.RESOURCE_EXHAUSTED}
 _NO_RIGHT = frozenset({401, 403})
 _WRONG_REQUEST = frozenset({498, 499})
 
@@ -118,30 +118,32 @@ _UNREADABLE = "Received error on read"
 _CODE = re.compile(r'"code"\s*:\s*"(\w+)"')
 
 
-def fault_of(error: BaseException, address: str) -> Fault | None:
+def classify(error: BaseException, address: str) -> ClassifiedError | None:
     """The kind of an error of gremlinpython, aiohttp or this package; None of any other.
 
     `address` names the graph in messages. Each is one line and repeats no header and no URL.
     """
     match error:
         case GraphError():
-            return Fault(_kind_of_own(error), error, type(error).__name__, broken=True)
+            return ClassifiedError(_kind_of_own(error), error, type(error).__name__, broken=True)
         case GremlinServerError():
             return _of_answer(error, address)
         case UnexpectedAnswer():
             return _away(address, "an answer that belongs to no request")
         case ConfigurationError():
             denied = GraphDenied(f"{address}: the server asks for a user and password")
-            return Fault(Kind.FINAL, denied, "no password", broken=True)
+            return ClassifiedError(ErrorKind.PERMANENT, denied, "no password", broken=True)
         case aiohttp.WSServerHandshakeError():
             return _of_handshake(error.status, address)
         case aiohttp.ClientSSLError():
             # Not its text: that repeats the certificate.
             reason = getattr(error.__cause__ or error, "verify_message", "") or "TLS failed"
             untrusted = GraphUnreachable(f"{address}: no secure connection: {reason}")
-            return Fault(Kind.FINAL, untrusted, "TLS", broken=True)
+            return ClassifiedError(ErrorKind.PERMANENT, untrusted, "TLS", broken=True)
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return Fault(Kind.FINAL, GraphUnreachable(f"{address}: no such address"), "address", broken=True)
+            return ClassifiedError(
+                ErrorKind.PERMANENT, GraphUnreachable(f"{address}: no such address"), "address", broken=True
+            )
         case TimeoutError():
             return _away(address, "no answer in time")
         case aiohttp.ClientError() | ConnectionError() | CancelledError():
@@ -151,14 +153,14 @@ def fault_of(error: BaseException, address: str) -> Fault | None:
         case RuntimeError() if str(error).startswith(_UNREADABLE):
             if "exceeds limit" in str(error):
                 too_long = GraphRejected(f"{address}: an answer is too long to be read")
-                return Fault(Kind.FINAL, too_long, "too long", broken=True)
+                return ClassifiedError(ErrorKind.PERMANENT, too_long, "too long", broken=True)
             return _away(address, "the server closed the connection")
         case _:
             return None
 
 
-def _kind_of_own(error: GraphError) -> Kind:
-    return Kind.AWAY if type(error) is GraphUnreachable else Kind.FINAL
+def _kind_of_own(error: GraphError) -> ErrorKind:
+    return ErrorKind.UNAVAILABLE if type(error) is GraphUnreachable else ErrorKind.PERMANENT
 
 
 def _is_closed(error: Exception) -> bool:
@@ -166,8 +168,10 @@ def _is_closed(error: Exception) -> bool:
     return str(error).startswith((*_CLOSED, "'NoneType' object has no attribute 'send_bytes'"))
 
 
-def _away(address: str, problem: str) -> Fault:
-    return Fault(Kind.AWAY, GraphUnreachable(f"{address}: {problem}"), problem, broken=True)
+def _away(address: str, problem: str) -> ClassifiedError:
+    return ClassifiedError(
+        ErrorKind.UNAVAILABLE, GraphUnreachable(f"{address}: {problem}"), problem, broken=True
+    )
 
 
 def reason_of(error: BaseException) -> str:
@@ -177,7 +181,7 @@ def reason_of(error: BaseException) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def _of_handshake(status: int, address: str) -> Fault:
+def _of_handshake(status: int, address: str) -> ClassifiedError:
     # Not the error's text: that repeats the whole URL. Nor the body: of a wrong signature it may
     # repeat what was signed, a session token with it.
     match status:
@@ -187,42 +191,44 @@ def _of_handshake(status: int, address: str) -> Fault:
                 " that are still valid, their right to query the cluster, the cluster's region,"
                 " and a clock that is right to five minutes"
             )
-            return Fault(Kind.FINAL, GraphDenied(f"{address}: {problem}"), f"HTTP {status}", broken=True)
+            return ClassifiedError(
+                ErrorKind.PERMANENT, GraphDenied(f"{address}: {problem}"), f"HTTP {status}", broken=True
+            )
         case 429:
-            kind, problem = Kind.BUSY, "too many connections: HTTP 429"
+            kind, problem = ErrorKind.THROTTLED, "too many connections: HTTP 429"
         case 500 | 502 | 503 | 504:
-            kind, problem = Kind.AWAY, f"no connection: HTTP {status}"
+            kind, problem = ErrorKind.UNAVAILABLE, f"no connection: HTTP {status}"
         case _:
-            kind, problem = Kind.FINAL, f"no Gremlin endpoint, the answer was HTTP {status}"
+            kind, problem = ErrorKind.PERMANENT, f"no Gremlin endpoint, the answer was HTTP {status}"
     stays = GraphUnreachable(f"{address}: {problem}")
-    return Fault(kind, stays, f"HTTP {status}", broken=True, answered=True)
+    return ClassifiedError(kind, stays, f"HTTP {status}", broken=True, answered=True)
 
 
-def _of_answer(error: GremlinServerError, address: str) -> Fault:
+def _of_answer(error: GremlinServerError, address: str) -> ClassifiedError:
     message = str(error.status_message)
     if "Server disconnected" in message:
         return _away(address, "the server closed the connection")
     return replace(_of_status(error, message, address), answered=True)
 
 
-def _of_status(error: GremlinServerError, message: str, address: str) -> Fault:
+def _of_status(error: GremlinServerError, message: str, address: str) -> ClassifiedError:
     code, told = _neptune(message)
     attributes = error.status_attributes or {}
     words = f"{message} {attributes.get('exceptions', '')}"
     text = f"refused by {address}: {_line(told)} ({code or f'status {error.status_code}'})"
     if code in _DENIED or error.status_code in _NO_RIGHT:
-        return Fault(Kind.FINAL, GraphDenied(text), code)
+        return ClassifiedError(ErrorKind.PERMANENT, GraphDenied(text), code)
     if code in _NOT_UNDERSTOOD or error.status_code in _WRONG_REQUEST:
-        return Fault(Kind.FINAL, GraphUnsupported(text), code or "not understood")
+        return ClassifiedError(ErrorKind.PERMANENT, GraphUnsupported(text), code or "not understood")
     name = code or f"status {error.status_code}"
     if code in _BY_CODE:
         kind = _BY_CODE[code]
-        gone = kind in (Kind.AWAY, Kind.READ_ONLY)
-        stays = GraphUnreachable(text) if gone or kind is Kind.BUSY else GraphRejected(text)
-        return Fault(kind, stays, name, broken=gone)
+        gone = kind in (ErrorKind.UNAVAILABLE, ErrorKind.READ_ONLY)
+        stays = GraphUnreachable(text) if gone or kind is ErrorKind.THROTTLED else GraphRejected(text)
+        return ClassifiedError(kind, stays, name, broken=gone)
     if any(sign in words for sign in _CONFLICTS):
-        return Fault(Kind.CONFLICT, GraphRejected(text), name)
-    return Fault(_BY_STATUS.get(error.status_code, Kind.REFUSED), GraphRejected(text), name)
+        return ClassifiedError(ErrorKind.CONFLICT, GraphRejected(text), name)
+    return ClassifiedError(_BY_STATUS.get(error.status_code, ErrorKind.REJECTED), GraphRejected(text), name)
 
 
 def _neptune(message: str) -> tuple[str, str]:

@@ -15,9 +15,9 @@ from gremlin_python.process.traversal import Bytecode
 
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.error_classification import Kind
-from lineage_merge.load.gremlin.reconnecting_client import GraphFault, Link, Sent
-from lineage_merge.load.gremlin.retry_policy import Patience
+from lineage_merge.load.gremlin.error_classification import ErrorKind
+from lineage_merge.load.gremlin.reconnecting_client import GraphFault, ReconnectingClient, Sent
+from lineage_merge.load.gremlin.retry_policy import RetryState
 from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.model.errors import GraphError, GraphRejected
@@ -36,10 +36,10 @@ class Conflict(GraphRejected):
     """A request met another writer and did nothing. It does not leave this package."""
 
 
-class Asker:
+class GremlinExecutor:
     """One request after another, over one connection that is made anew where it breaks."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: ReconnectingClient) -> None:
         self._link = link
 
     def __call__(self, ask: Callable[[GraphTraversalSource], GraphTraversal]) -> list[Any]:
@@ -51,7 +51,7 @@ class Asker:
         return self._results(ask(_g).bytecode, conflicts=False)
 
     def _results(self, request: Bytecode, *, conflicts: bool) -> list[Any]:
-        patience = Patience(self._link.endpoint.retry_seconds)
+        patience = RetryState(self._link.endpoint.retry_seconds)
         while True:
             sent = self._link.send(request)
             try:
@@ -60,16 +60,16 @@ class Asker:
                 fault = failed.fault
             if fault.broken:
                 self._link.renew(sent)
-            if fault.kind is Kind.CONFLICT and not conflicts:
+            if fault.kind is ErrorKind.CONFLICT and not conflicts:
                 raise Conflict(fault.error.message)
             patience.wait(fault)
 
 
 @contextmanager
-def asking(endpoint: Endpoint) -> Iterator[Asker]:
+def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
     """To ask, or to tell, the graph one thing after another. A connection is opened at the first."""
-    with Link(endpoint) as link:
-        yield Asker(link)
+    with ReconnectingClient(endpoint) as link:
+        yield GremlinExecutor(link)
 
 
 def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -90,26 +90,26 @@ def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
     if first is None:
         return sent  # no rows, no connection
     most = min(UNDER_WAY, endpoint.writers or UNDER_WAY)
-    with Link(endpoint, most) as link:
+    with ReconnectingClient(endpoint, most) as link:
         under_way: deque[tuple[list[Upsert], Sent]] = deque()
         for batch in chain([first], batches):
             # What is too large for one request goes on in the next: two at one vertex would conflict.
             while under_way and (len(under_way) == most or under_way[-1][0][-1].id == batch[0].id):
-                _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
+                _settle(link, *under_way.popleft(), RetryState(endpoint.retry_seconds))
             under_way.append((batch, link.send(upserts.bytecode(batch))))
             sent += 1
         while under_way:
-            _settle(link, *under_way.popleft(), Patience(endpoint.retry_seconds))
+            _settle(link, *under_way.popleft(), RetryState(endpoint.retry_seconds))
     return sent
 
 
 # What smaller requests may help against: at once, after a pause, when nothing else did.
-_SMALLER = frozenset({Kind.REFUSED, Kind.TOO_LARGE})
-_SMALLER_LATER = frozenset({Kind.TOO_MUCH})
-_SMALLER_AT_LAST = frozenset({Kind.CONFLICT, Kind.INTERNAL})
+_SMALLER = frozenset({ErrorKind.REJECTED, ErrorKind.TOO_LARGE})
+_SMALLER_LATER = frozenset({ErrorKind.RESOURCE_EXHAUSTED})
+_SMALLER_AT_LAST = frozenset({ErrorKind.CONFLICT, ErrorKind.INTERNAL})
 
 
-def _settle(link: Link, batch: list[Upsert], sent: Sent, patience: Patience) -> None:
+def _settle(link: ReconnectingClient, batch: list[Upsert], sent: Sent, patience: RetryState) -> None:
     """Wait for the answer to a batch. Sends it again, or in parts, if that may help."""
     while True:
         try:
@@ -123,7 +123,7 @@ def _settle(link: Link, batch: list[Upsert], sent: Sent, patience: Patience) -> 
         several = len(batch) > 1
         if several and fault.kind in _SMALLER:
             # The server refuses a whole request and need not say which element is wrong.
-            size = 1 if fault.kind is Kind.REFUSED else (len(batch) + 1) // 2
+            size = 1 if fault.kind is ErrorKind.REJECTED else (len(batch) + 1) // 2
             _send_parts(link, batch, size, patience)
             return
         try:
@@ -139,7 +139,7 @@ def _settle(link: Link, batch: list[Upsert], sent: Sent, patience: Patience) -> 
         sent = link.send(upserts.bytecode(batch))
 
 
-def _send_parts(link: Link, batch: list[Upsert], size: int, patience: Patience) -> None:
+def _send_parts(link: ReconnectingClient, batch: list[Upsert], size: int, patience: RetryState) -> None:
     for start in range(0, len(batch), size):
         part = batch[start : start + size]
         _settle(link, part, link.send(upserts.bytecode(part)), patience.of_part())

@@ -14,7 +14,7 @@ from gremlin_python.driver.client import Client
 from gremlin_python.process.traversal import Bytecode
 
 from lineage_merge.load.gremlin.connection import Endpoint, host_and_port, open_client, time_limit
-from lineage_merge.load.gremlin.error_classification import Fault, fault_of
+from lineage_merge.load.gremlin.error_classification import ClassifiedError, classify
 
 # A write and a read have limits of their own; this ends a wait that they do not.
 _SPARE_SECONDS = 30.0
@@ -31,12 +31,12 @@ class Sent:
 class GraphFault(Exception):
     """A request failed; `fault` says how. It never leaves this package."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: ClassifiedError) -> None:
         super().__init__(fault.name)
         self.fault = fault
 
 
-class Link:
+class ReconnectingClient:
     """Requests to one endpoint, up to `connections` of them under way at once. Not for several threads."""
 
     def __init__(self, endpoint: Endpoint, connections: int = 1) -> None:
@@ -49,7 +49,7 @@ class Link:
         self._client: Client | None = None
         self._under_way: list[Future[Any]] = []
 
-    def __enter__(self) -> "Link":
+    def __enter__(self) -> "ReconnectingClient":
         return self
 
     def __exit__(
@@ -75,7 +75,7 @@ class Link:
         try:
             found: list[Any] = sent.answer.result(self._limit).all().result(self._limit)
         except Exception as error:
-            fault = fault_of(error, self.endpoint.address)
+            fault = classify(error, self.endpoint.address)
             if fault is None:
                 raise
             raise GraphFault(fault) from None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lineage_merge.load.gremlin.error_classification import Fault, Kind
+from lineage_merge.load.gremlin.error_classification import ClassifiedError, ErrorKind
 from lineage_merge.model.errors import GraphError
 
 log = logging.getLogger(__name__)
@@ -24,19 +24,19 @@ class _Pauses(NamedTuple):
     attempts: int = 0
 
 
-_PAUSES: Mapping[Kind, _Pauses] = {
+_PAUSES: Mapping[ErrorKind, _Pauses] = {
     # Whoever was in the way is done in a moment. No limit of time: it says that the graph works.
-    Kind.CONFLICT: _Pauses(0.1, 2.0, attempts=10),
+    ErrorKind.CONFLICT: _Pauses(0.1, 2.0, attempts=10),
     # A failover takes some 30 s, the name in DNS has followed 5 s later.
-    Kind.READ_ONLY: _Pauses(0.5, 5.0),
-    Kind.AWAY: _Pauses(0.2, 10.0),
-    Kind.BUSY: _Pauses(1.0, 30.0),
-    Kind.TOO_MUCH: _Pauses(1.0, 30.0, attempts=4),
-    Kind.INTERNAL: _Pauses(0.5, 10.0, attempts=4),
+    ErrorKind.READ_ONLY: _Pauses(0.5, 5.0),
+    ErrorKind.UNAVAILABLE: _Pauses(0.2, 10.0),
+    ErrorKind.THROTTLED: _Pauses(1.0, 30.0),
+    ErrorKind.RESOURCE_EXHAUSTED: _Pauses(1.0, 30.0, attempts=4),
+    ErrorKind.INTERNAL: _Pauses(0.5, 10.0, attempts=4),
 }
 
 
-class Patience:
+class RetryState:
     """What is left of it for one request.
 
     `seconds` counts from the first failure; 0: only conflicts are tried again.
@@ -45,13 +45,13 @@ class Patience:
     def __init__(self, seconds: float, *, since: float | None = None) -> None:
         self._seconds = seconds
         self._since = since
-        self._failures: Counter[Kind] = Counter()
+        self._failures: Counter[ErrorKind] = Counter()
 
-    def of_part(self) -> "Patience":
+    def of_part(self) -> "RetryState":
         """For a part of the request: no more time, but as many attempts."""
-        return Patience(self._seconds, since=self._since)
+        return RetryState(self._seconds, since=self._since)
 
-    def wait(self, fault: Fault) -> None:
+    def wait(self, fault: ClassifiedError) -> None:
         """Pause before the request is sent again; raises the fault's error where that is no use."""
         pauses = _PAUSES.get(fault.kind)
         if pauses is None:
@@ -64,7 +64,7 @@ class Patience:
         if pauses.attempts and failures >= pauses.attempts:
             raise _with(fault.error, f"tried {failures} times")
         seconds = _pause(pauses, failures)
-        if fault.kind is not Kind.CONFLICT:
+        if fault.kind is not ErrorKind.CONFLICT:
             left = self._since + self._seconds - now
             if left <= 0:
                 raise _with(fault.error, f"tried for {self._seconds:g} s") if self._seconds else fault.error
@@ -73,7 +73,7 @@ class Patience:
         time.sleep(seconds)
 
 
-def pause(kind: Kind, failures: int) -> None:
+def pause(kind: ErrorKind, failures: int) -> None:
     """Wait before a request is made anew after so many failures of a kind."""
     time.sleep(_pause(_PAUSES[kind], failures))
 

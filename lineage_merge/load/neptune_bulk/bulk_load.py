@@ -36,12 +36,12 @@ from lineage_merge.graph_format.neptune_files import write_rows
 from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.gremlin.signing import region_of_chain
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
@@ -112,7 +112,7 @@ def _loader_url(endpoint: Endpoint) -> str:
     return f"{scheme}://{host}" if parts.port else f"{scheme}://{host}:{port}"
 
 
-def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> None:
+def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, on_progress: ProgressCallback) -> None:
     """Wait for loads of the DAG that somebody started and did not see the end of.
 
     They leave their files; where there are none, nobody is asked.
@@ -124,7 +124,7 @@ def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, say: Say) -> 
         return
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
-    loader_jobs.await_earlier(bulk.loader, place, say)
+    loader_jobs.await_earlier(bulk.loader, place, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def load(
     nodes: Rows[Compared],
     chosen: Parts,
     counts: tuple[int, int],
-    say: Say,
+    on_progress: ProgressCallback,
 ) -> None:
     """Write the files and load them.
 
@@ -208,7 +208,7 @@ def load(
     """
     started = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     folder = f"{bulk.place(environment, dag_name)}{started}-{uuid.uuid4().hex[:8]}"
-    say("writing files for the bulk loader")
+    on_progress("writing files for the bulk loader")
     try:
         vertices = write_rows(folder, VERTICES, chosen.vertices, counts[0])
         edges = write_rows(folder, EDGES, chosen.edges, counts[1])
@@ -223,7 +223,7 @@ def load(
         return
     _refuse_if_overtaken(nodes, endpoint)
     try:
-        loader_jobs.load(bulk.loader, sources, say)
+        loader_jobs.load(bulk.loader, sources, on_progress)
     except BulkLoadFailed as error:
         raise BulkLoadFailed(f"{error.message}. The files are in {folder}/") from None
     if bulk.keep_files:
@@ -231,7 +231,7 @@ def load(
     try:
         delete_folder(folder)
     except SourceError as error:
-        say(f"the files of the bulk load stay: {error.message}")
+        on_progress(f"the files of the bulk load stay: {error.message}")
 
 
 def _refuse_if_overtaken(nodes: Rows[Compared], endpoint: Endpoint) -> None:
@@ -261,7 +261,7 @@ def _run_of_job(node: Compared) -> Iterable[_Ran]:
 
 def _overtaken(endpoint: Endpoint, rows: Iterable[_Ran]) -> Iterator[str]:
     """Yield the first job of which the graph has a later run."""
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         for some in by_request(rows):
             for name in ("described_at", "last_run_at"):
                 known = {row.id: row.at for row in some if row.name == name}

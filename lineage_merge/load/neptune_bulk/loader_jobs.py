@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load.neptune_bulk.api import (
     COMPLETED,
     MOST_FLAWS,
@@ -48,7 +48,7 @@ class Source(NamedTuple):
     folder: str
 
 
-def load(loader: Loader, sources: Sequence[Source], say: Say) -> None:
+def load(loader: Loader, sources: Sequence[Source], on_progress: ProgressCallback) -> None:
     """Load folders in this order, and wait until all are loaded.
 
     Cancelled when it takes too long, and by Ctrl-C. Raises BulkLoadFailed, GraphRejected (comparing
@@ -59,10 +59,12 @@ def load(loader: Loader, sources: Sequence[Source], say: Say) -> None:
         started: list[tuple[Source, str]] = []
         try:
             for source in sources:
-                identifier = _start(api, loader, source, [started[-1][1]] if started else [], waiting, say)
+                identifier = _start(
+                    api, loader, source, [started[-1][1]] if started else [], waiting, on_progress
+                )
                 started.append((source, identifier))
             for source, identifier in started:
-                _await(api, source, identifier, waiting, say)
+                _await(api, source, identifier, waiting, on_progress)
         except BaseException:
             for _, identifier in reversed(started):
                 with suppress(GraphError):
@@ -70,7 +72,7 @@ def load(loader: Loader, sources: Sequence[Source], say: Say) -> None:
             raise
 
 
-def await_earlier(loader: Loader, prefix: str, say: Say) -> None:
+def await_earlier(loader: Loader, prefix: str, on_progress: ProgressCallback) -> None:
     """Wait for loads from below an S3 prefix that somebody started and did not see the end of.
 
     What became of them does not matter. Raises as `load` does.
@@ -85,7 +87,7 @@ def await_earlier(loader: Loader, prefix: str, say: Say) -> None:
                     break  # it has been forgotten meanwhile
                 if status.code not in _UNDER_WAY or not status.source.startswith(prefix):
                     break
-                say("waiting for an earlier bulk load of this DAG")
+                on_progress("waiting for an earlier bulk load of this DAG")
                 waiting.pause(f"the earlier load {identifier}")
 
 
@@ -111,18 +113,27 @@ class _Waiting:
         self._pause = min(self._pause, 1.0)
 
 
-def _start(api: "Api", loader: Loader, source: Source, after: list[str], waiting: _Waiting, say: Say) -> str:
+def _start(
+    api: "Api",
+    loader: Loader,
+    source: Source,
+    after: list[str],
+    waiting: _Waiting,
+    on_progress: ProgressCallback,
+) -> str:
     while True:
         try:
             return api.start(loader, source.folder, after)
         except QueueFull:
-            say(f"bulk load of {source.what}: Neptune's queue is full, waiting")
+            on_progress(f"bulk load of {source.what}: Neptune's queue is full, waiting")
             waiting.pause(
                 f"the bulk load of {source.what} found no place in Neptune's queue; waiting for one"
             )
 
 
-def _await(api: "Api", source: Source, identifier: str, waiting: _Waiting, say: Say) -> None:
+def _await(
+    api: "Api", source: Source, identifier: str, waiting: _Waiting, on_progress: ProgressCallback
+) -> None:
     what = f"bulk load of {source.what}"
     lost = 0
     told = None
@@ -143,7 +154,7 @@ def _await(api: "Api", source: Source, identifier: str, waiting: _Waiting, say: 
             if now != told:
                 told = now
                 waiting.hurry()
-                say(f"{what}: {_doing(status)}")
+                on_progress(f"{what}: {_doing(status)}")
         waiting.pause(f"the {what} (load {identifier})")
 
 

@@ -9,7 +9,7 @@ from gremlin_python.process.traversal import Cardinality, P
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import asking, by_request
+from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.prune.plan import Deletions
 
 
@@ -42,7 +42,7 @@ def _each_in_batches(endpoint: Endpoint, asks: list[Any], ids: Iterable[str]) ->
 
 
 def _in_batches(endpoint: Endpoint, ask: Any, ids: Iterable[str]) -> Iterator[int]:
-    with asking(endpoint) as tell:
+    with open_executor(endpoint) as tell:
         for some in by_request(ids):
             tell(partial(ask, ids=some))
             yield len(some)

@@ -15,7 +15,7 @@ from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.prune.scope import scope_of
 from lineage_merge.load.prune.stale_job_edges import AbsentEdge, absent_of_jobs
 from lineage_merge.load.prune.stale_vertices import LostColumn, lost_of_datasets
-from lineage_merge.merge.source_completeness import Coverage
+from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 
 # Of this many edges or more, a merge may retire this part without being told to.
@@ -47,7 +47,7 @@ def plan_deletions(
     counts: DiffCounts,
     runs: Mapping[JobKey, int],
     replaced: frozenset[str],
-    coverage: Coverage,
+    coverage: SourceCompleteness,
 ) -> Deletions:
     """Return what the graph has of the DAG and the merge shows to be removed from the pipeline.
 

@@ -9,7 +9,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.graph_state import StoredVertex
-from lineage_merge.merge.source_completeness import Coverage
+from lineage_merge.merge.source_completeness import SourceCompleteness
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Moments(NamedTuple):
 
 
 def scope_of(
-    nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: Coverage, counts: DiffCounts
+    nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: SourceCompleteness, counts: DiffCounts
 ) -> Scope:
     """Return the scope of a merge that has these `nodes` and that `coverage`; the graph has `vertices`."""
     projects, everything = _covered(nodes, vertices, coverage)
@@ -64,7 +64,7 @@ def scope_of(
 
 
 def _covered(
-    nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: Coverage
+    nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: SourceCompleteness
 ) -> tuple[list[str], bool]:
     """Return the projects (``dbt tickit``) that a merge has whole and as new as the graph (a short list).
 

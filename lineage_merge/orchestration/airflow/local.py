@@ -34,15 +34,15 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
         from lineage_merge.infra.spark_session import session
         from lineage_merge.orchestration import stages
 
-        say = without_repeats(self.log.info)
+        on_progress = without_repeats(self.log.info)
         step: stages.Step = "build" if self.step == "build" else "load"
         folder = attempt_of(step, self.merge, context).folder
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             stages.check(step, config)
             self._datasets = of_step(step, config, folder)
             try:
-                with session(config.spark, say) as spark:
-                    (stages.build if step == "build" else stages.load)(spark, config, folder, say)
+                with session(config.spark, on_progress) as spark:
+                    (stages.build if step == "build" else stages.load)(spark, config, folder, on_progress)
             except RetireRefused as error:
                 if not refusal_is_warning(self.merge):
                     raise
@@ -54,7 +54,7 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
         return facets(self._datasets)
 
 
-def without_repeats(say: Callable[[str], None]) -> Callable[[str], None]:
+def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]:
     """Pass a line of progress on only when it says something new: a log is not a screen."""
     last = ""
 
@@ -62,6 +62,6 @@ def without_repeats(say: Callable[[str], None]) -> Callable[[str], None]:
         nonlocal last
         if line != last:
             last = line
-            say(line)
+            on_progress(line)
 
     return say_changes

@@ -89,12 +89,12 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
     from rich.console import Console
 
     from lineage_merge.cli.printing import loaded_text, print_report
-    from lineage_merge.load.result import Loaded
+    from lineage_merge.load.result import LoadResult
     from lineage_merge.merge.report import Report
 
     out = StringIO()
     console = Console(file=out, width=120, highlight=False)
-    print_report(console, Report.from_json(report), loaded_text(Loaded(**written)))
+    print_report(console, Report.from_json(report), loaded_text(LoadResult(**written)))
     return out.getvalue()
 
 

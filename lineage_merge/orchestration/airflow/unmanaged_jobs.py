@@ -18,7 +18,7 @@ LABELS = ("airflow.dag_id", "airflow.dag", "dag_id", "dag_name")
 _NOT_HERE = frozenset({"dag_name", "spline_applications", "spline_labels", "dbt_manifests", "wait"})
 
 
-class FindUnclaimed(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
+class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
     """Asks Spline and the graph which merges are due; returns `dag_name` and `spline_applications` of each.
 
     What the collecting merge has and a DAG has claimed since is taken out of the graph.
@@ -114,7 +114,7 @@ def unclaimed_merge_task_group(
         raise ValueError(f"{', '.join(wrong)}: each merge of what is unclaimed has its own, or none")
     common = {name: merge[name] for name in ("retries", "retry_delay") if name in merge}
     with TaskGroup(group_id) as group:
-        find = FindUnclaimed(
+        find = FindUnmanagedJobs(
             task_id="find",
             merge={
                 "config": merge.get("config", CONFIG),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import EmbeddedError, GraphUnreachable
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_embedded(gremlin: "Gremlin", say: Say, graph_file: Path | None = None) -> Iterator[LineageGraph]:
+def open_embedded(
+    gremlin: "Gremlin", on_progress: ProgressCallback, graph_file: Path | None = None
+) -> Iterator[LineageGraph]:
     """The embedded graph, never changed. Raises `GraphError`, `EmbeddedError`."""
     from lineage_merge.infra.embedded import file_lock
     from lineage_merge.infra.embedded.graph_store import default_graph_file
@@ -46,7 +48,7 @@ def open_embedded(gremlin: "Gremlin", say: Say, graph_file: Path | None = None) 
     finally:
         if hold:
             hold.release()
-    say(f"reading {file}")
+    on_progress(f"reading {file}")
     yield read_graph_file(file)
 
 

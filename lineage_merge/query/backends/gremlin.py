@@ -41,9 +41,9 @@ Ask = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
 @contextmanager
 def asked_at(endpoint: "Endpoint") -> Iterator["OnGremlin"]:
     """The graph at an endpoint; a connection that breaks is made anew. Raises `GraphError`."""
-    from lineage_merge.load.gremlin.executor import asking
+    from lineage_merge.load.gremlin.executor import open_executor
 
-    with asking(endpoint) as ask:
+    with open_executor(endpoint) as ask:
         yield OnGremlin(ask)
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage_merge.infra.progress import Say, silent
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.query.graph import LineageGraph
 
 if TYPE_CHECKING:
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = silent) -> Iterator[LineageGraph]:
+def open_graph(
+    place: "Endpoint | Gremlin | Path | str", on_progress: ProgressCallback = no_progress
+) -> Iterator[LineageGraph]:
     """The graph at an endpoint, of a configuration (`config.gremlin`), or in a folder that `build` wrote.
 
     Questions go to the reader endpoint where there is one. The embedded graph is asked of the server
@@ -26,14 +28,14 @@ def open_graph(place: "Endpoint | Gremlin | Path | str", say: Say = silent) -> I
     if isinstance(place, str | Path):
         from lineage_merge.query.backends.files import read_folder
 
-        say(f"reading {place}")
+        on_progress(f"reading {place}")
         yield read_folder(str(place))
         return
     if isinstance(place, Gremlin):
         if place.endpoint == EMBEDDED:
             from lineage_merge.query.backends.embedded import open_embedded
 
-            with open_embedded(place, say) as graph:
+            with open_embedded(place, on_progress) as graph:
                 yield graph
             return
         from lineage_merge.load.gremlin.configured_endpoint import endpoint

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.merge import join
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import SourceMissing
@@ -46,7 +46,7 @@ class Folders:
     """The folders that are looked at, and what names their tables."""
 
     settings: tuple[SqlFiles, ...]
-    names: Names
+    names: DatasetResolver
     dag_name: str
     # The repository's, where versions of it are compared.
     root: Path | None = None

@@ -12,7 +12,7 @@ from typing import Any
 from lineage_merge.config import Config
 from lineage_merge.infra import storage
 from lineage_merge.merge import join
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, problem_of, records
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError, LineageMergeError
@@ -31,7 +31,7 @@ class Captured:
 
     name: str
     _config: Config = field(repr=False)
-    _names: Names = field(repr=False)
+    _names: DatasetResolver = field(repr=False)
     _elements: tuple[Element, ...] = field(repr=False)
     _plan: Plan = field(repr=False)
     _tables: Mapping[str, Reference] = field(repr=False)

@@ -6,12 +6,12 @@ from typing import Any
 from lineage_merge.sources.capture.constants import constant
 from lineage_merge.sources.capture.data_types import sql_type
 from lineage_merge.sources.capture.plan_tree import Json, Node, bottom_up, expression_id, singleton
-from lineage_merge.sources.capture.spark_metadata import Spoken
+from lineage_merge.sources.capture.spark_metadata import SparkMetadata
 from lineage_merge.sources.spline.columns.argument_roles import SELECTED
 
 Ref = dict[str, str]
 # Of the operation that an expression stands in: an attribute's id by Spark's id of it.
-Names = Mapping[int, str]
+DatasetResolver = Mapping[int, str]
 
 _PACKAGE = "org.apache.spark.sql.catalyst.expressions."
 # Nobody reads the names of these: they are written as operators, or not at all.
@@ -60,8 +60,8 @@ class Expressions:
 
     def __init__(
         self,
-        spoken: Spoken,
-        subquery: Callable[[Node, Names], list[str]],
+        spoken: SparkMetadata,
+        subquery: Callable[[Node, DatasetResolver], list[str]],
         attribute: Callable[[str, Json], None],
     ) -> None:
         self._spoken = spoken
@@ -71,7 +71,7 @@ class Expressions:
         self.constants: list[dict[str, Any]] = []
         self.types: dict[str, str] = {}
 
-    def reference(self, root: Node, names: Names, outer: Names) -> Ref:
+    def reference(self, root: Node, names: DatasetResolver, outer: DatasetResolver) -> Ref:
         """A reference to the value of an expression; `outer` has the names of the query around it."""
         found: dict[int, Ref] = {}
         for node in bottom_up(root):
@@ -93,7 +93,7 @@ class Expressions:
         self.functions.append({"id": identifier, "name": name, "childRefs": children, "extra": extra, **more})
         return {"__exprId": identifier}
 
-    def _one(self, node: Node, children: list[Ref], names: Names, outer: Names) -> Ref:
+    def _one(self, node: Node, children: list[Ref], names: DatasetResolver, outer: DatasetResolver) -> Ref:
         name = node.name
         if name == "AttributeReference":
             return self._named(node.fields, names)
@@ -117,7 +117,7 @@ class Expressions:
         class_name = node.class_name.removeprefix(_PACKAGE)
         return self.function(class_name, called, children, params=params, **more)
 
-    def _named(self, fields: Json, names: Names) -> Ref:
+    def _named(self, fields: Json, names: DatasetResolver) -> Ref:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
         self._attribute(identifier, fields)

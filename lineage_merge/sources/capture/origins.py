@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
-from lineage_merge.merge.dataset_resolver import Names, path_of
+from lineage_merge.merge.dataset_resolver import DatasetResolver, path_of
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import build
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -78,13 +78,13 @@ class _Step:
     parts: tuple[Node, ...] = ()
 
 
-def origins(plan: PlanColumns, names: Names, tables: Mapping[str, Reference]) -> Origins:
+def origins(plan: PlanColumns, names: DatasetResolver, tables: Mapping[str, Reference]) -> Origins:
     """The origins of a plan's columns; `tables` as `PlanDocument` has them."""
     return _Reader(plan, names, tables).read()
 
 
 class _Reader:
-    def __init__(self, plan: PlanColumns, names: Names, tables: Mapping[str, Reference]) -> None:
+    def __init__(self, plan: PlanColumns, names: DatasetResolver, tables: Mapping[str, Reference]) -> None:
         self._plan = plan
         self._names = names
         self._tables = tables

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage_merge.model.elements import Problem, Reference
-from lineage_merge.sources.capture.expressions import Expressions, Names, Ref
+from lineage_merge.sources.capture.expressions import DatasetResolver, Expressions, Ref
 from lineage_merge.sources.capture.plan_tree import (
     Json,
     Node,
@@ -18,7 +18,7 @@ from lineage_merge.sources.capture.plan_tree import (
     is_tree,
     singleton,
 )
-from lineage_merge.sources.capture.spark_metadata import Relation, Spoken
+from lineage_merge.sources.capture.spark_metadata import Relation, SparkMetadata
 from lineage_merge.sources.spline.documents import Document
 
 # They put out what they take.
@@ -68,13 +68,13 @@ class PlanDocument:
     `tables` says which table is meant by an address that was made up for a read without a path.
     """
 
-    def __init__(self, spoken: Spoken, place: str) -> None:
+    def __init__(self, spoken: SparkMetadata, place: str) -> None:
         self._spoken = spoken
         self._place = place
         self._expressions = Expressions(spoken, self._subquery, self._mentioned)
         self._attributes: dict[str, Document] = {}
         self._operations: list[Document] = []
-        self._renamed: dict[int, Names] = {}
+        self._renamed: dict[int, DatasetResolver] = {}
         self._outputs: dict[int, list[str]] = {}
         self.tables: dict[str, Reference] = {}
         self.problems: list[Problem] = []
@@ -113,7 +113,7 @@ class PlanDocument:
 
     # Operations.
 
-    def _read(self, root: Node, outer: Names) -> str:
+    def _read(self, root: Node, outer: DatasetResolver) -> str:
         """The operations of a plan; the id of the last."""
         identifier = ""
         keys: dict[int, str] = {}
@@ -123,7 +123,7 @@ class PlanDocument:
             )
         return identifier
 
-    def _operation(self, node: Node, children: list[str], outer: Names) -> str:
+    def _operation(self, node: Node, children: list[str], outer: DatasetResolver) -> str:
         made: Document = {"id": "", "name": node.name, "childIds": children}
         nested = _NESTED.get(node.name)
         if nested and node.fields.get(nested) is None:
@@ -141,15 +141,15 @@ class PlanDocument:
         self._operations.append(made)
         return str(made["id"])
 
-    def _seen(self, node: Node) -> Names:
+    def _seen(self, node: Node) -> DatasetResolver:
         """The renamed attributes as an operation sees them."""
-        seen: Names = {}
+        seen: DatasetResolver = {}
         for each in node.children:
             renamed = self._renamed[id(each)]
             seen = {**seen, **renamed} if seen and renamed else renamed or seen
         return seen
 
-    def _params(self, node: Node, names: Names, outer: Names) -> Document:
+    def _params(self, node: Node, names: DatasetResolver, outer: DatasetResolver) -> Document:
         """The fields of an operation, with references in the place of expressions."""
         count = 0
 
@@ -165,7 +165,7 @@ class PlanDocument:
         plain = {"id", "cteId"} & node.fields.keys()
         return {**found, **{name: node.fields[name] for name in plain}}
 
-    def _parameter(self, tree: Node, names: Names, outer: Names) -> Ref | Document:
+    def _parameter(self, tree: Node, names: DatasetResolver, outer: DatasetResolver) -> Ref | Document:
         if tree.name == "SortOrder":
             return {"expression": self._expressions.reference(tree.children[0], names, outer)}
         found = self._expressions.reference(tree, names, outer)
@@ -282,13 +282,13 @@ class PlanDocument:
 
     # Subqueries and attributes.
 
-    def _subquery(self, node: Node, around: Names) -> list[str]:
+    def _subquery(self, node: Node, around: DatasetResolver) -> list[str]:
         """The attributes of a subquery's plan. Its operations stand beside the others, below none."""
         root = grow(node.fields["plan"], lambda: self._spoken.inner(node))
         self._read(root, around)
         return self._outputs[id(root)]
 
-    def _named(self, fields: Json, names: Names) -> str:
+    def _named(self, fields: Json, names: DatasetResolver) -> str:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
         self._mentioned(identifier, fields)

@@ -15,7 +15,7 @@ from lineage_merge.sources.capture.spark_metadata import RddSources, Relation
 
 
 class JvmSession:
-    """What a plan's reading asks of Spark (`spoken.Spoken`): a few calls each, and none runs anything."""
+    """The questions to Spark of `spark_metadata.SparkMetadata`: a few calls each, none runs a job."""
 
     def __init__(self, spark: Any) -> None:
         self.java = spark._jsparkSession

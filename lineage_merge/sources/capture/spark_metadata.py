@@ -32,7 +32,7 @@ class RddSources:
     unknown: tuple[str, ...] = ()
 
 
-class Spoken(Protocol):
+class SparkMetadata(Protocol):
     """Questions about single nodes."""
 
     zone: tzinfo

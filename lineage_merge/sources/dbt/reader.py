@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import read_text
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.errors import SourceMissing
@@ -95,7 +95,7 @@ class _Relation(NamedTuple):
     relation: str
 
 
-def read_dbt(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+def read_dbt(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """All projects of the configuration as records."""
     ambiguous = _ambiguous(engine, config.dbt)
     entries = [(project, index in ambiguous) for index, project in enumerate(config.dbt)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge.catalog_filter import Described, described
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Count, Problem
 from lineage_merge.sources.glue import client
@@ -15,7 +15,7 @@ from lineage_merge.sources.glue.translator import translate
 MOST_TASKS = 64
 
 
-def read_glue(engine: Engine, config: Config, names: Names) -> Rows[Described]:
+def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Described]:
     """All tables of the wanted databases.
 
     The driver lists the databases, so a wrong region or password is known before any task starts.
@@ -32,7 +32,7 @@ def read_glue(engine: Engine, config: Config, names: Names) -> Rows[Described]:
     return tables.union(engine.rows(described(None, records(missing, names)), 1))
 
 
-def database_rows(catalog: GlueCatalog, database: str, names: Names) -> Iterator[Described]:
+def database_rows(catalog: GlueCatalog, database: str, names: DatasetResolver) -> Iterator[Described]:
     """The rows of one database, each with the table that it is about."""
     number = 0
     for table in client.tables(catalog, database):

@@ -27,7 +27,7 @@ _WORDS = (
 _KEYWORDS = frozenset(_WORDS.split())
 
 
-class Mention(NamedTuple):
+class ColumnReference(NamedTuple):
     """A column as an expression names it: its parts in lower case, and the steps its value takes."""
 
     parts: tuple[str, ...]
@@ -64,7 +64,7 @@ class _Frame:
         return TRANSFORMATION if self.name else IDENTITY
 
 
-def mentions(found: Sequence[Token]) -> list[Mention]:
+def mentions(found: Sequence[Token]) -> list[ColumnReference]:
     """Every mention of a column, in their order."""
     return list(_mentions(found))
 
@@ -75,7 +75,7 @@ def is_plain(found: Sequence[Token]) -> bool:
     return 0 < end == len(found) and found[0].text not in _KEYWORDS
 
 
-def _mentions(found: Sequence[Token]) -> Iterator[Mention]:
+def _mentions(found: Sequence[Token]) -> Iterator[ColumnReference]:
     outermost = IDENTITY if is_plain(found) else TRANSFORMATION
     frames: list[_Frame] = []
     index = 0
@@ -128,9 +128,9 @@ def _end_of_name(found: Sequence[Token], start: int) -> int:
     return index
 
 
-def _mention(parts: tuple[str, ...], around: Sequence[Transformation]) -> Mention:
+def _mention(parts: tuple[str, ...], around: Sequence[Transformation]) -> ColumnReference:
     """A mention inside of steps, the outermost first."""
     # The result of a window function: nobody says which of its columns makes it and which steers it.
     own = (TRANSFORMATION, WINDOW) if OF_WINDOW.fullmatch(parts[-1]) else (IDENTITY,)
     steps = (reduce(lambda inner, outer: along(outer, inner), reversed(around), step) for step in own)
-    return Mention(parts, tuple(steps))
+    return ColumnReference(parts, tuple(steps))

@@ -12,7 +12,7 @@ from lineage_merge.sources.hive.column_references import (
     IDENTITY,
     TRANSFORMATION,
     WINDOW,
-    Mention,
+    ColumnReference,
     is_plain,
     mentions,
 )
@@ -61,7 +61,7 @@ def _without_expression(source: Field, sources: Sequence[Field]) -> Transformati
     return IDENTITY if sum(each.table == source.table for each in sources) == 1 else TRANSFORMATION
 
 
-def _unnamed(found: Sequence[Token], told: Sequence[Mention]) -> tuple[Transformation, ...]:
+def _unnamed(found: Sequence[Token], told: Sequence[ColumnReference]) -> tuple[Transformation, ...]:
     """How a source gets in that the expression does not name."""
     internal = listed(step for mention in told if mention.is_internal for step in mention.steps)
     if internal:
@@ -72,7 +72,7 @@ def _unnamed(found: Sequence[Token], told: Sequence[Mention]) -> tuple[Transform
     return (AGGREGATION,) if aggregated else (TRANSFORMATION,)
 
 
-def _of(source: Field, sources: Sequence[Field], told: Sequence[Mention]) -> list[Mention]:
+def _of(source: Field, sources: Sequence[Field], told: Sequence[ColumnReference]) -> list[ColumnReference]:
     """The mentions of a source. One that two may mean is meant for both, unless it names the table."""
     column = source.column.lower()
     found = [mention for mention in told if column in mention.parts[-2:]]
@@ -93,7 +93,7 @@ def influences(edge: Edge) -> Mapping[Field, tuple[InfluenceKind, ...]]:
     """
     sources = [source for source in edge.sources if source.column]
     tables = {source.table for source in sources}
-    told: list[tuple[Mention, InfluenceKind]] = []
+    told: list[tuple[ColumnReference, InfluenceKind]] = []
     for part in _comparisons(tokens(edge.expression)):
         kind = InfluenceKind.JOIN if _is_join(part, len(tables)) else InfluenceKind.FILTER
         told.extend((mention, kind) for mention in mentions(part))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
@@ -70,7 +70,7 @@ class Context:
     jobs: tuple[str, ...]
     by: str
     tables: Tables
-    names: Names
+    names: DatasetResolver
 
     def applies(self, job: str) -> bool:
         """Whether a job counts."""
@@ -81,7 +81,7 @@ class Context:
         return Wanted(self.applies, self.by, self.tables, self.names.identify)
 
 
-def read_hive(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """Everything that the logs say of the wanted jobs, as records."""
     hive = config.of(Hive)
     if hive is None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.sources import line_files
@@ -57,7 +57,7 @@ class Context:
     """What is needed beside the events."""
 
     settings: OpenLineage
-    names: Names
+    names: DatasetResolver
 
     def wanted(self) -> Wanted:
         """Which runs count."""
@@ -67,7 +67,7 @@ class Context:
         return self.names.identify(reference(namespace, name, job))
 
 
-def read_openlineage(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """Everything that the events say of the wanted jobs, as records.
 
     Raises `SourceError` where the files cannot be read at all.
@@ -184,7 +184,7 @@ def _run_id(found: tuple[str, Any]) -> str:
 
 
 def _plan_records(
-    found: Iterable[Thing | tuple[PlanKey, Chosen | Datasets]], names: Names
+    found: Iterable[Thing | tuple[PlanKey, Chosen | Datasets]], names: DatasetResolver
 ) -> Iterator[Record]:
     """The records of what the chosen writes of one run did; a write is a run and one of its targets."""
     of_run: Thing | None = None

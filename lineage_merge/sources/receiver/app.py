@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.receiver import documents, journal_paths
 from lineage_merge.sources.receiver.bodies import Bodies
@@ -55,7 +55,7 @@ class Receiver:
     bodies: Bodies
     tokens: tuple[bytes, ...]
     keep_free: int
-    say: Say
+    on_progress: ProgressCallback
     tally: Tally = field(default_factory=Tally)
     parsing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -108,13 +108,13 @@ def _taking(
         except HTTPException as refusal:
             if refusal.status_code not in (HTTPStatus.INSUFFICIENT_STORAGE, HTTPStatus.SERVICE_UNAVAILABLE):
                 receiver.tally.refused += 1
-                receiver.say(f"refused {request.url.path}: {refusal.status_code} {refusal.detail}")
+                receiver.on_progress(f"refused {request.url.path}: {refusal.status_code} {refusal.detail}")
             else:
                 receiver.tally.not_kept += 1
-                receiver.say(f"could not keep {request.url.path}: {refusal.detail}")
+                receiver.on_progress(f"could not keep {request.url.path}: {refusal.detail}")
             raise
         _count(receiver.tally, taken)
-        receiver.say(str(receiver.tally))
+        receiver.on_progress(str(receiver.tally))
         return answer(taken)
 
     return take

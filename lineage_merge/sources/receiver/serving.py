@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources.receiver import journal_paths
@@ -47,18 +47,18 @@ class Settings:
     head_seconds: float = 10.0
 
 
-def receive(settings: Settings, say: Say) -> Tally:
+def receive(settings: Settings, on_progress: ProgressCallback) -> Tally:
     """Take documents until SIGTERM or SIGINT; what was taken is in finished files then.
 
     SIGHUP finishes the files that are open. To be called from the main thread. Raises `ConfigError` where
     nobody can listen on the address, `SourceError` where the folder cannot be written.
     """
-    _prepare(settings.root, say)
+    _prepare(settings.root, on_progress)
     with _listening(settings.host, settings.port) as listener:
-        return asyncio.run(_serve(settings, listener, say))
+        return asyncio.run(_serve(settings, listener, on_progress))
 
 
-def _prepare(root: Path, say: Say) -> None:
+def _prepare(root: Path, on_progress: ProgressCallback) -> None:
     """Make the folders, and finish what an earlier receiver left. Raises `SourceError`."""
     folders = [
         make(root, kind)
@@ -77,9 +77,9 @@ def _prepare(root: Path, say: Say) -> None:
                 ignored.append(found)
                 continue
             cut = f", {found.cut:,} bytes of half a line cut off" if found.cut else ""
-            say(f"finished what was left of {found.file.name}: {found.size:,} bytes{cut}")
+            on_progress(f"finished what was left of {found.file.name}: {found.size:,} bytes{cut}")
         if ignored:
-            say(f"ignored, no files of a receiver: {_named(ignored)}")
+            on_progress(f"ignored, no files of a receiver: {_named(ignored)}")
     except OSError as error:
         raise SourceError(f"{error.filename or root}: {error.strerror}") from None
 
@@ -101,11 +101,11 @@ def _refuse_links(root: Path) -> None:
                 raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
 
 
-async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally:
-    uploads = Uploads(settings.root, settings.upload, say) if settings.upload else None
+async def _serve(settings: Settings, listener: socket.socket, on_progress: ProgressCallback) -> Tally:
+    uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
 
     def finished(kind: str, file: Path) -> None:
-        say(f"finished {kind}/{file.name}")
+        on_progress(f"finished {kind}/{file.name}")
         if uploads:
             uploads.finished()
 
@@ -119,7 +119,7 @@ async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally
         bodies=Bodies(settings.most_bytes),
         tokens=tuple(token.encode() for token in settings.tokens),
         keep_free=settings.keep_free,
-        say=say,
+        on_progress=on_progress,
     )
     server = _Server(
         uvicorn.Config(
@@ -148,12 +148,12 @@ async def _serve(settings: Settings, listener: socket.socket, say: Say) -> Tally
     # Not before: who reads this may send a signal at once.
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    say(f"listening on http://{shown}:{port}, files in {settings.root}")
+    on_progress(f"listening on http://{shown}:{port}, files in {settings.root}")
     async with asyncio.TaskGroup() as group:
         moving = group.create_task(uploads.run()) if uploads else None
         writing = [group.create_task(each.run()) for each in (spline, openlineage)]
         await server.serve(sockets=[listener])
-        say("stopping")
+        on_progress("stopping")
         for each in (spline, openlineage):
             each.end()
         await asyncio.gather(*writing)

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from lineage_merge.infra.progress import Say
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources.receiver import journal_paths
@@ -15,10 +15,10 @@ _AGAIN_SECONDS = 30.0
 class Uploads:
     """Moves what is finished below `root` to a prefix, and tries again what S3 did not take."""
 
-    def __init__(self, root: Path, prefix: str, say: Say) -> None:
+    def __init__(self, root: Path, prefix: str, on_progress: ProgressCallback) -> None:
         self._root = root
         self._prefix = prefix.rstrip("/")
-        self._say = say
+        self._say = on_progress
         self._wake = asyncio.Event()
         self._ends = False
 

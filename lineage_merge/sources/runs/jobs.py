@@ -6,7 +6,7 @@ from operator import add
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records, row
 from lineage_merge.model.elements import Job, JobKey
 from lineage_merge.sources.runs.events import EventRow
@@ -63,13 +63,15 @@ def job_facts(events: Rows[EventRow], counted_events: Rows[Counted]) -> Rows[Job
     return of_runs.union(counted_events.map(_counted_job)).combine(_as_it_is, _newer, _newer).flat_map(_facts)
 
 
-def job_records(events: Rows[EventRow], counted_events: Rows[Counted], names: Names) -> Rows[Record]:
+def job_records(
+    events: Rows[EventRow], counted_events: Rows[Counted], names: DatasetResolver
+) -> Rows[Record]:
     """Records of the jobs that have a counted write, and of how many successful runs each job had."""
     facts = job_facts(events, counted_events).map_partitions(partial(_records, names=names))
     return facts.union(good_runs(events).map(good_runs_record))
 
 
-def _records(facts: Iterable[JobFacts], names: Names) -> Iterator[Record]:
+def _records(facts: Iterable[JobFacts], names: DatasetResolver) -> Iterator[Record]:
     return records(map(job, facts), names)
 
 

@@ -51,10 +51,10 @@ def seen(settings: Arango, since: int, names: Sequence[str]) -> list[Seen]:
         rows = [*ask(db, settings, _SEEN, since=since, heads=heads, **committed)]
         rows = [row for row in rows if isinstance(row["application"], str) and row["application"]]
         found = [(row, labels.first_value(names, row["own"], row["extra"], row["copied"])) for row in rows]
-        silent = sorted({str(row["plan"]) for row, dag_name in found if not dag_name})
+        no_progress = sorted({str(row["plan"]) for row, dag_name in found if not dag_name})
         of_plans: dict[str, str] = {}
-        for start in range(0, len(silent), _KEYS_A_REQUEST):
-            keys = silent[start : start + _KEYS_A_REQUEST]
+        for start in range(0, len(no_progress), _KEYS_A_REQUEST):
+            keys = no_progress[start : start + _KEYS_A_REQUEST]
             plans = ask(db, settings, _PLANS, keys=keys, heads=heads, **committed)
             of_plans |= {
                 plan["_key"]: labels.first_value(names, plan["labels"], plan["extra"]) for plan in plans

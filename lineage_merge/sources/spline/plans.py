@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.redaction import redact
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
 from lineage_merge.sources.runs import run_selection
@@ -65,7 +65,7 @@ class Context:
     """What executors need beside the documents."""
 
     spline: Spline
-    names: Names
+    names: DatasetResolver
     marks_run_local: bool = False
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
 
@@ -210,7 +210,7 @@ def _records_of(each: Translated) -> list[Record]:
     return each.records
 
 
-def _problem_records(events: Iterable[EventRow], names: Names) -> Iterator[Record]:
+def _problem_records(events: Iterable[EventRow], names: DatasetResolver) -> Iterator[Record]:
     return records((Problem(*json.loads(each.problem)) for each in events if each.problem), names)
 
 

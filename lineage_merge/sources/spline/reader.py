@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
@@ -74,7 +74,7 @@ _MOST_CHARACTERS = 1 << 20
 _PROBLEM = "!"
 
 
-def read_spline(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+def read_spline(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """Everything that Spline knows of the wanted applications, as records."""
     spline = config.spline
     if spline is None:

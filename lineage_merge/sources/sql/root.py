@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import Dialect
 
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Count, Element
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
@@ -16,7 +16,7 @@ from lineage_merge.sources.sql.syntax import Script, parse
 from lineage_merge.sources.sql.translator import translate
 
 
-def elements(folder: SqlFiles, names: Names) -> Iterator[Element]:
+def elements(folder: SqlFiles, names: DatasetResolver) -> Iterator[Element]:
     """The elements of one folder. Raises `SourceError` where it cannot be read."""
     scripts = parsed(files.read(files.find(folder.path).items()), folder)
     yield Count("SQL files", len(scripts))
@@ -35,6 +35,6 @@ def schema_of(folder: SqlFiles) -> list[Script]:
     return parsed([text for path in folder.schema for text in files.read(files.find(path).items())], folder)
 
 
-def reader_of(folder: SqlFiles, names: Names) -> Reader:
+def reader_of(folder: SqlFiles, names: DatasetResolver) -> Reader:
     """Who reads the files of a folder."""
     return Reader(Dialect.get_or_raise(folder.dialect), Datasets(folder.namespace, names.identify))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.dataset_resolver import Names
+from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
 from lineage_merge.sources import line_files
@@ -13,7 +13,7 @@ from tests.sources.letters.settings import Letters
 from tests.sources.letters.translate import translate
 
 
-def read_letters(engine: Engine, config: Config, names: Names) -> Rows[Record]:
+def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """Everything that the file tells, as records."""
     letters = config.of(Letters)
     assert letters

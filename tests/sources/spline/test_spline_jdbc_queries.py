@@ -189,7 +189,7 @@ def test_a_query_that_is_not_understood_feeds_nothing_and_is_reported_at_its_ope
 
 
 def test_an_address_whose_table_was_masked_away_is_reported_and_is_no_dataset() -> None:
-    rows = list(records(plan_of(MASKED), dataset_resolver.Names("dev", identity_rules.Rules())))
+    rows = list(records(plan_of(MASKED), dataset_resolver.DatasetResolver("dev", identity_rules.Rules())))
 
     kinds = [(row[0], row[2]) for row in rows if row[0] in ("feeds", "dataset")]
     assert {target for kind, target in kinds if kind == "feeds"} == set()

@@ -36,9 +36,9 @@ def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
 ) -> None:
     spline, _ = everything()
     spline.write(tmp_path / "recorded")
-    silent = SplineDatabase("silent")
-    silent.plan("silent", reads=["s3://in/a"], writes="s3://out/silent", at=None)
-    silent.write(tmp_path / "unrecorded")
+    no_progress = SplineDatabase("silent")
+    no_progress.plan("silent", reads=["s3://in/a"], writes="s3://out/silent", at=None)
+    no_progress.write(tmp_path / "unrecorded")
     with (tmp_path / "recorded/operation.jsonl").open("a") as file:
         file.write("not JSON\n")
     settings = CONFIGURATION.parse(

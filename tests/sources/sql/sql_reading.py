@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import Dialect
 
 from lineage_merge.config import Config, Merge
-from lineage_merge.merge.dataset_resolver import Names, from_config
+from lineage_merge.merge.dataset_resolver import DatasetResolver, from_config
 from lineage_merge.model.elements import (
     Alias,
     Column,
@@ -28,7 +28,7 @@ REDSHIFT = "redshift://wh.us-east-1:5439"
 
 
 @dataclass(frozen=True)
-class Told:
+class JobArguments:
     """Edges by names; `columns` as ``t#a > u#b IDENTITY``, `influences` as ``t#a > u FILTER``."""
 
     elements: tuple[Element, ...]
@@ -79,7 +79,7 @@ class Told:
         return {name: [(c, k) for _, c, k in sorted(columns)] for name, columns in found.items()}
 
 
-def names(defaults: Mapping[str, str] | None = None) -> Names:
+def names(defaults: Mapping[str, str] | None = None) -> DatasetResolver:
     return from_config(Config("d", "dev", merge=Merge(defaults=defaults or {})))
 
 
@@ -90,7 +90,7 @@ def told(
     schema: str = "",
     variables: Mapping[str, str] | None = None,
     default: str = "",
-) -> Told:
+) -> JobArguments:
     """What files do; one file is ``f.sql``."""
     texts = {"f.sql": files} if isinstance(files, str) else files
     namespace = REDSHIFT if dialect == "redshift" else "spark_catalog"
@@ -100,7 +100,7 @@ def told(
     known = names({namespace: default} if default else {})
     described = [parse("ddl.sql", schema, sql, {})] if schema else []
     found = read_project(scripts, reader_of(folder, known), schema=described)
-    return Told(tuple(translate(found, "etl", dialect, "etl")))
+    return JobArguments(tuple(translate(found, "etl", dialect, "etl")))
 
 
 def _name(reference: Reference) -> str:

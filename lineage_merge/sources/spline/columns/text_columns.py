@@ -22,7 +22,7 @@ from lineage_merge.sources.spline.columns.plan_text import (
     parse_plan,
     split_top,
 )
-from lineage_merge.sources.spline.columns.text_values import Mention, mentions, readable
+from lineage_merge.sources.spline.columns.text_values import ColumnReference, mentions, readable
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
@@ -288,7 +288,7 @@ class _Reader:
 
     def _value(self, item: TextItem, seen: _Output) -> Node:
         if not item.expression:
-            found = self._resolved(Mention(item.id, item.name, Transformation.IDENTITY), seen)
+            found = self._resolved(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
             return found or self._new()
         node = self._new()
         for mention in self._mentions(item.expression):
@@ -303,7 +303,7 @@ class _Reader:
 
     # What an expression mentions.
 
-    def _mentions(self, expression: str) -> Iterator[Mention]:
+    def _mentions(self, expression: str) -> Iterator[ColumnReference]:
         return mentions(_GROUPING.sub(self._bit, expression))
 
     def _bit(self, matched: re.Match[str]) -> str:
@@ -321,12 +321,12 @@ class _Reader:
         found = (self._resolved(mention, seen) for mention in self._mentions(expression))
         self._found.influences[kind].extend(each for each in found if each)
 
-    def _add(self, node: Node, mention: Mention, seen: _Output) -> None:
+    def _add(self, node: Node, mention: ColumnReference, seen: _Output) -> None:
         value = self._resolved(mention, seen)
         if value:
             self._graph.add(node, value, mention.step)
 
-    def _resolved(self, mention: Mention, seen: _Output) -> Node | None:
+    def _resolved(self, mention: ColumnReference, seen: _Output) -> Node | None:
         if mention.subquery:
             subquery = next(self._subqueries, None)
             if subquery is None or mention.name == "exists":

@@ -32,7 +32,7 @@ _STEERING = {
 }
 
 
-class Mention(NamedTuple):
+class ColumnReference(NamedTuple):
     """A column in an expression's text: `outer` says that it is one of the query around.
 
     `subquery` says that it is no column: `name` is then what kind of subquery.
@@ -45,7 +45,7 @@ class Mention(NamedTuple):
     subquery: bool = False
 
 
-def mentions(expression: str) -> Iterator[Mention]:
+def mentions(expression: str) -> Iterator[ColumnReference]:
     """Every column and subquery that an expression mentions, in the order of the text."""
     whole = Transformation.IDENTITY if _is_plain(expression) else Transformation.TRANSFORMATION
     # For each open bracket, and each open CASE, what holds inside of it.
@@ -54,9 +54,9 @@ def mentions(expression: str) -> Iterator[Mention]:
     for token in _TOKEN.finditer(expression):
         here = levels[-1]
         if token["outer"]:
-            yield Mention(int(token["outer_id"]), token["outer"].rpartition("#")[0], here, outer=True)
+            yield ColumnReference(int(token["outer_id"]), token["outer"].rpartition("#")[0], here, outer=True)
         elif token["subquery"]:
-            yield Mention(0, token["subquery"], here, subquery=True)
+            yield ColumnReference(0, token["subquery"], here, subquery=True)
         elif token["function"]:
             name = token["function"].lower()
             step = Transformation.AGGREGATION if name in _AGGREGATES else Transformation.TRANSFORMATION
@@ -83,7 +83,7 @@ def mentions(expression: str) -> Iterator[Mention]:
                 levels.pop()
             condition_of_if = word in ("if", "FILTER")
         elif token["id"]:
-            yield Mention(int(token["id"]), (token["column"] or "").strip("`"), here)
+            yield ColumnReference(int(token["id"]), (token["column"] or "").strip("`"), here)
 
 
 def _is_plain(expression: str) -> bool:
