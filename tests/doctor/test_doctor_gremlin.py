@@ -205,7 +205,7 @@ def test_neptunes_status_page_is_asked_with_a_signature(monkeypatch: pytest.Monk
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     with http(200, STATUS) as (url, seen):
         graph = config.Gremlin(url, timeout_seconds=2, iam_auth=True, region="eu-west-1")
-        server = neptune.server_behind(gremlin.configured.endpoint(graph))
+        server = neptune.server_behind(gremlin.configured_endpoint.endpoint(graph))
 
     assert server == neptune.Server("Neptune 1.4.1.0.R3, tinkerpop-3.7.1, writer", (3, 7), "writer")
     assert any("/eu-west-1/neptune-db/aws4_request" in each for each in seen)

@@ -221,8 +221,8 @@ def test_what_an_earlier_version_left_open_to_others_is_closed(
 def test_a_folder_that_holds_other_files_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     program = (
-        "import sys; from pathlib import Path; from lineage_merge.infra.embedded import ownership\n"
-        "ownership.own(Path(sys.argv[1]) / 'graph.json').release()"
+        "import sys; from pathlib import Path; from lineage_merge.infra.embedded import file_lock\n"
+        "file_lock.own(Path(sys.argv[1]) / 'graph.json').release()"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
     assert tmp_path.stat().st_mode & 0o777 == 0o755

@@ -21,7 +21,7 @@ from lineage_merge.model.errors import (
     GraphUnsupported,
 )
 from tests.graph_reading import whole
-from tests.load.neptune_proxy import DETAIL, Answer, ClassifiedError, NeptuneProxy, neptune_proxy
+from tests.load.neptune_proxy import DETAIL, Answer, Fault, NeptuneProxy, neptune_proxy
 
 # AWS, "Graph engine error messages and codes", and botocore's model of neptunedata.
 NEPTUNE = {
@@ -76,7 +76,7 @@ def proxy(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptunePr
         yield running
 
 
-def first(*faults: ClassifiedError) -> Callable[[bytes], ClassifiedError | None]:
+def first(*faults: Fault) -> Callable[[bytes], Fault | None]:
     """These, then none."""
     left = list(faults)
     return lambda _: left.pop(0) if left else None
@@ -112,7 +112,7 @@ def vertices(count: int) -> list[Upsert]:
 )
 @pytest.mark.usefixtures("quick")
 def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
-    proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: ClassifiedError
+    proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: Fault
 ) -> None:
     endpoint = Endpoint(proxy.url, timeout_seconds=0.5)
     proxy.classify = first(fault)
@@ -162,7 +162,7 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
 ) -> None:
     sizes = []
 
-    def only_small(request: bytes) -> ClassifiedError | None:
+    def only_small(request: bytes) -> Fault | None:
         sizes.append(request.count(b"mergeV"))
         return Answer("MemoryLimitExceededException") if sizes[-1] > 10 else None
 
@@ -255,7 +255,7 @@ def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: Ne
 
 @pytest.mark.parametrize("fault", ["text", "foreign", "hang"])
 def test_a_first_answer_that_is_none_is_a_lost_connection(
-    proxy: NeptuneProxy, fault: ClassifiedError
+    proxy: NeptuneProxy, fault: Fault
 ) -> None:
     proxy.classify = lambda _: fault
     with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no answer in time$"):

@@ -27,7 +27,7 @@ from lineage_merge.load.gremlin.signing import SERVICE, Iam
 from lineage_merge.load.writer import load
 from lineage_merge.model.errors import GraphDenied, GraphUnreachable
 from tests.graph_reading import whole
-from tests.load.neptune_proxy import ClassifiedError, NeptuneProxy, neptune_proxy
+from tests.load.neptune_proxy import Fault, NeptuneProxy, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
 from tests.made_merges import Made
 from tests.s3_fixtures import S3
@@ -178,8 +178,8 @@ def test_credentials_that_were_replaced_in_the_variables_are_taken_at_the_next_c
     assert gate.signers == ["first", "second"]
 
 
-def _once(fault: ClassifiedError) -> Callable[[bytes], ClassifiedError | None]:
-    left: list[ClassifiedError] = [fault]
+def _once(fault: Fault) -> Callable[[bytes], Fault | None]:
+    left: list[Fault] = [fault]
     return lambda _: left.pop() if left else None
 
 

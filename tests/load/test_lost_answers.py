@@ -11,7 +11,7 @@ from lineage_merge.load.gremlin.executor import send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert, VertexUpsert
 from lineage_merge.load.label_replacement import replace_labels
 from tests.graph_reading import whole
-from tests.load.neptune_proxy import ClassifiedError, neptune_proxy
+from tests.load.neptune_proxy import Fault, neptune_proxy
 
 
 def vertex(name: str, *dags: str, label: str = "table") -> VertexUpsert:
@@ -24,11 +24,11 @@ def edge(start: str, end: str, dag: str) -> EdgeUpsert:
     return EdgeUpsert(f"{dag}:{start}:{end}", "feeds", f"dev|wh|{start}", f"dev|wh|{end}", of)
 
 
-def every_first_answer_is_lost() -> Callable[[bytes], ClassifiedError | None]:
+def every_first_answer_is_lost() -> Callable[[bytes], Fault | None]:
     """Each request arrives and is carried out, and the connection closes before its answer, once."""
     seen: set[bytes] = set()
 
-    def fault(request: bytes) -> ClassifiedError | None:
+    def fault(request: bytes) -> Fault | None:
         content = request[1 + request[0] + 18 :]  # without its id
         known = content in seen
         seen.add(content)

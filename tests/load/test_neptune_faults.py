@@ -14,11 +14,11 @@ from lineage_merge.load.update import update
 from lineage_merge.model.errors import GraphDenied, GraphUnsupported
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.engines import on_both_engines
-from tests.load.neptune_proxy import Answer, ClassifiedError, Refusal, neptune_proxy
+from tests.load.neptune_proxy import Answer, Fault, Refusal, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
 
 REGION = "us-east-1"
-FAULTS: list[ClassifiedError] = [
+FAULTS: list[Fault] = [
     *map(
         Answer,
         [
@@ -50,7 +50,7 @@ class Trouble:
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
-        self.left: list[ClassifiedError] = [*FAULTS * 2, "hang"]
+        self.left: list[Fault] = [*FAULTS * 2, "hang"]
         self._chance.shuffle(self.left)
         self._refusals: list[Refusal] = []
         self.refused: Counter[int] = Counter()
@@ -69,7 +69,7 @@ class Trouble:
         self.refused[refusal[0]] += 1
         return refusal
 
-    def fault(self, _: bytes) -> ClassifiedError | None:
+    def fault(self, _: bytes) -> Fault | None:
         # The first request of a load asks whether the graph is there at all, once.
         begun, self.begun = self.begun, True
         if not begun or not self.left or self._chance.random() < 0.4:
@@ -119,7 +119,7 @@ def test_a_load_that_is_refused_for_good_sends_nothing_twice_and_says_it_in_a_li
     refused: Counter[bytes] = Counter()
     lock = threading.Lock()
 
-    def writes_are_refused(request: bytes) -> ClassifiedError | None:
+    def writes_are_refused(request: bytes) -> Fault | None:
         if b"mergeV" not in request or b"merge_run" in request:
             return None
         content = request[1 + request[0] + 18 :]  # without its id

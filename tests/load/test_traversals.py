@@ -14,7 +14,7 @@ _OF_ONE_VERSION = re.compile(
     r"\.(?:with_graph|with_remote|withRemote|iterate|none|discard|store|has_key_?)\("
 )
 # Printed for a notebook, whose gremlinpython is 3.7.
-_PRINTED = "say("
+_PRINTED = "on_progress("
 
 
 def test_no_traversal_uses_what_only_one_version_of_gremlinpython_has() -> None:

@@ -7,7 +7,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import asking
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.query.backends import gremlin
 from lineage_merge.query.backends.gremlin import OnGremlin
 from lineage_merge.query.cycles import cycles
@@ -38,7 +38,7 @@ class Counted(OnGremlin):
 def deep(gremlin: GraphTraversalSource, gremlin_url: str) -> Iterator[Counted]:
     """A chain of 200 datasets."""
     MadeLineage().flow(" > ".join(f"t{n:03}" for n in range(DEPTH))).load(gremlin_url)
-    with asking(Endpoint(gremlin_url)) as ask:
+    with open_executor(Endpoint(gremlin_url)) as ask:
         yield Counted(ask)
 
 
@@ -95,7 +95,7 @@ def test_what_a_short_cut_reaches_counts_from_there(gremlin: GraphTraversalSourc
     # Whichever way is walked first: d is one hop away from a, and so e two, although b and c lead there too.
     made = MadeLineage().flow("a > b > c > d > e > f").flow("a > d", job="short").flow("z > a")
     made.load(gremlin_url)
-    with asking(Endpoint(gremlin_url)) as ask:
+    with open_executor(Endpoint(gremlin_url)) as ask:
         found = lineage(OnGremlin(ask), dataset_or_column(OnGremlin(ask), "a"), "down", depth=2)
     assert {(each.from_id, each.to_id) for each in found.edges} == {
         (at(source), at(target)) for source, target in ("ab", "bc", "ad", "de")
