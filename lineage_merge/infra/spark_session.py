@@ -70,7 +70,7 @@ def session(
         if "JAVA_HOME" not in os.environ:
             os.environ["JAVA_HOME"] = str(java_home())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        log4j = files("lineage_merge").joinpath("embedded", "spark-log4j2.properties")
+        log4j = files("lineage_merge.infra.embedded").joinpath("spark-log4j2.properties")
         java_options = f"{_JAVA} -Dlog4j2.configurationFile={log4j}"
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
         for key, value in _LOCAL.items():
