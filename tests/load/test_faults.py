@@ -115,12 +115,12 @@ def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: Fault
 ) -> None:
     endpoint = Endpoint(proxy.url, timeout_seconds=0.5)
-    proxy.classify = first(fault)
+    proxy.fault_of = first(fault)
     with open_executor(endpoint) as ask:
         assert ask(lambda g: g.inject(7, 8)) == [7, 8]
         # Not the late answer to the first.
         assert ask(lambda g: g.inject(9)) == [9]
-    proxy.classify = first(fault, fault)
+    proxy.fault_of = first(fault, fault)
     assert send(endpoint, upserts.batches(vertices(90), records=60)) == 5
     assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
 
@@ -136,7 +136,7 @@ def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
 def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
     proxy: NeptuneProxy, answer: Answer, error: type[GraphError]
 ) -> None:
-    proxy.classify = lambda _: answer
+    proxy.fault_of = lambda _: answer
     endpoint = Endpoint(proxy.url)
     with pytest.raises(error) as asked, open_executor(endpoint) as ask:
         ask(lambda g: g.inject(1))
@@ -151,7 +151,7 @@ def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
 def test_of_a_refused_request_each_element_is_sent_by_itself_to_name_the_wrong_one(
     proxy: NeptuneProxy,
 ) -> None:
-    proxy.classify = lambda request: Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
+    proxy.fault_of = lambda request: Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
     with pytest.raises(GraphRejected, match=r"^table dev\|wh\|t2: refused by .*BadRequestException"):
         send(Endpoint(proxy.url), iter([vertices(5)]))
     assert proxy.requests == 4  # all, t0, t1, t2
@@ -166,7 +166,7 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
         sizes.append(request.count(b"mergeV"))
         return Answer("MemoryLimitExceededException") if sizes[-1] > 10 else None
 
-    proxy.classify = only_small
+    proxy.fault_of = only_small
     send(Endpoint(proxy.url), iter([vertices(32)]))
     assert sizes == [32, 16, 8, 8, 16, 8, 8]
     assert len(whole(gremlin)[0]) == 32
@@ -178,7 +178,7 @@ def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_confl
     monkeypatch.setitem(
         retry_policy._PAUSES, ErrorKind.CONFLICT, retry_policy._Pauses(0.01, 0.01, attempts=3)
     )
-    proxy.classify = lambda request: (
+    proxy.fault_of = lambda request: (
         Answer("ConstraintViolationException", 400) if b"lost" in request else None
     )
     send(Endpoint(proxy.url), iter([vertices(2)]))
@@ -200,7 +200,7 @@ def test_a_graph_that_stays_away_is_given_up_when_the_time_for_it_is_over(proxy:
 
 
 def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None:
-    proxy.classify = lambda _: "hang"
+    proxy.fault_of = lambda _: "hang"
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"no answer in time \(tried for 1 s\)$"):
         send(Endpoint(proxy.url, timeout_seconds=0.2, retry_seconds=1), iter([vertices(3)] * 3))
@@ -209,10 +209,10 @@ def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None
 
 def test_without_time_for_it_nothing_is_tried_again_but_a_conflict(proxy: NeptuneProxy) -> None:
     endpoint = Endpoint(proxy.url, retry_seconds=0)
-    proxy.classify = first(*[Answer("ConcurrentModificationException")] * 3)
+    proxy.fault_of = first(*[Answer("ConcurrentModificationException")] * 3)
     send(endpoint, iter([vertices(3)]))
     assert proxy.requests == 4
-    proxy.classify = first("close before")
+    proxy.fault_of = first("close before")
     with pytest.raises(GraphUnreachable, match=r"the server closed the connection$"):
         send(endpoint, iter([vertices(3)]))
 
@@ -237,7 +237,7 @@ def test_a_first_connection_that_is_turned_away_for_now_is_tried_again(
 )
 @pytest.mark.usefixtures("quick")
 def test_a_first_query_that_a_busy_graph_refuses_is_tried_again(proxy: NeptuneProxy, answer: Answer) -> None:
-    proxy.classify = first(answer, answer)
+    proxy.fault_of = first(answer, answer)
     check(Endpoint(proxy.url))
     assert proxy.requests == 3
 
@@ -257,14 +257,14 @@ def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: Ne
 def test_a_first_answer_that_is_none_is_a_lost_connection(
     proxy: NeptuneProxy, fault: Fault
 ) -> None:
-    proxy.classify = lambda _: fault
+    proxy.fault_of = lambda _: fault
     with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no answer in time$"):
         check(Endpoint(proxy.url, timeout_seconds=0.5))
 
 
 def test_the_server_is_told_when_to_give_a_request_up(proxy: NeptuneProxy) -> None:
     seen: list[bytes] = []
-    proxy.classify = lambda request: seen.append(request)
+    proxy.fault_of = lambda request: seen.append(request)
     endpoint = Endpoint(proxy.url, timeout_seconds=7)
     with open_executor(endpoint) as ask:
         ask(lambda g: g.inject(1))

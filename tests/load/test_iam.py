@@ -107,7 +107,7 @@ def test_a_lost_connection_is_made_anew_with_a_signature_of_that_moment(
 ) -> None:
     with open_executor(Endpoint(proxy.url, iam=US)) as ask:
         assert ask(lambda g: g.inject(1)) == [1]
-        proxy.classify = _once("close before")
+        proxy.fault_of = _once("close before")
         time.sleep(1.1)  # what is signed is the second
         assert ask(lambda g: g.inject(2)) == [2]
     assert len(gate.signatures) == len(set(gate.signatures)) == 2
@@ -173,7 +173,7 @@ def test_credentials_that_were_replaced_in_the_variables_are_taken_at_the_next_c
         assert ask(lambda g: g.inject(1)) == [1]
         gate.keys = {"second": Keys("second-secret", "second-token")}
         rotating("second")
-        proxy.classify = _once("close after")
+        proxy.fault_of = _once("close after")
         assert ask(lambda g: g.inject(2)) == [2]
     assert gate.signers == ["first", "second"]
 

@@ -213,7 +213,7 @@ def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflictin
 
     row = node("a", tags=[f"tag {number:04d}" for number in range(3000)])
     batches = list(upserts.batches(upserts.vertex_upserts(row)))
-    with neptune_proxy(conflicting.url, classify=watched) as proxy:
+    with neptune_proxy(conflicting.url, fault_of=watched) as proxy:
         send(Endpoint(proxy.url), iter(batches))
 
     assert len(asked) == len(batches) == 16

@@ -54,7 +54,7 @@ def direct(conflicting_url: str) -> Endpoint:
 
 @pytest.fixture
 def losing(direct: Endpoint) -> Iterator[Endpoint]:
-    with neptune_proxy(direct.url, classify=every_first_answer_is_lost()) as proxy:
+    with neptune_proxy(direct.url, fault_of=every_first_answer_is_lost()) as proxy:
         yield Endpoint(proxy.url)
 
 

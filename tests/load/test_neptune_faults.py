@@ -128,7 +128,7 @@ def test_a_load_that_is_refused_for_good_sends_nothing_twice_and_says_it_in_a_li
         return answer
 
     with (
-        neptune_proxy(server.url, classify=writes_are_refused) as proxy,
+        neptune_proxy(server.url, fault_of=writes_are_refused) as proxy,
         pytest.raises(error) as raised,
     ):
         update(merge, Endpoint(proxy.url), "dev", "d")
