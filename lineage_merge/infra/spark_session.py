@@ -176,7 +176,7 @@ def _remember_names(spark: SparkSession) -> None:
 
 
 # How a worker's own error ends the Python traceback inside Spark's message.
-_OWN_ERROR = re.compile(r"^lineage_merge\.errors\.(?P<type>\w+): (?P<message>.+)$", re.MULTILINE)
+_OWN_ERROR = re.compile(rf"^{re.escape(errors.__name__)}\.(?P<type>\w+): (?P<message>.+)$", re.MULTILINE)
 # What Java says of its heap, and Spark of its own accounts of it.
 _NO_MEMORY = re.compile(r"\bjava\.lang\.OutOfMemoryError\b|\bSparkOutOfMemoryError\b")
 
