@@ -30,7 +30,7 @@ MOST_DEMO = 2.2
 _ONE_JOB = """
 import json
 from pathlib import Path
-from lineage_merge import sample
+from lineage_merge.cli import sample
 from lineage_merge.config import SparkOptions
 from lineage_merge.infra.spark_session import session
 

@@ -171,9 +171,9 @@ def test_two_processes_at_once_both_get_whole_jars(
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from lineage_merge.infra.embedded import jars\n"
+        "from lineage_merge.infra.embedded import maven_jars\n"
         "from lineage_merge.infra.embedded.maven_jars import cached_jars, cache_home, gremlin_jars\n"
-        "jars.GREMLIN = jars.GREMLIN._replace(pins=Path(sys.argv[1]), places=None)\n"
+        "maven_jars.GREMLIN = maven_jars.GREMLIN._replace(pins=Path(sys.argv[1]), places=None)\n"
         "from lineage_merge.infra.embedded.java import find_java\n"
         "gremlin_jars(find_java(), print)\n"
         "assert cached_jars(cache_home())\n"
