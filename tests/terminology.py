@@ -2,8 +2,8 @@
 
     python -m tests.terminology [PATH ...]      # by default every file that git tracks
 
-Words count wherever they are: in identifiers (``snake_case`` and ``CamelCase`` are split), strings, comments and
-documents. A line with ``style: allow`` is exempt (quotations, names of other projects).
+Words count wherever they are: in identifiers (``snake_case`` and ``CamelCase`` are split), strings, comments
+and documents. A line with ``style: allow`` is exempt (quotations, names of other projects).
 """
 
 import re
@@ -125,8 +125,10 @@ def main() -> int:
     files = [file for file in tracked() if not paths or any(file.is_relative_to(path) for path in paths)]
     findings = [finding for file in files for finding in in_file(file)]
     for finding in findings:
-        print(finding)
-    print(f"{len(findings)} banned words in {len({each.file for each in findings})} files", file=sys.stderr)
+        print(finding)  # noqa: T201
+    print(  # noqa: T201
+        f"{len(findings)} banned words in {len({each.file for each in findings})} files", file=sys.stderr
+    )
     return 1 if findings else 0
 
 
