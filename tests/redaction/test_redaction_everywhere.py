@@ -14,11 +14,12 @@ import requests
 import yaml
 from pyspark.sql import SparkSession
 
-from lineage_merge import capture, config
+from lineage_merge import capture
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.report import Report
 from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import in_process
 from tests.redaction import sources_with_secrets as made
 from tests.redaction.secret_forms import SECRET, forms, leaks
@@ -50,11 +51,11 @@ def world(
     handler = _Collecting(said)
     logging.getLogger().addHandler(handler)
     try:
-        with pipeline.build(spark, config.parse(settings), said.append) as built:
+        with pipeline.build(spark, CONFIGURATION.parse(settings), said.append) as built:
             pipeline.write_folder(built, str(folder / "built"), "jsonl")
         # Spline's settings name an export or agents' files, not both.
         agent = {"agent": [str(folder / "agent.log")], "lookback": 36_500}
-        of_agent = config.parse({"dag_name": "daily", "environment": "dev", "spline": agent})
+        of_agent = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": agent})
         with pipeline.build(spark, of_agent, said.append) as built_of_agent:
             assert built_of_agent.report.read["execution plans"] >= len(forms())
             pipeline.write_folder(built_of_agent, str(folder / "of_agent"), "jsonl")
