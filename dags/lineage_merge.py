@@ -1,30 +1,30 @@
-"""Glue, then dbt, then the merge of their lineage: one DAG for each pipeline.
+"""DAG of a pipeline: Glue jobs, dbt, and the merge of their lineage.
 
-Runs on Airflow 2.10 to 3.x, on Amazon MWAA too: the merge runs as a job on AWS Glue, so the
-workers need ``lineage-merge[airflow]`` and no Spark. `docs/airflow.md` says how to set it up.
+Runs on Airflow 2.10 to 3.x, including Amazon MWAA. The merge runs as a job on AWS Glue, so the
+workers need ``lineage-merge[airflow]`` and no Spark. Setup: `docs/airflow.md`.
 
 ==================== ======================================================================
-connection           what
+connection           fields
 ==================== ======================================================================
-aws_default          AWS; on MWAA the environment's own role is enough
-arangodb_default     Spline's ArangoDB: host (a URL), schema (the database), login, and in extra
-                     `password_secret`, the secret with the password
+aws_default          AWS; on MWAA the role of the environment is sufficient
+arangodb_default     Spline's ArangoDB: host (a URL), schema (the database), login; extra:
+                     `password_secret`, the name of the secret with the password
 gremlin_default      Neptune: host, port 8182, extra ``{"iam_auth": true, "region_name": "..."}``
 ==================== ======================================================================
 
 ========================= =========================================================================
-Variable                  what
+Variable                  value
 ========================= =========================================================================
 lineage_merge_environment dev, staging, prod
-lineage_merge_config      further settings: the configuration file of `lineage-merge run`, s3:// too
-lineage_merge_artifacts   what `lineage-merge publish --s3` was told
-lineage_merge_glue_role   the role of the Glue job that merges, where it does not exist yet
-lineage_merge_glue_vpc    its Glue connection into the VPC of Neptune and ArangoDB
+lineage_merge_config      optional configuration file of `lineage-merge run`, local or s3://
+lineage_merge_artifacts   the prefix passed to `lineage-merge publish --s3`
+lineage_merge_glue_role   role of the Glue job, to create it if it does not exist
+lineage_merge_glue_vpc    Glue connection of the job to the VPC of Neptune and ArangoDB
 dbt_project_dir           the dbt project on the workers
-dbt_target                its target; none: the default of its profile
+dbt_target                its target; default: the target of its profile
 ========================= =========================================================================
 
-Do not run this file as a script: Python would find it in place of the package of that name.
+Do not run this file as a script: Python would import it instead of the package of the same name.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -45,7 +45,7 @@ except ImportError:  # Airflow 2
     from airflow import DAG
 try:
     from airflow.providers.standard.operators.bash import BashOperator
-except ImportError:  # Airflow 2, without the provider that took its operators over
+except ImportError:  # Airflow 2 without the standard provider
     from airflow.operators.bash import BashOperator
 
 DBT_BUILD = """\
@@ -56,14 +56,14 @@ exec dbt build --project-dir "$project" ${target:+--target "$target"}
 
 
 def variable(name: str) -> str:
-    """A template for an Airflow Variable, empty where it is not set.
+    """Return a template for an Airflow Variable; it renders to an empty string if the Variable is not set.
 
-    A template, because a Variable read in this file would cost a query for each parse.
+    Reading the Variable here would query the database each time Airflow parses this file.
     """
     return f"{{{{ var.value.get('{name}', '') }}}}"
 
 
-# Where the merge runs. For Spark on the worker: engine="local" and nothing more.
+# Where the merge runs. For Spark on the worker, use only engine="local".
 ON_GLUE: dict[str, Any] = {
     "engine": "glue",
     "artifacts": variable("lineage_merge_artifacts"),
@@ -77,10 +77,10 @@ ON_GLUE: dict[str, Any] = {
 def pipeline_dag(
     dag_id: str, schedule: str | None, glue_jobs: Sequence[str], dbt: bool = True, **merge: Any
 ) -> DAG:
-    """A pipeline's DAG: its Glue jobs one after the other, dbt, the merge.
+    """Return the DAG of a pipeline: its Glue jobs in sequence, dbt, the merge.
 
-    `glue_jobs` are names of jobs on Glue, `merge` what `lineage_merge_task_group` takes. Which
-    applications to merge it finds by itself: those of the Glue jobs before it.
+    `glue_jobs` are names of Glue jobs, `merge` arguments of `lineage_merge_task_group`. By default
+    the task group merges the applications of the upstream Glue jobs.
     """
     with DAG(
         dag_id,

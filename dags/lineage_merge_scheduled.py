@@ -1,11 +1,11 @@
-"""Every hour: the lineage of Spark applications that no DAG merges by itself.
+"""Hourly merge of Spark applications that no DAG merges.
 
-Notebooks, jobs that somebody starts by hand, pipelines whose DAG has no merge yet. An application
-is claimed by the DAG under whose name the graph has it; one that nobody claims is merged under the
-DAG that its label `airflow.dag_id` names, where the Spline agent was given one, else under this
-DAG's own name, until a DAG claims it.
+These are notebooks, manually started jobs, and pipelines whose DAG has no merge yet. An application
+is claimed by the DAG under whose name it is in the graph. An unclaimed application is merged under the
+DAG in its label `airflow.dag_id`, if the Spline agent sets this label, or else under this DAG's
+name, until another DAG claims it.
 
-Connections and Variables are those of `lineage_merge.py`. Do not run this file as a script.
+Connections and Variables: see `lineage_merge.py`. Do not run this file as a script.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -21,7 +21,7 @@ try:
 except ImportError:  # Airflow 2
     from airflow import DAG
 
-# Where the merge runs. For Spark on the worker: engine="local" and nothing more.
+# Where the merge runs. For Spark on the worker, use only engine="local".
 ON_GLUE: dict[str, Any] = {
     "engine": "glue",
     "artifacts": "{{ var.value.get('lineage_merge_artifacts', '') }}",
@@ -33,10 +33,10 @@ ON_GLUE: dict[str, Any] = {
 
 
 def scheduled_dag(dag_id: str, schedule: str | None, **merge: Any) -> DAG:
-    """The DAG; `merge` is what `unclaimed_merge_task_group` takes."""
+    """Return the DAG; `merge` are arguments of `unclaimed_merge_task_group`."""
     with DAG(
         dag_id,
-        description="Lineage of what no DAG merges by itself",
+        description="Lineage of applications that no DAG merges",
         schedule=schedule,
         start_date=datetime(2024, 1, 1, tzinfo=UTC),
         catchup=False,

@@ -1,8 +1,8 @@
-"""Create the bucket of docker-compose.yml's S3 server, and put the sample manifest into it.
+"""Create the bucket of docker-compose.yml's S3 server and upload the sample manifest.
 
     python create_bucket.py BUCKET FILE KEY
 
-The address and the keys come from boto3's usual variables.
+The address and the keys are read from boto3's environment variables.
 """
 
 import sys
@@ -12,7 +12,7 @@ import boto3
 
 
 def main(bucket: str, file: str, key: str) -> None:
-    """Make the bucket (a second time does nothing) and write `file` as `key`."""
+    """Create the bucket, if it does not exist, and write `file` as `key`."""
     s3 = boto3.client("s3")
     s3.create_bucket(Bucket=bucket)
     s3.put_object(Bucket=bucket, Key=key, Body=Path(file).read_bytes())

@@ -48,7 +48,7 @@ def _index() -> str:
         "# Commands",
         "",
         "Progress goes to standard error, the outcome to standard output. How a command ended is told by",
-        "its [exit code](../operations.md#a-run-failed).",
+        "its [exit code](../operations.md#failed-runs).",
         "",
         "| command | |",
         "| --- | --- |",
