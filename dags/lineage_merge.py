@@ -120,6 +120,6 @@ tickit_daily = pipeline_dag(
             "namespace": "redshift://tickit-wh.us-east-1:5439",
         }
     ],
-    settings={"merge.defaults": {"redshift://tickit-wh.us-east-1:5439": "dev.public"}},
+    settings={"merge.default_schemas": {"redshift://tickit-wh.us-east-1:5439": "dev.public"}},
     **ON_GLUE,
 )

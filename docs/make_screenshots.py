@@ -16,7 +16,7 @@ sys.path.insert(0, str(REPOSITORY))
 
 from lineage_merge.exporters.page import Options, render  # noqa: E402
 from tests.page import chromium  # noqa: E402
-from tests.page.made_pages import large  # noqa: E402
+from tests.page.page_graphs import large  # noqa: E402
 
 PICTURES = REPOSITORY / "docs" / "images"
 SIZE = {"width": 1280, "height": 560}

@@ -56,14 +56,14 @@ def test_a_record_of_another_version_is_none(tmp_path: Path, text: str) -> None:
 def test_arguments_are_shown_without_passwords() -> None:
     sent = {
         "--gremlin-endpoint": "wss://user:hunter2@graph:8182/gremlin",
-        "--merge-defaults": '{"redshift://wh.us-east-1:5439":"dev.public"}',
+        "--merge-default-schemas": '{"redshift://wh.us-east-1:5439":"dev.public"}',
         "--conf": "spark.x=1",
         "--number-of-workers": 2,
     }
 
     assert attempts.without_secrets(sent) == {
         "--gremlin-endpoint": "wss://graph:8182/gremlin",
-        "--merge-defaults": '{"redshift://wh.us-east-1:5439":"dev.public"}',
+        "--merge-default-schemas": '{"redshift://wh.us-east-1:5439":"dev.public"}',
         "--conf": "spark.x=1",
         "--number-of-workers": "2",
     }

@@ -26,9 +26,9 @@ def report(*problems: dict[str, str], **totals: int) -> dict[str, Any]:
 
 DAMAGED = report(
     problem("s3://dbt/manifest.json", field="nodes.model.a.columns"),
-    problem("s3://dbt/x", kind="unread"),
+    problem("s3://dbt/x", kind="no-consumer"),
     rejected=1,
-    unread=1,
+    **{"no-consumer": 1},
 )
 LINE = "1 rejected documents: s3://dbt/manifest.json: nodes.model.a.columns: expected an object"
 
@@ -48,7 +48,9 @@ def test_a_refused_retirement_fails_or_warns() -> None:
 
 @pytest.mark.parametrize("policies", [FAIL, WARN, {}])
 def test_a_merge_without_findings_passes(policies: dict[str, str]) -> None:
-    assert judge(report(problem("a", kind="unread"), unread=1), LOADED, policies) == Verdict((), ())
+    assert judge(report(problem("a", kind="no-consumer"), **{"no-consumer": 1}), LOADED, policies) == Verdict(
+        (), ()
+    )
 
 
 def test_problems_of_any_kind_can_have_a_policy() -> None:

@@ -116,7 +116,7 @@ def test_spark_and_dbt_meet_in_redshift(
     common = {
         "dag_name": DAG,
         "environment": "dev",
-        "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+        "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
         "gremlin": {"endpoint": gremlin_url},
     }
     # Each application was captured as a database of its own.
@@ -144,8 +144,8 @@ def test_spark_and_dbt_meet_in_redshift(
         "redshift-temporary-directory": 1,
         "same-name": 2,
     }
-    unfed = {problem.document for problem in outcome.report.of_kind("unfed")}
-    assert unfed == {f"dev|{WAREHOUSE}|dev.public.date", f"dev|{WAREHOUSE}|dev.public.users"}
+    without_producer = {problem.document for problem in outcome.report.of_kind("no-producer")}
+    assert without_producer == {f"dev|{WAREHOUSE}|dev.public.date", f"dev|{WAREHOUSE}|dev.public.users"}
 
 
 def test_exported_folders_give_the_graph_of_the_database(

@@ -30,7 +30,7 @@ def tickit(spark: SparkSession, data: Path) -> list[Row]:
         {
             "spline": {"export": str(data / "spline"), "applications": ["tickit_*"]},
             "dbt": [{"manifest": str(data / "dbt/redshift_v12/manifest.json"), "namespace": WAREHOUSE}],
-            "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+            "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
         },
     )
 

@@ -24,8 +24,8 @@ WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 SECRET = "hunter2"
 ROLE = "arn:aws:iam::111122223333:role/loader"
 
-# A whole configuration, and for every key that a flag or variable can set: the text that sets
-# it, and what the configuration then holds.
+# A complete configuration, and for every key that a flag or variable can set: the text that sets
+# it, and the resulting value.
 SETTINGS: dict[str, Any] = {
     "dag_name": "from_file",
     "environment": "dev",
@@ -103,12 +103,12 @@ TEXTS: dict[str, tuple[str, Any]] = {
         "[{region: eu-west-1, account: '111122223333', databases: [tickit_*], spark_catalogs: [lake]}]",
         (GlueCatalog("eu-west-1", "111122223333", ("tickit_*",), ("lake",)),),
     ),
-    "merge.defaults": (f'{{"{WAREHOUSE}": dev.public}}', {WAREHOUSE: "dev.public"}),
-    "merge.fold": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
-    "merge.fold_run_local": ("on", True),
+    "merge.default_schemas": (f'{{"{WAREHOUSE}": dev.public}}', {WAREHOUSE: "dev.public"}),
+    "merge.collapse_datasets": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
+    "merge.collapse_run_local": ("on", True),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
-    "sinks": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
+    "exporters": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
     "query.layers": ("{raw: a*, mart: [b, c]}", {"raw": ("a*",), "mart": ("b", "c")}),
     "merge.rules": (
         "[{name: temp, match: '/(?P<table>[a-z]+)/', dataset: 'redshift://wh:1|dev.public.{table}'}]",
@@ -125,7 +125,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "gremlin.mode": ("gremlin", "gremlin"),
     "gremlin.bulk.s3": ("s3://bucket/bulk", "s3://bucket/bulk"),
     "gremlin.bulk.role_arn": (f"{ROLE}1,{ROLE}2", f"{ROLE}1,{ROLE}2"),
-    "gremlin.bulk.above": ("0", 0),
+    "gremlin.bulk.min_changes": ("0", 0),
     "gremlin.bulk.parallelism": ("LOW", "LOW"),
     "gremlin.bulk.timeout_seconds": ("60", 60.0),
     "gremlin.bulk.keep_files": ("yes", True),
@@ -147,8 +147,8 @@ def written(folder: Path, settings: Mapping[str, Any] | str) -> Path:
     return file
 
 
-def with_key(dotted: str) -> dict[str, Any]:
-    """Settings to which the key may be added: an export excludes a database, a bulk loader has a role."""
+def settings_for_key(dotted: str) -> dict[str, Any]:
+    """Return settings to which the key may be added: exports exclude databases, bulk loaders need a role."""
     if dotted == "spline.agent":
         return SETTINGS | {"spline": {}}
     if dotted.startswith("spline.kafka."):
@@ -164,7 +164,7 @@ def with_key(dotted: str) -> dict[str, Any]:
     return SETTINGS | {"spline": {}} if dotted == "spline.export" else SETTINGS
 
 
-def held(found: Config, dotted: str) -> Any:
+def value_of(found: Config, dotted: str) -> Any:
     value: Any = found
     for name in dotted.split("."):
         is_source = value is found and name in {each.key for each in SOURCES}
@@ -176,7 +176,7 @@ def changed(**settings: Any) -> dict[str, Any]:
     return {**SETTINGS, **settings}
 
 
-def complaint(settings: Mapping[str, Any]) -> ConfigError:
+def config_error(settings: Mapping[str, Any]) -> ConfigError:
     with pytest.raises(ConfigError) as raised:
         CONFIGURATION.parse(settings)
     assert "\n" not in raised.value.message
@@ -187,30 +187,32 @@ every_key = pytest.mark.parametrize("key", CONFIGURATION.settable, ids=lambda ke
 
 
 @every_key
-def test_every_key_has_a_variable_that_works(tmp_path: Path, key: Key) -> None:
+def test_every_key_can_be_set_by_variable(tmp_path: Path, key: Key) -> None:
     text, value = TEXTS[key.dotted]
 
-    found = CONFIGURATION.load(written(tmp_path, with_key(key.dotted)), environ={key.variable: text})
+    found = CONFIGURATION.load(written(tmp_path, settings_for_key(key.dotted)), environ={key.variable: text})
 
-    assert held(found, key.dotted) == value
+    assert value_of(found, key.dotted) == value
 
 
 @every_key
-def test_every_key_can_be_set_as_a_flag_sets_it(tmp_path: Path, key: Key) -> None:
+def test_every_key_can_be_set_by_flag(tmp_path: Path, key: Key) -> None:
     text, value = TEXTS[key.dotted]
 
-    found = CONFIGURATION.load(written(tmp_path, with_key(key.dotted)), environ={}, flags={key.dotted: text})
+    found = CONFIGURATION.load(
+        written(tmp_path, settings_for_key(key.dotted)), environ={}, flags={key.dotted: text}
+    )
 
-    assert held(found, key.dotted) == value
+    assert value_of(found, key.dotted) == value
 
 
-def test_no_two_keys_share_a_variable_or_a_flag() -> None:
+def test_variables_and_flags_are_unique() -> None:
     keys = CONFIGURATION.settable
 
     assert len({key.variable for key in keys}) == len({key.flag for key in keys}) == len(keys)
 
 
-def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
+def test_flags_take_precedence_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
     file = written(tmp_path, SETTINGS)
     environ = {"LINEAGE_MERGE_DAG_NAME": "from_variable", "LINEAGE_MERGE_ENVIRONMENT": "staging"}
 
@@ -223,20 +225,22 @@ def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) ->
     assert found.spline.arango.hosts == "http://from-file:8529"
 
 
-def test_the_environment_of_the_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_the_process_is_read_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_DAG_NAME", "from_process")
 
     assert CONFIGURATION.load(written(tmp_path, SETTINGS)).dag_name == "from_process"
 
 
-def test_an_empty_variable_is_no_variable(tmp_path: Path) -> None:
-    """Compose files pass on variables that nobody has set as empty ones."""
+def test_empty_variables_are_ignored(tmp_path: Path) -> None:
+    """Compose files pass on unset variables as empty ones."""
     found = CONFIGURATION.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_DAG_NAME": ""})
 
     assert found.dag_name == "from_file"
 
 
-def test_variables_alone_are_enough() -> None:
+def test_a_configuration_may_consist_of_variables() -> None:
     environ = {
         "LINEAGE_MERGE_DAG_NAME": "tickit_daily",
         "LINEAGE_MERGE_ENVIRONMENT": "dev",
@@ -246,7 +250,7 @@ def test_variables_alone_are_enough() -> None:
     assert CONFIGURATION.load(environ=environ).spline == Spline(export="exports")
 
 
-def test_a_variable_fills_a_group_that_the_file_leaves_empty(tmp_path: Path) -> None:
+def test_a_variable_sets_a_key_in_an_empty_section_of_the_file(tmp_path: Path) -> None:
     file = written(tmp_path, "dag_name: d\nenvironment: dev\nspline:\n")
 
     found = CONFIGURATION.load(file, {"LINEAGE_MERGE_SPLINE_EXPORT": "exports"})
@@ -254,7 +258,7 @@ def test_a_variable_fills_a_group_that_the_file_leaves_empty(tmp_path: Path) -> 
     assert found.spline == Spline(export="exports")
 
 
-def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     folder = tmp_path / "conf"
     folder.mkdir()
     file = written(
@@ -296,7 +300,7 @@ def test_relative_paths_of_the_file_start_at_the_file(tmp_path: Path) -> None:
         ("s3://other/m.json", "s3://other/m.json"),
     ],
 )
-def test_relative_paths_of_a_file_in_s3_start_at_the_file_and_absolute_ones_are_local(
+def test_paths_are_relative_to_a_file_on_s3_and_absolute_paths_are_local(
     monkeypatch: pytest.MonkeyPatch, location: str, expected: str
 ) -> None:
     monkeypatch.setenv("HOME", "/home/of-user")
@@ -305,7 +309,7 @@ def test_relative_paths_of_a_file_in_s3_start_at_the_file_and_absolute_ones_are_
         "environment": "dev",
         "dbt": [{"manifest": location, "namespace": WAREHOUSE}],
         "spline": {"agent": [location, "logs"]},
-        "sinks": {"mermaid": {"out": location}},
+        "exporters": {"mermaid": {"out": location}},
     }
     monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
 
@@ -313,14 +317,14 @@ def test_relative_paths_of_a_file_in_s3_start_at_the_file_and_absolute_ones_are_
 
     assert found["dbt"] == [{"manifest": expected, "namespace": WAREHOUSE}]
     assert found["spline"] == {"agent": [expected, "s3://bucket/conf/daily/logs"]}
-    assert found["sinks"] == {"mermaid": {"out": expected}}
+    assert found["exporters"] == {"mermaid": {"out": expected}}
 
 
-def test_a_path_that_leads_out_of_the_bucket_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_outside_of_the_bucket_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SETTINGS | {"dbt": [{"manifest": "../../m.json", "namespace": WAREHOUSE}]}
     monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
 
-    with pytest.raises(ConfigError, match=r"\.\./\.\./m\.json leads out of the bucket"):
+    with pytest.raises(ConfigError, match=r"path outside of the bucket: \.\./\.\./m\.json"):
         CONFIGURATION.gather("s3://bucket/conf/lineage.yml", environ={})
 
 
@@ -336,7 +340,7 @@ def test_a_path_that_leads_out_of_the_bucket_is_refused(monkeypatch: pytest.Monk
         ("a: b", ("a: b",)),
     ],
 )
-def test_lists_of_names_are_written_with_commas_or_as_yaml(
+def test_lists_of_names_are_comma_separated_or_yaml(
     tmp_path: Path, text: str, names: tuple[str, ...]
 ) -> None:
     found = CONFIGURATION.load(written(tmp_path, SETTINGS), environ={}, flags={"spline.applications": text})
@@ -349,7 +353,7 @@ def test_lists_of_names_are_written_with_commas_or_as_yaml(
     ("text", "value"),
     [("1", True), ("0", False), ("True", True), ("FALSE", False), ("yes", True), ("off", False)],
 )
-def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: str, value: bool) -> None:
+def test_booleans_have_several_spellings(tmp_path: Path, text: str, value: bool) -> None:
     assert CONFIGURATION.load(written(tmp_path, SETTINGS), {"LINEAGE_MERGE_STRICT": text}).strict is value
 
 
@@ -373,11 +377,11 @@ def test_yes_and_no_are_understood_as_people_write_them(tmp_path: Path, text: st
         ("spline.arango.auth_method", "oauth", "expected basic or jwt, found string 'oauth'"),
         ("dbt", "manifest.json", "expected array, found string"),
         ("dbt", "[{manifest: x", "the flag or variable, line 1: expected ',' or '}', but got '<stream end>'"),
-        ("merge.defaults", "a", "expected object, found string"),
+        ("merge.default_schemas", "a", "expected object, found string"),
         ("dag_name", "", "expected letters, digits and _ . ~ + - only, found string ''"),
     ],
 )
-def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: str, problem: str) -> None:
+def test_a_flag_of_the_wrong_type_is_rejected(tmp_path: Path, dotted: str, text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
         CONFIGURATION.load(written(tmp_path, SETTINGS), environ={}, flags={dotted: text})
 
@@ -416,8 +420,16 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
         ),
         (changed(spline={"agent": []}), "spline.agent", "is empty"),
         (changed(spline={"agent": [7]}), "spline.agent[0]", "expected string"),
-        (changed(spline={"kafka": {**KAFKA, "servers": "broker"}}), "spline.kafka.servers", "host:port"),
-        (changed(spline={"kafka": {**KAFKA, "topic": "a b"}}), "spline.kafka.topic", "name of one topic"),
+        (
+            changed(spline={"kafka": {**KAFKA, "servers": "broker"}}),
+            "spline.kafka.servers",
+            "host:port",
+        ),
+        (
+            changed(spline={"kafka": {**KAFKA, "topic": "a b"}}),
+            "spline.kafka.topic",
+            "name of one topic",
+        ),
         (
             changed(spline={"kafka": {**KAFKA, "options": {"kafka.group.id": "x"}}}),
             "spline.kafka.options.kafka.group.id",
@@ -429,29 +441,37 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
             "the option a is given twice",
         ),
         (changed(spline={"applications": ["x"]}), "spline", "give export, arango, agent or kafka"),
-        (changed(spline={"export": "x", "applications": [1]}), "spline.applications[0]", "expected string"),
+        (
+            changed(spline={"export": "x", "applications": [1]}),
+            "spline.applications[0]",
+            "expected string",
+        ),
         (
             changed(spline={"arango": {"hosts": "arangodb:8529", "database": "d"}}),
             "spline.arango.hosts",
             "expected http://host:port or https://...",
         ),
-        (changed(gremlin={"endpoint": "http://h:8182"}), "gremlin.endpoint", "expected embedded, ws://"),
         (
-            changed(merge={"defaults": {WAREHOUSE: "a.b.c"}}),
-            f"merge.defaults.{WAREHOUSE}",
+            changed(gremlin={"endpoint": "http://h:8182"}),
+            "gremlin.endpoint",
+            "expected embedded, ws://",
+        ),
+        (
+            changed(merge={"default_schemas": {WAREHOUSE: "a.b.c"}}),
+            f"merge.default_schemas.{WAREHOUSE}",
             "expected database",
         ),
         *(
             (
-                changed(merge={"defaults": {each: "public"}}),
-                f"merge.defaults.{each}",
-                "expected database.schema",
+                changed(merge={"default_schemas": {each: "public"}}),
+                f"merge.default_schemas.{each}",
+                "must be database.schema",
             )
             for each in (WAREHOUSE, "postgres://h:5432", "snowflake://org-account", "trino://h:8080")
         ),
         (
-            changed(merge={"defaults": {"jdbc:redshift://h:1": "a"}}),
-            "merge.defaults.jdbc:redshift",
+            changed(merge={"default_schemas": {"jdbc:redshift://h:1": "a"}}),
+            "merge.default_schemas.jdbc:redshift",
             "no JDBC",
         ),
         (
@@ -464,12 +484,16 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
             "dbt[0].namespace",
             "no JDBC",
         ),
-        (changed(dbt=[{"manifest": "m", "namespace": "a|b"}]), "dbt[0].namespace", "expected a namespace"),
+        (
+            changed(dbt=[{"manifest": "m", "namespace": "a|b"}]),
+            "dbt[0].namespace",
+            "expected a namespace",
+        ),
         (changed(dbt=[{"manifest": "m", "namespace": " "}]), "dbt[0].namespace", "namespace"),
     ],
 )
-def test_a_wrong_key_is_named(settings: dict[str, Any], key: str, problem: str) -> None:
-    error = complaint(settings)
+def test_an_invalid_key_is_rejected(settings: dict[str, Any], key: str, problem: str) -> None:
+    error = config_error(settings)
 
     assert error.key.startswith(key)
     assert error.message.startswith(f"configuration: {key}")
@@ -486,8 +510,8 @@ def test_a_wrong_key_is_named(settings: dict[str, Any], key: str, problem: str) 
         "oauth.client.secret",
     ],
 )
-def test_a_password_is_no_option_of_kafka_but_a_reference(option: str) -> None:
-    error = complaint(changed(spline={"kafka": {**KAFKA, "options": {option: SECRET}}}))
+def test_kafka_passwords_must_be_references(option: str) -> None:
+    error = config_error(changed(spline={"kafka": {**KAFKA, "options": {option: SECRET}}}))
 
     assert error.key == f"spline.kafka.options.{option}"
     assert SECRET not in error.message
@@ -495,7 +519,7 @@ def test_a_password_is_no_option_of_kafka_but_a_reference(option: str) -> None:
     assert CONFIGURATION.parse(by_name).spline is not None
 
 
-def test_an_options_value_comes_from_where_the_configuration_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kafka_options_are_read_from_variables_and_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {**KAFKA, "options": {"max.poll.records": 5}, "options_env": {"sasl.jaas.config": "KAFKA_LOGIN"}}
     found = CONFIGURATION.parse(changed(spline={"kafka": given})).spline
     assert found is not None
@@ -509,7 +533,7 @@ def test_an_options_value_comes_from_where_the_configuration_says(monkeypatch: p
     assert SECRET not in repr(found)
 
 
-def test_locations_of_agents_and_topics_are_relative_to_the_file(tmp_path: Path) -> None:
+def test_agent_and_landing_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     spline = {"agent": ["logs/a", "s3://lake/b", "/abs"], "kafka": {**KAFKA, "landing": "landing"}}
 
     found = CONFIGURATION.load(written(tmp_path, SETTINGS | {"spline": spline}), environ={}).spline
@@ -520,32 +544,32 @@ def test_locations_of_agents_and_topics_are_relative_to_the_file(tmp_path: Path)
     assert found.kafka.landing == str(tmp_path / "landing")
 
 
-def test_a_configuration_without_a_source_says_what_to_give() -> None:
-    error = complaint({"dag_name": "d", "environment": "dev"})
+def test_a_configuration_without_a_source_is_rejected() -> None:
+    error = config_error({"dag_name": "d", "environment": "dev"})
 
-    assert error.message.endswith(": no source: give spline, openlineage, hive, dbt or sql")
+    assert error.message.endswith(": no source: set spline, openlineage, hive, dbt or sql")
 
 
 @pytest.mark.parametrize(
     ("rule", "field", "problem"),
     [
-        ({"match": "("}, ".match", "not a regular expression: missing )"),
-        ({"match": "a{99999999999999999999}"}, ".match", "not a regular expression"),
-        ({"match": "x", "dataset": "s3://b|{table}"}, ".dataset", "match has no group named table"),
-        ({"match": "(?P<t>x)", "dataset": "s3://b|{t!r}"}, ".dataset", "a group is written {name}"),
-        ({"match": "(?P<t>x)", "dataset": "s3://b|{t.x}"}, ".dataset", "match has no group named t.x"),
+        ({"match": "("}, ".match", "invalid regular expression: missing )"),
+        ({"match": "a{99999999999999999999}"}, ".match", "invalid regular expression"),
+        ({"match": "x", "dataset": "s3://b|{table}"}, ".dataset", "group missing in match: table"),
+        ({"match": "(?P<t>x)", "dataset": "s3://b|{t!r}"}, ".dataset", "groups must be {name}"),
+        ({"match": "(?P<t>x)", "dataset": "s3://b|{t.x}"}, ".dataset", "group missing in match: t.x"),
         ({"match": "(?P<t>x)", "dataset": "s3://b|{t"}, ".dataset", "expected '}' before end of string"),
         ({"match": "x", "dataset": "sales"}, ".dataset", "expected namespace|name, found string 'sales'"),
-        ({"application": "a*", "dataset": "s3://b|{t}"}, ".dataset", "match has no group named t"),
+        ({"application": "a*", "dataset": "s3://b|{t}"}, ".dataset", "group missing in match: t"),
         ({}, "", "give match or application"),
         ({"match": "x", "name": ""}, ".name", "is empty"),
     ],
 )
-def test_a_wrong_rule_is_named(rule: dict[str, str], field: str, problem: str) -> None:
+def test_an_invalid_rule_is_rejected(rule: dict[str, str], field: str, problem: str) -> None:
     good = {"name": "good", "match": "x", "dataset": "s3://b|x"}
     bad = {"name": "bad", "dataset": "s3://b|x", **rule}
 
-    error = complaint(changed(merge={"rules": [good, bad]}))
+    error = config_error(changed(merge={"rules": [good, bad]}))
 
     assert error.key == f"merge.rules[1]{field}"
     assert problem in error.message
@@ -561,22 +585,24 @@ def test_a_wrong_rule_is_named(rule: dict[str, str], field: str, problem: str) -
         ("mongodb://h:27017", "shop"),
     ],
 )
-def test_a_default_that_completes_every_name_of_its_platform_is_taken(namespace: str, name: str) -> None:
-    assert CONFIGURATION.parse(changed(merge={"defaults": {namespace: name}})).merge.defaults == {
-        namespace: name
-    }
+def test_a_default_schema_that_qualifies_all_names_of_its_platform_is_accepted(
+    namespace: str, name: str
+) -> None:
+    assert CONFIGURATION.parse(
+        changed(merge={"default_schemas": {namespace: name}})
+    ).merge.default_schemas == {namespace: name}
 
 
-def test_namespaces_get_their_one_spelling() -> None:
+def test_namespaces_are_normalized() -> None:
     found = CONFIGURATION.parse(
         changed(
             dbt=[{"manifest": "m", "namespace": "redshift://TICKIT-WH.us-east-1"}],
-            merge={"defaults": {"redshift://tickit-wh.us-east-1": "dev.public"}},
+            merge={"default_schemas": {"redshift://tickit-wh.us-east-1": "dev.public"}},
         )
     )
 
     assert found.dbt[0].namespace == WAREHOUSE
-    assert found.merge.defaults == {WAREHOUSE: "dev.public"}
+    assert found.merge.default_schemas == {WAREHOUSE: "dev.public"}
 
 
 @pytest.mark.parametrize(
@@ -590,12 +616,12 @@ def test_namespaces_get_their_one_spelling() -> None:
         ("dag_name: &a [*a]", "line 1: an anchor is used inside itself"),
         ("dag_name: \x00", "not YAML"),
         ("dag_name: 2024-13-45", "not YAML"),
-        ("- dag_name: d", "expected keys such as dag_name and environment"),
-        ("# nothing yet", "expected keys such as dag_name and environment"),
+        ("- dag_name: d", "must be a mapping with keys such as dag_name and environment"),
+        ("# nothing yet", "must be a mapping with keys such as dag_name and environment"),
         ("[" * 3000, "nested too deeply"),
     ],
 )
-def test_a_broken_file_is_named_with_the_line(tmp_path: Path, text: str, problem: str) -> None:
+def test_an_invalid_file_is_reported_with_the_line(tmp_path: Path, text: str, problem: str) -> None:
     file = written(tmp_path, text)
 
     with pytest.raises(ConfigError) as raised:
@@ -606,12 +632,12 @@ def test_a_broken_file_is_named_with_the_line(tmp_path: Path, text: str, problem
     assert "\n" not in raised.value.message
 
 
-def test_a_missing_file_and_one_that_is_no_text_are_named(tmp_path: Path) -> None:
+def test_missing_and_binary_files_are_reported(tmp_path: Path) -> None:
     binary = tmp_path / "binary.yml"
     binary.write_bytes(b"\xff\xfe\x00")
 
     for file, problem in (
-        (tmp_path / "gone.yml", "No such file or directory"),
+        (tmp_path / "missing.yml", "No such file or directory"),
         (tmp_path, "Is a directory"),
         (binary, "not UTF-8 text"),
     ):
@@ -621,7 +647,7 @@ def test_a_missing_file_and_one_that_is_no_text_are_named(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("place", ["dag_name", "dbt", "bogus", "merge"])
 @pytest.mark.parametrize("how", ["lists", "merge keys"])
-def test_a_few_lines_cannot_stand_for_billions_of_values(tmp_path: Path, place: str, how: str) -> None:
+def test_exponential_aliases_are_rejected(tmp_path: Path, place: str, how: str) -> None:
     aliases = {"lists": "[{}]", "merge keys": "{{<<: [{}]}}"}[how]
     lines = ["x0: &x0 {a: b}"]
     lines += [
@@ -636,7 +662,7 @@ def test_a_few_lines_cannot_stand_for_billions_of_values(tmp_path: Path, place: 
     assert time.monotonic() - started < 5
 
 
-def test_an_anchor_for_what_repeats_is_welcome(tmp_path: Path) -> None:
+def test_anchors_for_repeated_settings_are_accepted(tmp_path: Path) -> None:
     file = written(
         tmp_path,
         f"""
@@ -658,7 +684,7 @@ def arango(**settings: Any) -> dict[str, Any]:
     return changed(spline={"arango": {"hosts": "http://h:8529", "database": "d", **settings}})
 
 
-def test_the_password_comes_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_is_read_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARANGO_PASSWORD", SECRET)
     found = CONFIGURATION.parse(arango(password_env="ARANGO_PASSWORD")).spline
 
@@ -668,11 +694,11 @@ def test_the_password_comes_from_the_variable_that_is_named(monkeypatch: pytest.
     assert SECRET not in repr(found)
 
 
-def test_no_variable_named_is_no_password() -> None:
+def test_without_a_named_variable_there_is_no_password() -> None:
     assert Arango("http://h:8529", "d").password() == ""
 
 
-def test_a_variable_that_is_not_set_is_told_by_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unset_variable_is_reported_by_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SECRET, raising=False)
 
     with pytest.raises(ConfigError, match="environment variable of this name is not set") as raised:
@@ -695,21 +721,27 @@ def test_a_variable_that_is_not_set_is_told_by_its_key(monkeypatch: pytest.Monke
         (changed(spline={"arango": SECRET}), "spline.arango"),
         (changed(spline={"arango": f"http://root:{SECRET}@h"}), "spline.arango"),
         (changed(gremlin={"endpoint": f"https://u:{SECRET}@h/gremlin"}), "gremlin.endpoint"),
-        (changed(gremlin={"reader_endpoint": f"https://u:{SECRET}@h/gremlin"}), "gremlin.reader_endpoint"),
+        (
+            changed(gremlin={"reader_endpoint": f"https://u:{SECRET}@h/gremlin"}),
+            "gremlin.reader_endpoint",
+        ),
         (changed(gremlin=f"wss://u:{SECRET}@h/gremlin"), "gremlin"),
         (
-            changed(merge={"defaults": {f"redshift://u:{SECRET}@h:1": "a.b.c"}}),
-            "merge.defaults.redshift://h:1",
+            changed(merge={"default_schemas": {f"redshift://u:{SECRET}@h:1": "a.b.c"}}),
+            "merge.default_schemas.redshift://h:1",
         ),
-        (changed(merge={"defaults": {f"jdbc:redshift://u:{SECRET}@h:1": "a"}}), "merge.defaults."),
+        (
+            changed(merge={"default_schemas": {f"jdbc:redshift://u:{SECRET}@h:1": "a"}}),
+            "merge.default_schemas.",
+        ),
         (changed(spline={"lookback": [SECRET]}), "spline"),
         (changed(spline=[SECRET]), "spline"),
         (changed(strict=SECRET), "strict"),
         (changed(gremlin={"timeout_seconds": SECRET}), "gremlin.timeout_seconds"),
     ],
 )
-def test_a_secret_in_the_wrong_place_is_not_repeated(settings: dict[str, Any], key: str) -> None:
-    error = complaint(settings)
+def test_a_secret_in_the_wrong_key_is_not_shown(settings: dict[str, Any], key: str) -> None:
+    error = config_error(settings)
 
     assert error.key.startswith(key)
     assert SECRET not in error.message
@@ -719,7 +751,7 @@ _TYPES = {"string": str, "array": list, "object": dict, "integer": int, "number"
 
 
 def _accepted(schema: Mapping[str, Any]) -> set[type]:
-    """The types of the values that a key takes."""
+    """Return the types of the values that a key accepts."""
     options = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
     found: set[type] = set()
     for each in options:
@@ -730,7 +762,7 @@ def _accepted(schema: Mapping[str, Any]) -> set[type]:
 
 
 @pytest.mark.parametrize("value", [SECRET, [SECRET], {"x": SECRET}, [{"x": SECRET}], 20266202])
-def test_no_key_repeats_a_value_of_the_wrong_type(value: Any) -> None:
+def test_values_of_the_wrong_type_are_not_shown(value: Any) -> None:
     repeated: dict[str, str] = {}
     refused = 0
     for key in CONFIGURATION.settable:
@@ -766,7 +798,7 @@ def test_no_key_repeats_a_value_of_the_wrong_type(value: Any) -> None:
         f'"{SECRET}\\q"',
     ],
 )
-def test_a_secret_that_breaks_the_file_is_not_repeated(tmp_path: Path, value: str) -> None:
+def test_a_secret_that_makes_the_file_invalid_is_not_shown(tmp_path: Path, value: str) -> None:
     file = written(tmp_path, f"dag_name: d\nspline:\n  arango:\n    password: {value}\n")
 
     with pytest.raises(ConfigError) as raised:
@@ -775,7 +807,7 @@ def test_a_secret_that_breaks_the_file_is_not_repeated(tmp_path: Path, value: st
     assert SECRET not in raised.value.message
 
 
-def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
+def test_addresses_with_passwords_are_not_shown(tmp_path: Path) -> None:
     found = CONFIGURATION.load(
         written(tmp_path, SETTINGS), environ={}, flags={"gremlin.endpoint": f"wss://u:{SECRET}@h/gremlin"}
     )
@@ -785,7 +817,7 @@ def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
     assert SECRET not in str(found)
 
 
-def test_applications_are_chosen_by_glob_on_either_name() -> None:
+def test_applications_are_selected_by_glob_on_either_name() -> None:
     chosen = Spline(export="x", applications=("tickit_*", "other"))
 
     assert chosen.wants("tickit_load", "nativespark-tickit_load-jr_1")
@@ -817,9 +849,7 @@ def test_the_schema_describes_every_key() -> None:
         ("since 2026-11-01T06:30:00Z", Runs("since", 1_793_514_600_000)),
     ],
 )
-def test_runs_are_told_as_a_word_or_as_a_time_which_is_utc_where_it_says_nothing(
-    tmp_path: Path, written_as: str, runs: Runs
-) -> None:
+def test_runs_are_a_keyword_or_a_time_in_utc_by_default(tmp_path: Path, written_as: str, runs: Runs) -> None:
     text = f"dag_name: d\nenvironment: dev\nspline:\n  export: x\n  runs: {written_as}\n"
 
     found = CONFIGURATION.load(written(tmp_path, text), environ={}).spline
@@ -831,7 +861,7 @@ def test_runs_are_told_as_a_word_or_as_a_time_which_is_utc_where_it_says_nothing
 @pytest.mark.parametrize(
     ("value", "hours"), [(2, 48), (0.5, 12), ("30d", 720), ("12h", 12), ("1.5 d", 36), ("7", 168)]
 )
-def test_the_lookback_is_days_or_hours(value: float | str, hours: float) -> None:
+def test_the_lookback_is_in_days_or_hours(value: float | str, hours: float) -> None:
     found = CONFIGURATION.parse(changed(spline={"export": "x", "lookback": value})).spline
 
     assert found is not None

@@ -87,7 +87,7 @@ def settings(data: Path, arango: ArangoServer, s3: S3, gremlin_url: str) -> dict
                 "namespace": WAREHOUSE,
             }
         ],
-        "merge.defaults": {WAREHOUSE: "dev.public"},
+        "merge.default_schemas": {WAREHOUSE: "dev.public"},
         "gremlin.endpoint": gremlin_url,
     }
 

@@ -31,7 +31,7 @@ def settings(gremlin_url: str, data: Path) -> Callable[..., Config]:
                 "environment": "dev",
                 "spline": {"export": str(export)},
                 "dbt": [manifest] if dbt else [],
-                "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+                "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
                 "gremlin": {"endpoint": gremlin_url},
                 **changes,
             }
@@ -146,7 +146,7 @@ RULE = {
     "match": "^s3a?://tickit-raw/sales(/|$)",
     "dataset": "s3://tickit-raw|sales_v2",
 }
-DEFAULTS = {"defaults": {WAREHOUSE: "dev.public"}}
+DEFAULTS = {"default_schemas": {WAREHOUSE: "dev.public"}}
 
 
 def names_of(vertices: dict[str, Any]) -> dict[str, Any]:

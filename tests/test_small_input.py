@@ -61,7 +61,7 @@ def assert_same(spark: SparkSession, settings: Mapping[str, Any]) -> dict[str, A
 
 SOURCES = {
     "export": {"spline": {"export": str(DATA / "spline"), "operations": True}},
-    "export of 0.7": {"spline": {"export": str(DATA / "spline_0_7")}, "merge": {"fold_run_local": True}},
+    "export of 0.7": {"spline": {"export": str(DATA / "spline_0_7")}, "merge": {"collapse_run_local": True}},
     "agent": {"spline": {"agent": str(DATA / "agent")}},
     "openlineage": {"openlineage": {"events": [str(DATA / "openlineage")]}},
     "hive": {"hive": {"log": str(DATA / "hive"), "warehouse": "hdfs://nn:8020/user/hive/warehouse"}},
@@ -108,7 +108,7 @@ def test_generated_pipelines_give_the_same_graph(spark: SparkSession, tmp_path: 
     settings = {
         "spline": {"export": str(tmp_path / "spline")},
         "dbt": projects,
-        "merge": {"defaults": {batch.WAREHOUSE: "dev.public"}, "fold": ["s3://*/tmp/*"]},
+        "merge": {"default_schemas": {batch.WAREHOUSE: "dev.public"}, "collapse_datasets": ["s3://*/tmp/*"]},
     }
 
     assert len(assert_same(spark, settings)["edges"]) > 100

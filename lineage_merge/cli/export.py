@@ -27,7 +27,7 @@ from lineage_merge.model.errors import ConfigError
     "name",
     required=True,
     type=click.Choice(tuple(registry.EXPORTERS)),
-    help="the sink; docs/sinks.md says more of each",
+    help="the sink; docs/exporters.md says more of each",
 )
 @click.option(
     "--out",
@@ -44,25 +44,25 @@ def export(asked: QueryOptions, name: str, out: str | None, url: str | None, tok
     of datasets that other DAGs write too, DataHub is told the whole.
     """
     with asking(asked) as session:
-        sink = registry.EXPORTERS[name]
+        exporter = registry.EXPORTERS[name]
         given = {"out": out, "url": url, "token_env": token_env}
         settings = {
-            **session.config.sinks.get(name, {}),
+            **session.config.exporters.get(name, {}),
             **{key: value for key, value in given.items() if value},
         }
         if out and not url:
             settings.pop("url", None)  # the configuration's: whoever names a file wants a file
-        settings = dict(registry.checked({name: settings})[name])
-        if not sink.is_told_where(settings):
-            if not sink.prints:
+        settings = dict(registry.validate_settings({name: settings})[name])
+        if not exporter.has_destination(settings):
+            if not exporter.writes_stdout:
                 raise ConfigError("", f"--to {name} needs --out")
             if asked.format == "json":
                 raise ConfigError("", "--json tells what was written to --out: give it")
-        registry.ready(sink, settings)
-        with progress(not sink.is_told_where(settings)) as on_progress:
-            sent = sink.send(Export(session.graph, settings, session.environment, asked.dag, on_progress))
+        registry.check_requirements(exporter, settings)
+        with progress(not exporter.has_destination(settings)) as on_progress:
+            sent = exporter.send(Export(session.graph, settings, session.environment, asked.dag, on_progress))
     told: dict[str, Any] = {"to": name, "environment": session.environment, "dag": asked.dag, **asdict(sent)}
     if asked.format == "json":
         print_json(told)
-    elif sent.place:
+    elif sent.destination:
         click.echo(str(sent))

@@ -35,14 +35,14 @@ def html(asked: QueryOptions, location: str, focus: str | None, depth: int | Non
         from datetime import UTC, datetime
 
         from lineage_merge.exporters.page import Options, render
-        from lineage_merge.exporters.page.selection import around, whole
+        from lineage_merge.exporters.page.selection import entire_graph, neighborhood
         from lineage_merge.infra import storage
 
         start = None
         if focus:
-            start, graph = around(session.graph, focus, depth, session.environment, asked.dag)
+            start, graph = neighborhood(session.graph, focus, depth, session.environment, asked.dag)
         else:
-            graph = whole(session.graph, session.environment, asked.dag)
+            graph = entire_graph(session.graph, session.environment, asked.dag)
         page = render(
             graph,
             Options(

@@ -128,7 +128,7 @@ def _folders(
 ) -> "Folders":
     from dataclasses import replace
 
-    from lineage_merge.config import parse_default
+    from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.query.review.versions import Folders
     from lineage_merge.sources.sql.files import look
@@ -153,8 +153,8 @@ def _folders(
             for each in paths
         )
         if given["database"]:
-            default = dict([parse_default("--database", namespace, given["database"])])
-            defaults = {**config.merge.defaults, **default}
+            default = dict([parse_default_schema("--database", namespace, given["database"])])
+            defaults = {**config.merge.default_schemas, **default}
             config = replace(config, merge=replace(config.merge, defaults=defaults))
     elif not settings:
         raise ConfigError("", "no files: give PATHS, or sql in the configuration")

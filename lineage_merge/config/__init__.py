@@ -1,8 +1,8 @@
-"""The one configuration: read once, checked against its schema, passed down.
+"""The configuration: read once, validated against its JSON Schema, passed down.
 
-Three layers, the later take precedence: the YAML file, environment variables, flags. The keys are in
-`config.schema.json`, those of sources in their own schemas; the name of a key's variable and flag follows
-from it (``spline.arango.hosts``: ``LINEAGE_MERGE_SPLINE_ARANGO_HOSTS``, ``--spline-arango-hosts``). Sources
+Three layers, later ones take precedence: YAML file, environment variables, flags. Keys are defined in
+`config.schema.json`, those of sources in their own schemas. The names of variables and flags are derived from
+the keys (``spline.arango.hosts``: ``LINEAGE_MERGE_SPLINE_ARANGO_HOSTS``, ``--spline-arango-hosts``). Sources
 and exporters are injected (`orchestration.configuration`).
 """
 
@@ -21,7 +21,7 @@ from lineage_merge.config.settings import (
     Rule,
     SparkOptions,
 )
-from lineage_merge.config.validation import parse_default, split_dataset
+from lineage_merge.config.validation import parse_default_schema, split_dataset
 
 __all__ = [
     "EMBEDDED",
@@ -37,6 +37,6 @@ __all__ = [
     "Query",
     "Rule",
     "SparkOptions",
-    "parse_default",
+    "parse_default_schema",
     "split_dataset",
 ]

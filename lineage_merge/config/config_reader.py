@@ -1,4 +1,4 @@
-"""Reads the configuration: layers, schema, settings."""
+"""Reading of the configuration: layers, schema, settings."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from lineage_merge.model.errors import ConfigError
 
 
 def _no_exporters(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    raise ConfigError(f"sinks.{next(iter(settings))}", "no such exporter")
+    raise ConfigError(f"exporters.{next(iter(settings))}", "unknown exporter")
 
 
 class ConfigReader:
-    """Reads configurations of these sources and exporters, which are registered above this package."""
+    """Reads configurations for the given sources and exporters."""
 
     def __init__(
         self, sections: Sequence[Section] = (), check_exporters: CheckExporters = _no_exporters
@@ -49,24 +49,24 @@ class ConfigReader:
         environ: Mapping[str, str] | None = None,
         flags: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Return the settings of all layers, as a YAML file would hold them; not checked yet.
+        """Return the settings of all layers in the structure of the YAML file, without validation.
 
-        `file` is a path or s3://bucket/key. `environ`: by default the process's. `flags` maps dotted keys to
-        texts. A relative path in the file is relative to the file's folder, in a variable or flag to the
-        working folder. An empty variable is none. Raises `ConfigError`.
+        `file` is a path or s3://bucket/key. `environ`: by default the process's. `flags`: values by dotted
+        key. Relative paths in the file are relative to its folder, those in variables and flags to the
+        working directory. Empty variables are ignored. Raises `ConfigError`.
         """
         settings = files.read(file, self._sections) if file else {}
         layers.add_layers(settings, self.settable, os.environ if environ is None else environ, flags or {})
         return settings
 
     def by_key(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings by dotted key, without those that are not set."""
+        """Return the keys that are set, by dotted key."""
         return layers.by_key(settings, self.settable)
 
     def parse(self, settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
-        """Check settings as a YAML file holds them, and turn them into a `Config`.
+        """Validate settings in the structure of the YAML file and return a `Config`.
 
-        `needs_source`: one that names no source of lineage is rejected. Raises `ConfigError`.
+        `needs_source`: reject settings without a source of lineage. Raises `ConfigError`.
         """
         error = self._checker.error(settings)
         if error:
@@ -81,5 +81,5 @@ class ConfigReader:
         *,
         needs_source: bool = True,
     ) -> Config:
-        """Read and check the configuration: `gather` and `parse`."""
+        """Read and validate the configuration: `gather` and `parse`."""
         return self.parse(self.gather(file, environ, flags), needs_source=needs_source)

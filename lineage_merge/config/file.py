@@ -1,4 +1,4 @@
-"""The YAML file, local or on S3, and the paths in it that are relative to its folder."""
+"""The YAML configuration file, local or on S3; relative paths in it are relative to its folder."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,19 +10,19 @@ from lineage_merge.model.errors import ConfigError, SourceError
 
 
 def read(file: Path | str, sections: Iterable[Section]) -> dict[str, Any]:
-    """Return the settings of a file, a path or s3://bucket/key. Raises `ConfigError`."""
-    from lineage_merge.infra import yaml_text  # not above: flags and variables seldom need it, help never
+    """Return the settings of `file`, a path or s3://bucket/key. Raises `ConfigError`."""
+    from lineage_merge.infra import yaml_text  # imported late: --help does not need it
 
     settings = yaml_text.parse(_text(file), "", str(file))
     if not isinstance(settings, dict):
-        raise ConfigError("", f"{file}: expected keys such as dag_name and environment")
-    sinks = settings.get("sinks")
-    files_of_sinks = [(f"sinks.{name}", "out") for name in sinks] if isinstance(sinks, dict) else []
-    files_of_sources = [
-        f"{source.key}.{path}".rpartition(".") for source in sections for path in source.paths
-    ]
-    places = [*((section, name) for section, _, name in files_of_sources), *files_of_sinks]
-    for section, name in places:
+        raise ConfigError("", f"{file}: must be a mapping with keys such as dag_name and environment")
+    exporters = settings.get("exporters")
+    exporter_paths = (
+        [(f"exporters.{name}", "out") for name in exporters] if isinstance(exporters, dict) else []
+    )
+    source_paths = [f"{source.key}.{path}".rpartition(".") for source in sections for path in source.paths]
+    path_keys = [*((section, name) for section, _, name in source_paths), *exporter_paths]
+    for section, name in path_keys:
         entries: Any = settings
         for part in section.split("."):
             entries = entries.get(part) if isinstance(entries, dict) else None
@@ -43,16 +43,16 @@ def _text(file: Path | str) -> str:
     try:
         return Path(file).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        # A name may have what no file's name can: a zero, or half of a character.
-        odd = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not the name of a file"
-        reason = error.strerror if isinstance(error, OSError) else odd
+        # ValueError: the content is not UTF-8, or the path has a NUL or an unpaired surrogate.
+        invalid = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not the name of a file"
+        reason = error.strerror if isinstance(error, OSError) else invalid
         raise ConfigError("", f"cannot read {storage.shown(str(file))}: {reason}") from None
 
 
 def _beside(file: Path | str, location: str) -> str:
-    """Resolve a location in a configuration file: a relative path is relative to the file's folder.
+    """Resolve a location in a configuration file: relative paths are relative to the file's folder.
 
-    An absolute path and one that begins with ``~`` are local, wherever the file is.
+    Absolute paths and paths that begin with ``~`` are local, also if the file is on S3.
     """
     if "://" in location:
         return location
@@ -66,13 +66,13 @@ def _beside(file: Path | str, location: str) -> str:
 
 
 def _in_bucket(file: str, location: str) -> str:
-    """Join a relative path to the prefix of a file in S3, whose keys have no ``.`` and ``..``."""
+    """Resolve a path relative to a file on S3, where ``.`` and ``..`` have no meaning in keys."""
     scheme, _, rest = file.partition("://")
     bucket, *folders = rest.split("/")[:-1]
     for part in location.split("/"):
         if part == "..":
             if not folders:
-                raise ConfigError("", f"{file}: {location} leads out of the bucket")
+                raise ConfigError("", f"{file}: path outside of the bucket: {location}")
             folders.pop()
         elif part != ".":
             folders.append(part)

@@ -1,4 +1,4 @@
-"""The keys of the configuration: their schema, and the name of each key's variable and flag."""
+"""Keys of the configuration: their schema, environment variables and flags."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from lineage_merge.config.section import Section
 
 
 class Key(NamedTuple):
-    """One settable key: its dotted path, and what the schema says of it."""
+    """A key that a variable or a flag can set: its path and its JSON Schema."""
 
     path: tuple[str, ...]
     schema: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
 
 def schema(sections: Iterable[Section]) -> dict[str, Any]:
-    """Return the JSON Schema of the configuration file: `config.schema.json` and that of each section."""
+    """Return the JSON Schema of the configuration file: `config.schema.json` and those of the sections."""
     text = files("lineage_merge.config").joinpath("config.schema.json").read_text(encoding="utf-8")
     whole: dict[str, Any] = json.loads(text)
     own = whole["properties"]

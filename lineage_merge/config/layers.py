@@ -1,4 +1,4 @@
-"""Layers of settings, the later take precedence: file, environment variables, flags. Nothing is checked."""
+"""Layers of settings: file, environment variables, flags; later ones take precedence. No validation."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,18 +10,18 @@ from lineage_merge.model.errors import ConfigError
 def add_layers(
     settings: dict[str, Any], keys: Iterable[Key], environ: Mapping[str, str], flags: Mapping[str, str]
 ) -> None:
-    """Set keys in settings by environment variables, and over them by flags (dotted keys).
+    """Set keys in `settings` from environment variables and flags (by dotted key); flags take precedence.
 
-    An empty variable is none. Raises `ConfigError`.
+    Empty variables are ignored. Raises `ConfigError`.
     """
     for key in keys:
         text = flags.get(key.dotted, environ.get(key.variable) or None)
         if text is not None:
-            _put(settings, key, text)
+            _set(settings, key, text)
 
 
 def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:
-    """Return settings by dotted key, without those that are not set."""
+    """Return the keys that are set, by dotted key."""
     found: dict[str, Any] = {}
     for key in keys:
         value: Any = settings
@@ -32,15 +32,15 @@ def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:
     return found
 
 
-def _put(settings: dict[str, Any], key: Key, text: str) -> None:
-    here = settings
+def _set(settings: dict[str, Any], key: Key, text: str) -> None:
+    node = settings
     for name in key.path[:-1]:
-        if here.get(name) is None:
-            here[name] = {}
-        here = here[name]
-        if not isinstance(here, dict):
-            raise ConfigError(key.dotted, f"{name} is not a group of keys in the file")
-    here[key.path[-1]] = _value(key, text)
+        if node.get(name) is None:
+            node[name] = {}
+        node = node[name]
+        if not isinstance(node, dict):
+            raise ConfigError(key.dotted, f"{name} is not a mapping in the file")
+    node[key.path[-1]] = _value(key, text)
 
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True}
@@ -48,7 +48,7 @@ _BOOLEANS |= {"false": False, "no": False, "off": False, "0": False}
 
 
 def _value(key: Key, text: str) -> Any:
-    """A flag's or variable's text as the schema wants it; what does not fit stays text."""
+    """Convert the text of a flag or variable to the type in the schema; return the text if that fails."""
     match key.schema.get("type"):
         case "boolean":
             return _BOOLEANS.get(text.strip().lower(), text)
@@ -60,7 +60,7 @@ def _value(key: Key, text: str) -> Any:
         case "array" | ["array", *_] if key.schema["items"][
             "type"
         ] == "string" and not text.lstrip().startswith(("[", "- ")):
-            # Not as YAML, to which the glob * is an alias.
+            # Not parsed as YAML, where a glob that begins with * is an alias.
             return [item.strip() for item in text.split(",") if item.strip()]
         case "array" | "object" | ["array", *_]:
             from lineage_merge.infra import yaml_text

@@ -1,11 +1,11 @@
-"""What the configuration must know of a source of lineage, which is registered above it."""
+"""Interface of a source's section in the configuration; sources are registered outside of this package."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 
 class Section(Protocol):
-    """A part of the configuration with a key, a JSON Schema, and settings of its own."""
+    """A part of the configuration with its own key, JSON Schema and settings."""
 
     @property
     def key(self) -> str:
@@ -13,14 +13,14 @@ class Section(Protocol):
 
     @property
     def paths(self) -> Sequence[str]:
-        """Keys below `key` that hold paths; relative ones are relative to the configuration file."""
+        """Keys below `key` whose values are paths, resolved relative to the configuration file."""
 
     @property
     def is_catalog(self) -> bool:
-        """Whether it only describes what other sections reference."""
+        """Whether it only describes datasets that other sections reference."""
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the section."""
 
     def parse(self, settings: Any, /) -> Any:
-        """Return the settings of a section that fits the schema. Raises `ConfigError`."""
+        """Return the typed settings of a section that is valid by the schema. Raises `ConfigError`."""

@@ -1,4 +1,4 @@
-"""The configuration, checked: what the rest of the program is given."""
+"""Typed settings of a validated configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ Settings = TypeVar("Settings")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A location, or an application, that stands for a dataset.
+    """A rule that maps a location, or an application, to a dataset.
 
-    `match` is searched in the raw URI; `dataset` may use its named groups. With
-    `application` (a glob) the rule holds only for what that job writes or reads.
+    `match` is searched in the original URI; `dataset` may contain its named groups. With `application`
+    (a glob) the rule applies only to datasets that this application reads or writes.
     """
 
     name: str
@@ -28,28 +28,29 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """How names are completed and joined, and which datasets are folded away.
+    """How names are qualified and joined, and which temporary datasets are collapsed.
 
-    `fold`: globs on a dataset's path. `fold_run_local`: what only the run reads that writes it.
+    `default_schemas`: database.schema by namespace. `collapse_datasets`: globs on paths of datasets.
+    `collapse_run_local`: also collapse datasets that only the run that writes them reads.
     """
 
-    defaults: Mapping[str, str] = field(default_factory=dict)
+    default_schemas: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
-    fold: tuple[str, ...] = ()
-    fold_run_local: bool = False
+    collapse_datasets: tuple[str, ...] = ()
+    collapse_run_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
     """Neptune's bulk loader: files below `s3`, read by the cluster as `role_arn`.
 
-    `above`: how many elements differ before `gremlin.mode` auto takes it. `timeout_seconds` is for
-    waiting in the queue and loading. `endpoint`: where the loader answers, if not where Gremlin does.
+    `min_changes`: `gremlin.mode` auto uses the loader for more changed elements. `timeout_seconds` includes
+    waiting in the queue. `endpoint`: address of the loader ("": that of Gremlin).
     """
 
     s3: str
     role_arn: str
-    above: int = 50_000
+    min_changes: int = 50_000
     parallelism: str = "HIGH"
     timeout_seconds: float = 3600.0
     keep_files: bool = False
@@ -58,16 +59,15 @@ class Bulk:
 
 @dataclass(frozen=True, slots=True)
 class Gremlin:
-    """The graph.
+    """Connection to the graph.
 
-    `iam_auth`: connections are signed (Neptune), for `region` ("": the endpoint's, or that of the AWS chain)
-    and as `role_arn` ("": as whoever runs this). `retry_seconds`: how long a request is tried again while the
-    graph is away or busy. `writers`: most requests under way at once that write (0: two for each partition
-    that the engine computes at a time). `mode`: over Gremlin, in `bulk`, or whichever suits what differs
-    (`auto`).
+    `iam_auth`: sign connections (Neptune), for `region` ("": the endpoint's, or that of the AWS chain) and as
+    `role_arn` ("": no role is assumed). `retry_seconds`: how long a request is retried while the graph is
+    unavailable or busy. `writers`: maximum concurrent write requests (0: two per partition that the engine
+    computes at a time). `mode`: over Gremlin, in `bulk`, or by the number of changes (`auto`).
     """
 
-    endpoint: str = field(default=EMBEDDED, repr=False)  # an address may hold a password
+    endpoint: str = field(default=EMBEDDED, repr=False)  # may contain a password
     timeout_seconds: float = 60.0
     retry_seconds: float = 300.0
     reader_endpoint: str = field(default="", repr=False)
@@ -81,9 +81,10 @@ class Gremlin:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load may do: `allow_retire` goes on where much of a DAG would be retired.
+    """How a load updates the graph.
 
-    `verify`: all that the graph has of the DAG is compared, not only what changed since the last load.
+    `allow_retire`: retire also a large part of a DAG. `verify`: compare everything that the graph stores
+    for the DAG, not only changes since the last load.
     """
 
     allow_retire: bool = False
@@ -92,16 +93,16 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What questions need to know. `layers`: in their order, each with globs of which one is enough."""
+    """Settings of queries. `layers`: in their order, each with globs; a dataset matches any of them."""
 
     layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """The Spark session that is started where none runs yet. `kafka`: with Spark's Kafka source.
+    """The Spark session, if none is running. `kafka`: with Spark's Kafka source.
 
-    `distribute_above_mb`: input of up to so many MB is read by one task, and merged in the driver; 0: never.
+    `distribute_above_mb`: maximum input that one task reads and the driver merges; 0: always distribute.
     """
 
     master: str = ""
@@ -112,14 +113,14 @@ class SparkOptions:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a run says while it works: `text` for people, or `json` lines."""
+    """Log output of a run: `text`, or `json` lines."""
 
     format: Literal["text", "json"] = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Counts of each run as CloudWatch's Embedded Metric Format, if asked for."""
+    """Metrics of each run in CloudWatch's Embedded Metric Format (`emf`), or none."""
 
     format: Literal["none", "emf"] = "none"
     namespace: str = "lineage_merge"
@@ -127,11 +128,11 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The whole configuration, checked."""
+    """The validated configuration."""
 
     dag_name: str
     environment: str
-    # By key of a source, what its `parse` makes of it.
+    # Settings by key of the source, as its section parses them.
     sources: Mapping[str, Any] = field(default_factory=dict)
     merge: Merge = field(default_factory=Merge)
     gremlin: Gremlin = field(default_factory=Gremlin)
@@ -140,21 +141,21 @@ class Config:
     spark: SparkOptions = field(default_factory=SparkOptions)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)
-    # By name of a sink, what `exporters.registry` takes.
-    sinks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Settings by name of the exporter, valid by the schema of `exporters.registry`.
+    exporters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strict: bool = False
 
     def of(self, kind: type[Settings]) -> Settings | None:
-        """The settings of the source that has settings of this kind."""
+        """Return the source settings of a class, None if that source is not configured."""
         return next((each for each in self.sources.values() if isinstance(each, kind)), None)
 
     @property
     def spline(self) -> Spline | None:
-        """Spline's settings."""
+        """Settings of Spline."""
         return self.of(Spline)
 
     @property
     def dbt(self) -> tuple[DbtProject, ...]:
-        """dbt's projects."""
+        """The dbt projects."""
         projects: tuple[DbtProject, ...] = self.sources.get("dbt", ())
         return projects

@@ -1,4 +1,4 @@
-"""Turns settings as a YAML file holds them into a `Config`; they fit the schema already."""
+"""Conversion of schema-valid settings into a `Config`, with the checks that a schema cannot express."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.settings import namespace
 
-# Raises `ConfigError` where the settings of an exporter do not fit.
+# Returns the settings by exporter. Raises `ConfigError` if they are invalid.
 CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
 
 
@@ -37,9 +37,9 @@ def parse(
     *,
     needs_source: bool = True,
 ) -> Config:
-    """Turn settings that fit the schema into a `Config`.
+    """Return the `Config` of settings that are valid by the schema.
 
-    `needs_source`: one that names no source of lineage is rejected. Raises `ConfigError`.
+    `needs_source`: reject settings without a source of lineage. Raises `ConfigError`.
     """
     merge = settings.get("merge", {})
     config = Config(
@@ -47,13 +47,13 @@ def parse(
         environment=settings["environment"],
         sources={each.key: each.parse(settings[each.key]) for each in sections if each.key in settings},
         merge=Merge(
-            defaults=dict(
-                parse_default(path_text(["merge", "defaults", each]), each, name)
-                for each, name in merge.get("defaults", {}).items()
+            default_schemas=dict(
+                parse_default_schema(path_text(["merge", "default_schemas", each]), each, name)
+                for each, name in merge.get("default_schemas", {}).items()
             ),
             rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
-            fold=tuple(merge.get("fold", ())),
-            fold_run_local=merge.get("fold_run_local", False),
+            collapse_datasets=tuple(merge.get("collapse_datasets", ())),
+            collapse_run_local=merge.get("collapse_run_local", False),
         ),
         gremlin=_gremlin(settings.get("gremlin", {})),
         load=Load(**settings.get("load", {})),
@@ -61,25 +61,25 @@ def parse(
         spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
-        sinks=check_exporters(settings["sinks"]) if settings.get("sinks") else {},
+        exporters=check_exporters(settings["exporters"]) if settings.get("exporters") else {},
         strict=settings.get("strict", False),
     )
-    telling = [each.key for each in sections if not each.is_catalog]
-    if needs_source and not any(config.sources.get(key) for key in telling):
-        raise ConfigError("", f"no source: give {', '.join(telling[:-1])} or {telling[-1]}")
+    lineage_sources = [each.key for each in sections if not each.is_catalog]
+    if needs_source and not any(config.sources.get(key) for key in lineage_sources):
+        raise ConfigError("", f"no source: set {', '.join(lineage_sources[:-1])} or {lineage_sources[-1]}")
     return config
 
 
-def parse_default(key: str, of: str, name: str) -> tuple[str, str]:
-    """Check a namespace and what completes shorter names there; the namespace in its one spelling."""
+def parse_default_schema(key: str, of: str, name: str) -> tuple[str, str]:
+    """Return a namespace, normalized, and the default schema of its tables. Raises `ConfigError`."""
     canonical = namespace(key, of)
     if not naming.completes_names(canonical, name):
-        raise ConfigError(key, "expected database.schema, found a single name: tables there have both")
+        raise ConfigError(key, "must be database.schema: tables of this platform have both")
     return canonical, name
 
 
 def split_dataset(text: str) -> DatasetName:
-    """``namespace|name`` as the configuration writes it."""
+    """Split ``namespace|name``."""
     namespace, _, name = text.partition("|")
     return DatasetName(namespace, name)
 
@@ -98,8 +98,10 @@ def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
         raise ConfigError("gremlin.mode", f"{mode} needs gremlin.bulk.s3 and gremlin.bulk.role_arn")
     gremlin = Gremlin(**{**settings, "mode": mode, "bulk": bulk})
     if mode == "bulk" and gremlin.endpoint == EMBEDDED:
-        raise ConfigError("gremlin.mode", "the embedded server has no bulk loader: gremlin or auto")
-    return gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, above=int(bulk.above)))
+        raise ConfigError("gremlin.mode", "the embedded server has no bulk loader: use gremlin or auto")
+    return (
+        gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, min_changes=int(bulk.min_changes)))
+    )
 
 
 def _has_kafka(settings: Mapping[str, Any]) -> bool:
@@ -108,7 +110,7 @@ def _has_kafka(settings: Mapping[str, Any]) -> bool:
 
 def _spark(settings: Mapping[str, Any], kafka: bool) -> SparkOptions:
     options = SparkOptions(**settings, kafka=kafka)
-    # JSON Schema takes 2.0 for an integer.
+    # JSON Schema accepts 2.0 as an integer.
     return replace(
         options,
         partitions=int(options.partitions),
@@ -124,15 +126,15 @@ def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
         try:
             groups = tuple(re.compile(rule.match).groupindex)
         except (re.error, OverflowError, RecursionError) as error:
-            raise ConfigError(f"{key}.match", f"not a regular expression: {error}") from None
+            raise ConfigError(f"{key}.match", f"invalid regular expression: {error}") from None
     try:
         fields = [field for field in Formatter().parse(rule.dataset) if field[1] is not None]
     except ValueError as error:
         raise ConfigError(f"{key}.dataset", str(error)) from None
     if any(form or conversion for _, _, form, conversion in fields):
-        raise ConfigError(f"{key}.dataset", "a group is written {name}, with nothing behind the name")
+        raise ConfigError(f"{key}.dataset", "groups must be {name}, without conversion or format")
     wanted = {name for _, name, _, _ in fields if name is not None}
     missing = sorted(wanted.difference(groups))
     if missing:
-        raise ConfigError(f"{key}.dataset", f"match has no group named {', '.join(missing)}")
+        raise ConfigError(f"{key}.dataset", f"group missing in match: {', '.join(missing)}")
     return rule

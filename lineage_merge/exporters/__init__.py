@@ -1,1 +1,1 @@
-"""What takes the merged picture on: catalogs, other tools, files. A module or folder each."""
+"""Exporters of the merged lineage: catalogs, files of other tools. One module or folder each."""

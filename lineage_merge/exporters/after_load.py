@@ -1,8 +1,7 @@
-"""Sinks as the last step of a load: what the graph holds then is taken on.
+"""Exporters as the last step of a load, for the environment and the DAG of the merge.
 
-A sink takes part where its settings say where to (`url`, `out`); others only say how
-`lineage-merge export` writes. Of the environment and the DAG of the merge, and of datasets that
-several DAGs write the whole.
+An exporter runs if its settings have a destination (`url`, `out`); settings without one are for
+`lineage-merge export`. Datasets that several DAGs write are exported with the lineage of all of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,50 +17,50 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Mapping[str, Any]]
 
 
-def _taking_part(settings: Settings) -> Iterator[tuple[Exporter, Mapping[str, Any]]]:
+def _active_exporters(settings: Settings) -> Iterator[tuple[Exporter, Mapping[str, Any]]]:
     if not settings:
         return
     from lineage_merge.exporters.registry import EXPORTERS
 
-    for name, of_sink in settings.items():
-        if EXPORTERS[name].is_told_where(of_sink):
-            yield EXPORTERS[name], of_sink
+    for name, exporter_settings in settings.items():
+        if EXPORTERS[name].has_destination(exporter_settings):
+            yield EXPORTERS[name], exporter_settings
 
 
 def check(settings: Settings) -> None:
-    """Can all of them work on this machine? Asked before anything is loaded. Raises `ConfigError`."""
-    for sink, of_sink in _taking_part(settings):
-        from lineage_merge.exporters.registry import ready
+    """Check that all exporters can run on this machine, before anything is loaded. Raises `ConfigError`."""
+    for exporter, exporter_settings in _active_exporters(settings):
+        from lineage_merge.exporters.registry import check_requirements
 
-        ready(sink, of_sink)
+        check_requirements(exporter, exporter_settings)
 
 
 def send(
     settings: Settings, endpoint: "Endpoint", environment: str, dag: str, on_progress: ProgressCallback
 ) -> tuple[str, ...]:
-    """Hand on what the graph holds, one sink after another. Returns a line for each.
+    """Run the exporters one after another and return a line of each.
 
-    A sink that fails does not keep the others from theirs. Raises `ExportError` afterwards, or
-    what the first that failed raised; the graph stays loaded.
+    If one fails, the others still run; then an `ExportError` of the first error's class is raised. The graph
+    stays loaded.
     """
-    told: list[str] = []
+    exported: list[str] = []
     failed: list[LineageMergeError] = []
-    for sink, of_sink in _taking_part(settings):
+    for exporter, exporter_settings in _active_exporters(settings):
         from lineage_merge.exporters.exporter import Export
         from lineage_merge.query.backends.gremlin import asked_at
 
-        on_progress(f"exporting to {sink.name}")
+        on_progress(f"exporting to {exporter.name}")
         try:
-            # The endpoint itself: a reader may not have yet what was just written.
+            # Not the reader endpoint: replicas may lag behind the load.
             with asked_at(endpoint) as graph:
-                sent = sink.send(Export(graph, of_sink, environment, dag, on_progress))
+                result = exporter.send(Export(graph, exporter_settings, environment, dag, on_progress))
         except LineageMergeError as error:
             failed.append(error)
         else:
-            told.append(f"{sink.name}: {sent}")
-            on_progress(f"exported to {told[-1]}")
+            exported.append(f"{exporter.name}: {result}")
+            on_progress(f"exported to {exported[-1]}")
     if failed:
         first = failed[0]
         kind = type(first) if isinstance(first, ExportError) else ExportError
         raise kind(f"the graph is loaded, but not exported: {'; '.join(each.message for each in failed)}")
-    return tuple(told)
+    return tuple(exported)

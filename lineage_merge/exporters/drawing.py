@@ -1,26 +1,26 @@
-"""What the sinks that draw have in common: the datasets and what feeds what, as one picture."""
+"""Settings and graph selection of the exporters that draw one picture."""
 
 from collections.abc import Callable
 from typing import Any
 
-from lineage_merge.exporters.exporter import OUT, Export, Schema, Sent
-from lineage_merge.exporters.output import text_to
+from lineage_merge.exporters.exporter import OUT, Export, ExportResult, Schema
+from lineage_merge.exporters.output import open_text
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
 
 SETTINGS: dict[str, Schema] = {
     "out": OUT,
-    "columns": {"description": "draw columns and what feeds them too", "type": "boolean"},
-    "jobs": {"description": "draw jobs and what they write too", "type": "boolean"},
+    "columns": {"description": "draw columns and their lineage", "type": "boolean"},
+    "jobs": {"description": "draw jobs and the datasets that they write", "type": "boolean"},
 }
 
 
-def draw(export: Export, text_of: Callable[[Subgraph], str]) -> Sent:
-    """Write the picture. It is made in memory: nobody draws what does not fit there."""
+def draw(export: Export, text_of: Callable[[Subgraph], str]) -> ExportResult:
+    """Write the picture, which is built in memory."""
     picture = _picture(export)
-    with text_to(export.out) as write:
+    with open_text(export.out) as write:
         write(text_of(picture))
-    return Sent(export.out or "", {"vertices": len(picture.vertices), "edges": len(picture.edges)})
+    return ExportResult(export.out or "", {"vertices": len(picture.vertices), "edges": len(picture.edges)})
 
 
 def _picture(export: Export) -> Subgraph:

@@ -1,4 +1,4 @@
-"""What a sink is: its name, its settings, and a function that takes the lineage on."""
+"""Definition of an exporter: name, settings, and a function that exports the lineage."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,22 +13,22 @@ from lineage_merge.query.graph import LineageGraph
 
 Schema = Mapping[str, Any]
 
-# Settings that several sinks have, as parts of a JSON Schema.
+# JSON Schemas of common settings.
 OUT: Schema = {
-    "description": "where it goes: a path or s3://bucket/key",
+    "description": "output path or s3://bucket/key",
     "type": "string",
     "minLength": 1,
 }
 URL: Schema = {
-    "description": "the server's address",
+    "description": "address of the server",
     "type": "string",
-    # A password in it would be shown wherever the address is.
+    # Without password, because addresses are shown in messages.
     "pattern": "^https?://[^\\s/@]+(/[^\\s@]*)?$",
     "x-form": "http://host:port or https://..., without user and password",
     "writeOnly": True,
 }
 TOKEN_ENV: Schema = {
-    "description": "name of the environment variable that holds the server's token",
+    "description": "name of the environment variable with the server's token",
     "type": "string",
     "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
     "x-form": "the name of an environment variable",
@@ -38,9 +38,9 @@ TOKEN_ENV: Schema = {
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What is taken on: a graph, of which environment and DAG (None: all), and the sink's settings.
+    """Input of an exporter: a graph, environment and DAG (None: all), and settings valid by its schema.
 
-    `settings` fit the sink's schema. Without `out` and `url` text goes to standard output. `at` is now.
+    Without `out` and `url` text goes to standard output. `at` is the current time.
     """
 
     graph: LineageGraph
@@ -52,74 +52,76 @@ class Export:
 
     @property
     def out(self) -> str | None:
-        """The file or folder to write, None where there is none."""
+        """File or folder to write."""
         return self.settings.get("out")
 
     @property
     def url(self) -> str | None:
-        """The server to send to, None where there is none."""
+        """Server to send to."""
         return self.settings.get("url")
 
     def everything(self, labels: tuple[str, ...] | None = None) -> Iterator[Vertex | Edge]:
-        """Vertices, then edges, as `LineageGraph.everything`; an edge that lacks an end is left out.
+        """Yield vertices, then edges, as `LineageGraph.everything`; edges without both ends are omitted.
 
-        A load may write while this reads: no file tells of an edge without its ends.
+        A concurrent load may write edges whose vertices were read too early.
         """
-        told: set[str] = set()
+        vertices: set[str] = set()
         for each in self.graph.everything(self.environment, self.dag, labels):
             if isinstance(each, Vertex):
-                told.add(each.id)
+                vertices.add(each.id)
                 yield each
-            elif each.from_id in told and each.to_id in told:
+            elif each.from_id in vertices and each.to_id in vertices:
                 yield each
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What a sink took: how many of what, and where to (`place`, "" is standard output)."""
+class ExportResult:
+    """Counts by kind of what was exported, and the destination ("" is standard output)."""
 
-    place: str
+    destination: str
     counts: Mapping[str, int]
 
     def __str__(self) -> str:
         """``lineage.graphml: 12 vertices, 34 edges``."""
         counts = ", ".join(f"{number:,} {what}" for what, number in self.counts.items()) or "nothing"
-        return f"{self.place or 'standard output'}: {counts}"
+        return f"{self.destination or 'standard output'}: {counts}"
 
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """A sink. `settings` are JSON Schemas of its keys below ``sinks.NAME``; nothing heavy is imported for it.
+    """An exporter. `settings` are JSON Schemas of its keys below ``exporters.NAME``.
 
-    `needs`: modules that an extra of the same name brings. `to`: those of its settings that say where
-    to, any of which is enough; `prints`: without any of them it goes to standard output. `token`: the
-    environment variable that is taken where `token_env` names none.
+    Its client library is imported only by `send`.
+
+    `destination_keys`: the settings that name a destination; `writes_stdout`: without any of them, write to
+    standard output. `required_modules`: modules of the extra with the exporter's name. `token_variable`: the
+    environment variable of the token if `token_env` is not set.
     """
 
     name: str
-    about: str
+    description: str
     settings: Mapping[str, Schema]
-    send: Callable[[Export], Sent]
-    to: tuple[str, ...] = ("out",)
-    prints: bool = True
-    needs: tuple[str, ...] = ()
-    token: str = ""
+    send: Callable[[Export], ExportResult]
+    destination_keys: tuple[str, ...] = ("out",)
+    writes_stdout: bool = True
+    required_modules: tuple[str, ...] = ()
+    token_variable: str = ""
 
-    def is_told_where(self, settings: Mapping[str, Any]) -> bool:
-        """Whether the settings say where it goes."""
-        return any(key in settings for key in self.to)
+    def has_destination(self, settings: Mapping[str, Any]) -> bool:
+        """Whether the settings contain a destination."""
+        return any(key in settings for key in self.destination_keys)
 
 
-def token(settings: Mapping[str, Any], default: str, sink: str) -> str:
-    """The token: of the variable that `token_env` names, or of `default` if that is set; "" is none.
+def read_token(settings: Mapping[str, Any], default: str, exporter: str) -> str:
+    """Return the token from the variable named by `token_env`, or from `default`; "" if there is none.
 
-    Raises `ConfigError` where the variable that is named is not set.
+    Raises `ConfigError` if the variable named by `token_env` is not set.
     """
     if "token_env" not in settings:
         return os.environ.get(default, "")
     try:
         return os.environ[settings["token_env"]]
     except KeyError:
-        # Without its name: some write the token itself there.
+        # The name is not shown: it may be the token itself, set by mistake.
         problem = "the environment variable of this name is not set"
-        raise ConfigError(f"sinks.{sink}.token_env", problem) from None
+        raise ConfigError(f"exporters.{exporter}.token_env", problem) from None

@@ -1,8 +1,7 @@
-"""Datasets and jobs, each with all that is known of it, some at a time.
+"""Datasets and jobs with their complete lineage, fetched in batches.
 
-A catalog takes a dataset's lineage as a whole, so that one whose lineage comes from two DAGs has to
-be told with both: `dag` chooses datasets and jobs, not what is said of a dataset. Only as many are
-held in memory as are fetched together.
+Catalogs replace a dataset's lineage as a whole, so a dataset that two DAGs write is exported with the lineage
+of both: `dag` selects datasets and jobs, not edges of a dataset. Only one batch is in memory.
 """
 
 from collections import defaultdict
@@ -22,8 +21,8 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """A dataset and its columns, in their order."""
+class DatasetSchema:
+    """A dataset and its columns, by position."""
 
     dataset: Vertex
     columns: tuple[Vertex, ...] = ()
@@ -31,32 +30,32 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What comes into one dataset: edges that end at it (`feeds`, `influences`) or at its columns."""
+    """Incoming edges of a dataset (`feeds`, `influences`) and of its columns (`column_feeds`)."""
 
     target: str
     feeds: tuple[Edge, ...] = ()
-    made_of: tuple[Edge, ...] = ()
+    column_feeds: tuple[Edge, ...] = ()
     influences: tuple[Edge, ...] = ()
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The ids of the datasets that feed it, sorted."""
+        """The ids of the source datasets, sorted."""
         return tuple(sorted({each.from_id for each in self.feeds}))
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset with what comes into it, by jobs of whichever DAG."""
+    """A dataset with its incoming edges of all DAGs."""
 
-    described: Described
+    schema: DatasetSchema
     flow: Flow
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job and what it writes, a flow for each dataset in order of ids.
+    """A job and its flows, one per dataset that it writes, by id.
 
-    `vertex` is None where nothing runs: of an exposure, which is fed under a job's name.
+    `vertex` is None for exposures: their incoming edges have a job name, but no job runs.
     """
 
     environment: str
@@ -72,40 +71,40 @@ def datasets(
     dag: str | None = None,
     labels: Sequence[str] = STORED,
 ) -> Iterator[Dataset]:
-    """Datasets with these labels, in order of their ids."""
-    for some in _batches(sorted(graph.ids(labels, environment, dag))):
-        known = described(graph, some)
+    """Yield datasets with these labels, by id."""
+    for batch in _batches(sorted(graph.ids(labels, environment, dag))):
+        known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
-        for identifier in some:
-            if identifier in known:  # it may be gone since
+        for identifier in batch:
+            if identifier in known:  # it may have been deleted meanwhile
                 edges = [each for by_job in flows[identifier].values() for each in by_job]
                 yield Dataset(known[identifier], _flow(identifier, edges))
 
 
 def jobs(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Iterator[Job]:
-    """Jobs in order of their ids, then what feeds exposures, in order of theirs."""
-    for some in _batches(sorted(graph.ids([JOB], environment, dag))):
-        at = {each.id: each for each in graph.vertices(some)}
+    """Yield jobs by id, then the jobs of exposures, by id of the exposure."""
+    for batch in _batches(sorted(graph.ids([JOB], environment, dag))):
+        at = {each.id: each for each in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
-        flows = _flows(graph, described(graph, {each.to_id for each in written}), dag)
+        flows = _flows(graph, read_schemas(graph, {each.to_id for each in written}), dag)
         targets: dict[str, set[str]] = defaultdict(set)
         for each in written:
             targets[each.from_id].add(each.to_id)
-        for identifier in (each for each in some if each in at):
-            # A job belongs to one DAG: who tells of it is part of its id.
-            mine = _key(at[identifier].dags[0], at[identifier].properties)
-            of_job = (_flow(target, flows[target][mine]) for target in sorted(targets[identifier]))
-            yield _job(at[identifier].environment, mine, at[identifier], of_job)
-    for some in _batches(sorted(graph.ids([EXPOSURE], environment, dag))):
-        known = described(graph, some)
+        for identifier in (each for each in batch if each in at):
+            # A job belongs to one DAG, which is part of its id.
+            job_key = _key(at[identifier].dags[0], at[identifier].properties)
+            of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
+            yield _job(at[identifier].environment, job_key, at[identifier], of_job)
+    for batch in _batches(sorted(graph.ids([EXPOSURE], environment, dag))):
+        known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
-        for identifier in (each for each in some if each in known):
-            for mine, edges in sorted(flows[identifier].items()):
-                yield _job(known[identifier].dataset.environment, mine, None, [_flow(identifier, edges)])
+        for identifier in (each for each in batch if each in known):
+            for job_key, edges in sorted(flows[identifier].items()):
+                yield _job(known[identifier].dataset.environment, job_key, None, [_flow(identifier, edges)])
 
 
-def described(graph: LineageGraph, ids: Iterable[str]) -> dict[str, Described]:
-    """Datasets with their columns, by id; those that are not there are left out."""
+def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSchema]:
+    """Return datasets with their columns, by id; missing ones are omitted."""
     vertices = {each.id: each for each in graph.vertices(sorted(ids))}
     owned = {each.to_id for each in graph.edges_from(vertices, ["has_column"])}  # an edge for each DAG
     columns: dict[str, list[Vertex]] = defaultdict(list)
@@ -113,16 +112,16 @@ def described(graph: LineageGraph, ids: Iterable[str]) -> dict[str, Described]:
         columns[dataset_of(column.id)].append(column)
     for found in columns.values():
         found.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
-    return {each: Described(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
+    return {each: DatasetSchema(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
 
 
 _Key = tuple[str, str, str]  # DAG, type, name of a job
 
 
 def _flows(
-    graph: LineageGraph, known: Mapping[str, Described], dag: str | None
+    graph: LineageGraph, known: Mapping[str, DatasetSchema], dag: str | None
 ) -> dict[str, dict[_Key, list[Edge]]]:
-    """What comes into datasets, by dataset and job."""
+    """Return the incoming edges of datasets, by dataset and job."""
     flows: dict[str, dict[_Key, list[Edge]]] = defaultdict(lambda: defaultdict(list))
     for each in graph.edges_to(known, ["feeds", "influences"], dag):
         flows[each.to_id][_key(each.properties.get("dag_name", ""), each.properties, "job_name")].append(each)
@@ -152,5 +151,5 @@ def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flo
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
     remaining = iter(ids)
-    while some := list(islice(remaining, _AT_ONCE)):
-        yield some
+    while batch := list(islice(remaining, _AT_ONCE)):
+        yield batch

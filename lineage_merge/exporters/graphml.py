@@ -1,15 +1,15 @@
-"""The lineage as one GraphML file, written as it is read."""
+"""Export as one GraphML file, streamed."""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from lineage_merge.exporters.exporter import OUT, Export, Exporter, Sent
+from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.exporters.output import write_lines
 from lineage_merge.query.elements import Edge, Vertex
 
 
-def send(export: Export) -> Sent:
-    """Datasets, columns, jobs and the edges between them, with all their properties."""
+def send(export: Export) -> ExportResult:
+    """Export datasets, columns, jobs and their edges, with all properties."""
     from lineage_merge.query.formats.graphml import streamed
 
     counts = Counter(vertices=0, edges=0)
@@ -20,7 +20,7 @@ def send(export: Export) -> Sent:
             yield each
 
     write_lines(export.out, streamed(counted()))
-    return Sent(export.out or "", dict(counts))
+    return ExportResult(export.out or "", dict(counts))
 
 
-EXPORTER = Exporter("graphml", "a GraphML file, for Gephi, yEd, Cytoscape, NetworkX", {"out": OUT}, send)
+EXPORTER = Exporter("graphml", "a GraphML file for Gephi, yEd, Cytoscape, NetworkX", {"out": OUT}, send)

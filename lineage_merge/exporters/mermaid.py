@@ -1,12 +1,12 @@
-"""The lineage as a Mermaid flowchart."""
+"""Export as a Mermaid flowchart."""
 
 from lineage_merge.exporters.drawing import SETTINGS, draw
-from lineage_merge.exporters.exporter import Export, Exporter, Sent
+from lineage_merge.exporters.exporter import Export, Exporter, ExportResult
 from lineage_merge.query.formats.mermaid import mermaid
 
 
-def send(export: Export) -> Sent:
-    """Datasets and what feeds what; columns and jobs if the settings say so."""
+def send(export: Export) -> ExportResult:
+    """Export datasets and `feeds` edges; columns and jobs if set."""
     return draw(export, mermaid)
 
 

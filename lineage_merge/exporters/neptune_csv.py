@@ -1,14 +1,14 @@
-"""The graph as files for Neptune's bulk loader: a folder with `vertices/` and `edges/`.
+"""Export as files for Neptune's bulk loader: a folder with `vertices/` and `edges/`.
 
-All of it, operations and merges too: a copy of the graph for another cluster. AWS describes the format as
-"Gremlin load data format"; `graph_format.neptune_csv` says what of it counts. Load the vertices first.
+It contains the complete graph, including operations and merge runs: a copy for another cluster. The format is
+AWS's "Gremlin load data format", see `graph_format.neptune_csv`. Vertices must be loaded first.
 """
 
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from lineage_merge.exporters.exporter import OUT, Export, Exporter, Sent
+from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.graph_format.neptune_csv import (
     EDGE_FIELDS,
     VERTEX_FIELDS,
@@ -24,19 +24,19 @@ from lineage_merge.query.elements import ALL_VERTEX_LABELS, Edge, Vertex
 _LABELS = (*ALL_VERTEX_LABELS, *(each.name for each in EDGE_LABELS))
 
 
-def send(export: Export) -> Sent:
-    """Write the folder, in place of what stands in its `vertices/` and `edges/`."""
+def send(export: Export) -> ExportResult:
+    """Write the folder, replacing its `vertices/` and `edges/`."""
     if export.out is None:
-        raise ConfigError("sinks.neptune-csv.out", "is missing: files go to a folder")
+        raise ConfigError("exporters.neptune-csv.out", "is missing: must be a folder")
     folder = export.out.rstrip("/")
     written = {VERTICES: Written(), EDGES: Written()}
     for kind in written:
         delete_folder(f"{folder}/{kind}")
-    # Vertices come before edges, so each kind is one group; nothing of it is kept.
+    # Vertices come before edges, so each kind is one group, which is streamed.
     for kind, elements in groupby(export.everything(_LABELS), _kind):
         written[kind] = write_parts(f"{folder}/{kind}", kind, map(_lines, elements), "part-00000")
     counts: dict[str, int] = {kind: each.elements for kind, each in written.items()}
-    return Sent(folder, counts | {"files": sum(each.files for each in written.values())})
+    return ExportResult(folder, counts | {"files": sum(each.files for each in written.values())})
 
 
 def _kind(element: Vertex | Edge) -> Kind:
@@ -47,22 +47,22 @@ def _lines(element: Vertex | Edge) -> Iterable[str]:
     if isinstance(element, Vertex):
         return vertex_lines(_row(element))
     keys = {"id": element.id, "label": element.label, "from": element.from_id, "to": element.to_id}
-    held = {**element.properties, **keys}
-    return [edge_line([held.get(name) for name in EDGE_FIELDS])]
+    properties = {**element.properties, **keys}
+    return [edge_line([properties.get(name) for name in EDGE_FIELDS])]
 
 
 def _row(vertex: Vertex) -> list[Any]:
-    held: dict[str, Any] = {
+    properties: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in vertex.properties.items()
     }
-    held |= {"id": vertex.id, "label": vertex.label, "environment": vertex.environment}
-    return [held.get(name) for name in VERTEX_FIELDS]
+    properties |= {"id": vertex.id, "label": vertex.label, "environment": vertex.environment}
+    return [properties.get(name) for name in VERTEX_FIELDS]
 
 
 EXPORTER = Exporter(
     "neptune-csv",
     "a folder of gzipped CSV for Neptune's bulk loader",
-    {"out": {**OUT, "description": "the folder that gets vertices/ and edges/, local or s3://"}},
+    {"out": {**OUT, "description": "folder for vertices/ and edges/, local or s3://"}},
     send,
-    prints=False,
+    writes_stdout=False,
 )

@@ -1,4 +1,4 @@
-"""Text to where it is wanted: a file, S3, or standard output."""
+"""Text output to a file, S3 or standard output."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -15,13 +15,13 @@ _LINES_AT_ONCE = 1000
 
 
 @contextmanager
-def text_to(place: str | None) -> Iterator[Write]:
-    """A function that writes text, in UTF-8; None is standard output.
+def open_text(destination: str | None) -> Iterator[Write]:
+    """Yield a function that writes UTF-8 text; `destination` None is standard output.
 
-    A file stands there only when all of it is written. A half of a pair of surrogates, which is no
-    character, becomes a question mark. Raises `SourceError` where the place cannot be written.
+    A file is created only after all text was written. Unpaired surrogates become question marks. Raises
+    `SourceError` if the destination cannot be written.
     """
-    if place is None:
+    if destination is None:
 
         def to_output(text: str) -> None:
             sys.stdout.write(text.encode("utf-8", "replace").decode())
@@ -37,12 +37,12 @@ def text_to(place: str | None) -> Iterator[Write]:
                 stream.write(text)
 
             yield to_file
-        write_file(place, file)
+        write_file(destination, file)
 
 
-def write_lines(place: str | None, lines: Iterable[str]) -> None:
-    """Lines, each with its end. Errors as `text_to`."""
-    with text_to(place) as write:
+def write_lines(destination: str | None, lines: Iterable[str]) -> None:
+    """Write lines, adding line ends. Raises the errors of `open_text`."""
+    with open_text(destination) as write:
         remaining = iter(lines)
-        while some := list(islice(remaining, _LINES_AT_ONCE)):
-            write("\n".join(some) + "\n")
+        while batch := list(islice(remaining, _LINES_AT_ONCE)):
+            write("\n".join(batch) + "\n")

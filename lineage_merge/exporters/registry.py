@@ -1,4 +1,4 @@
-"""The sinks that there are. A new one is one module or folder, and one line in `EXPORTERS`."""
+"""Registry of exporters. A new one is one module or folder, and one line in `EXPORTERS`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lineage_merge.exporters import datahub, dot, graphml, mermaid, neptune_csv, openlineage
-from lineage_merge.exporters.exporter import Exporter, token
+from lineage_merge.exporters.exporter import Exporter, read_token
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.errors import ConfigError
 
@@ -21,42 +21,43 @@ def _checker() -> Checker:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of ``sinks`` in the configuration: settings by name of a sink."""
+    """Return the JSON Schema of ``exporters`` in the configuration: settings by name of the exporter."""
     return {
         "type": "object",
         "additionalProperties": False,
         "properties": {
             name: {
-                "description": sink.about,
+                "description": exporter.description,
                 "type": "object",
                 "additionalProperties": False,
-                "properties": dict(sink.settings),
+                "properties": dict(exporter.settings),
             }
-            for name, sink in EXPORTERS.items()
+            for name, exporter in EXPORTERS.items()
         },
     }
 
 
-def checked(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """The settings of all sinks, by name. Raises `ConfigError` where they do not fit."""
+def validate_settings(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the settings of exporters by name, validated by the schema. Raises `ConfigError`."""
     error = _checker().error(settings)
     if error:
-        raise ConfigError(f"sinks.{error.path}" if error.path else "sinks", error.problem)
+        raise ConfigError(f"exporters.{error.path}" if error.path else "exporters", error.problem)
     return settings
 
 
-def ready(sink: Exporter, settings: Mapping[str, Any]) -> None:
-    """Is there what the sink needs on this machine: its packages, its token? Raises `ConfigError`."""
-    if not all(map(_is_there, sink.needs)):
+def check_requirements(exporter: Exporter, settings: Mapping[str, Any]) -> None:
+    """Check that the exporter's packages and token are available on this machine. Raises `ConfigError`."""
+    if not all(map(_is_installed, exporter.required_modules)):
         raise ConfigError(
-            f"sinks.{sink.name}", f"a package is missing: pip install 'lineage-merge[{sink.name}]'"
+            f"exporters.{exporter.name}",
+            f"a package is missing: pip install 'lineage-merge[{exporter.name}]'",
         )
     if "token_env" in settings:
-        token(settings, sink.token, sink.name)
+        read_token(settings, exporter.token_variable, exporter.name)
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of a module within a package that is not there
+    except ModuleNotFoundError:  # the parent package is missing
         return False

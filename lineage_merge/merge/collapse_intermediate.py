@@ -66,12 +66,14 @@ def fold(resolved: Rows[Record], settings: Merge) -> Folded | None:
 
     In `resolved` each dataset has the id that counts.
     """
-    if not settings.fold and not settings.fold_run_local:
+    if not settings.collapse_datasets and not settings.collapse_run_local:
         return None
     resolved = resolved.keep()
     moved = resolved.filter(_is_moved)
     used = moved.flat_map(_uses).combine(_create, _add, _merge)
-    found = dict(used.flat_map(partial(_temporary, settings.fold, settings.fold_run_local)).collect())
+    found = dict(
+        used.flat_map(partial(_temporary, settings.collapse_datasets, settings.collapse_run_local)).collect()
+    )
     if not found:
         return None
     engine = resolved.engine

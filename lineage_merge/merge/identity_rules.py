@@ -74,8 +74,8 @@ class Rules:
         named = naming.name_dataset(warehouse, table, self.defaults).name
         if named.name.count(".") != 2:
             problem = (
-                f"a temporary directory of Redshift's table {table}, but merge.defaults says no database"
-                f" and schema for {warehouse}"
+                f"a temporary directory of Redshift's table {table}, but merge.default_schemas says no"
+                f" database and schema for {warehouse}"
             )
             return Match(REDSHIFT_TEMPORARY, None, problem)
         return Match(REDSHIFT_TEMPORARY, named)
@@ -83,9 +83,9 @@ class Rules:
 
 def from_config(config: Config) -> Rules:
     """The rules of a configuration."""
-    namespaces = {project.namespace for project in config.dbt} | set(config.merge.defaults)
+    namespaces = {project.namespace for project in config.dbt} | set(config.merge.default_schemas)
     warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
-    return Rules(config.merge.rules, warehouses, config.merge.defaults)
+    return Rules(config.merge.rules, warehouses, config.merge.default_schemas)
 
 
 def is_generated(segment: str) -> bool:

@@ -156,9 +156,9 @@ def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
 def _loose_end(dataset: str, uses: _Uses) -> Problem | None:
     """A table that dbt reads and nothing writes, or the output of a job that nothing reads."""
     if uses.dbt_reads and not uses.is_written:
-        return Problem("unfed", dataset, "", "dbt reads it, nothing writes it")
+        return Problem("no-producer", dataset, "", "dbt reads it, nothing writes it")
     if uses.writer and not uses.is_read:
-        return Problem("unread", dataset, "", f"{uses.writer.capitalize()} writes it, nothing reads it")
+        return Problem("no-consumer", dataset, "", f"{uses.writer.capitalize()} writes it, nothing reads it")
     return None
 
 

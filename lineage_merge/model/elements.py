@@ -173,7 +173,9 @@ class Alias:
     assumed: bool = False
 
 
-ProblemKind = Literal["rejected", "skipped", "not-joined", "no-columns", "unfed", "unread", "notice"]
+ProblemKind = Literal[
+    "rejected", "skipped", "not-joined", "no-columns", "no-producer", "no-consumer", "notice"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,8 @@ class Problem:
     `rejected`: a broken document, left out. `skipped`: a whole document that is fine but
     says nothing usable. `not-joined`: a dataset whose identity is unknown or could be several.
     `no-columns`: something whose columns could not be told; its datasets are there.
-    `unfed`: a table that dbt reads and nothing writes. `unread`: what Spark writes and nothing reads.
+    `no-producer`: a table that dbt reads and nothing writes.
+    `no-consumer`: what Spark writes and nothing reads.
     `notice`: the result is complete, but was made another way than usual.
     `document` names the place (collection and key, file, or dataset), `field` the path in it.
     """

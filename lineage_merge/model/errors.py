@@ -20,9 +20,9 @@
     │   │   └── GraphUnsupported the graph does not understand a request
     │   ├── BulkLoadFailed       Neptune's bulk loader did not load what it was given
     │   └── RetireRefused        a merge would take out so much that it may be a mistake
-    ├── SinkError                what was merged cannot be taken on
-    │   ├── SinkUnreachable      no connection to a catalog
-    │   └── SinkDenied           a catalog refuses the token
+    ├── ExportError              the merged lineage cannot be exported
+    │   ├── ExportUnreachable    no connection to a catalog
+    │   └── ExportDenied         a catalog refuses the token
     ├── CheckFailed              a change of SQL files breaks something, or cannot be read
     ├── QueryError               a question cannot be answered as it is asked
     │   ├── NotFound             nothing in the graph has this name
@@ -154,12 +154,12 @@ class ExportError(LineageMergeError):
     exit_code = 11
 
 
-class SinkUnreachable(ExportError):
-    """There is no connection to the server of a sink."""
+class ExportUnreachable(ExportError):
+    """There is no connection to the server of an exporter."""
 
 
-class SinkDenied(ExportError):
-    """The server of a sink refuses the token."""
+class ExportDenied(ExportError):
+    """The server of an exporter refuses the token."""
 
 
 class CheckFailed(LineageMergeError):

@@ -22,11 +22,11 @@ from lineage_merge.infra.telemetry import running
 from lineage_merge.model.errors import (
     ConfigError,
     DocumentError,
+    ExportDenied,
     GraphDenied,
     GraphUnsupported,
     LineageMergeError,
     RetireRefused,
-    SinkDenied,
     SourceDenied,
     SourceError,
 )
@@ -46,7 +46,7 @@ _LASTING = (
     GraphDenied,
     GraphUnsupported,
     RetireRefused,
-    SinkDenied,
+    ExportDenied,
 )
 
 log = logging.getLogger("lineage_merge.orchestration.cluster_entrypoint")

@@ -11,7 +11,7 @@ def _check_exporters(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, A
     # Exporters are imported only where some are configured.
     from lineage_merge.exporters import registry
 
-    return registry.checked(settings)
+    return registry.validate_settings(settings)
 
 
 CONFIGURATION = ConfigReader(SOURCES, _check_exporters)

@@ -241,8 +241,8 @@ def load_graph(
 ) -> LoadResult:
     """Make the graph what was built; with `dry_run` only say what would be done.
 
-    Afterwards `config.sinks` are called. Raises `GraphError`: `RetireRefused` where too much would go, unless
-    `config.load.allow_retire`; `ExportError` where the graph is loaded, but a sink did not take it.
+    Afterwards `config.exporters` are called. Raises `GraphError`: `RetireRefused` where too much would go,
+    unless `config.load.allow_retire`; `ExportError` where the graph is loaded, but an exporter failed.
     """
 
     with running(config), step("load") as loading, own_errors():
@@ -273,10 +273,10 @@ def load_graph(
             on_progress=tell,
         )
         loading.count(**loaded_counts(loaded))
-    if dry_run or not config.sinks:
+    if dry_run or not config.exporters:
         return loaded
     with running(config), step("export"):
-        return replace(loaded, exported=after_load.send(config.sinks, target, *whose, on_progress))
+        return replace(loaded, exported=after_load.send(config.exporters, target, *whose, on_progress))
 
 
 def _whose(built: Built, config: Config) -> tuple[str, str]:

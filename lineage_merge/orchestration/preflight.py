@@ -26,6 +26,6 @@ def check_graph(config: Config) -> None:
 
     Raises `GraphError` or `ConfigError`.
     """
-    after_load.check(config.sinks)
+    after_load.check(config.exporters)
     if config.gremlin.endpoint != EMBEDDED:
         check(configured_endpoint.endpoint(config.gremlin))

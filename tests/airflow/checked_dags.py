@@ -40,7 +40,7 @@ scheduled_dag = shipped("lineage_merge_scheduled").scheduled_dag
 
 MERGE = {
     "dbt_manifests": [{"manifest": "{{ var.value.sample_data }}/dbt/manifest.json", "namespace": WAREHOUSE}],
-    "settings": {"merge.defaults": {WAREHOUSE: "dev.public"}},
+    "settings": {"merge.default_schemas": {WAREHOUSE: "dev.public"}},
     "poke_interval": 1,
     "wait_timeout": 90,
     "retries": 0,

@@ -443,10 +443,10 @@ REPORT = {
     "nodes": {"table": 7},
     "edges": {"feeds": 18},
     "joined": [],
-    "totals": {"rejected": 1, "unread": 1},
+    "totals": {"rejected": 1, "no-consumer": 1},
     "problems": [
         {"kind": "rejected", "document": "damaged.json", "field": "nodes.a", "message": "expected an object"},
-        {"kind": "unread", "document": "s3://b/a", "field": "", "message": "nothing reads it"},
+        {"kind": "no-consumer", "document": "s3://b/a", "field": "", "message": "nothing reads it"},
     ],
 }
 WRITTEN = {"nodes": 7, "edges": 18, "requests": 2, "seconds": 1.5}
@@ -490,7 +490,7 @@ def test_a_rejected_document_fails_the_report_with_counts_for_callbacks(
     assert str(error) == "1 rejected documents: damaged.json: nodes.a: expected an object"
     counts = merge_counts({"ti": instance, "exception": error})
     assert counts == merge_counts({"ti": instance}) == instance.xcoms["return_value"]
-    assert counts["totals"] == {"rejected": 1, "unread": 1}
+    assert counts["totals"] == {"rejected": 1, "no-consumer": 1}
     assert counts["written"]["nodes"] == 7
 
 
@@ -501,7 +501,7 @@ def test_a_report_that_only_warns_updates_the_asset_with_counts(monkeypatch: pyt
         "read": {"dbt manifests": 2},
         "nodes": {"table": 7},
         "edges": {"feeds": 18},
-        "totals": {"rejected": 1, "unread": 1},
+        "totals": {"rejected": 1, "no-consumer": 1},
         "written": instance.xcoms["return_value"]["written"],
     }
     assert instance.xcoms["lineage_page_url"] == "https://page"

@@ -35,7 +35,7 @@ def merge(dag_id: str, job_name: str, deferrable: bool, **options: Any) -> Any:
     """A DAG with nothing but a merge of files, whose steps run on Glue. The scheduler runs it by itself."""
     settings = {
         "spline.export": f"{SAMPLE}/spline/tickit_sales_load",
-        "merge.defaults": {WAREHOUSE: "dev.public"},
+        "merge.default_schemas": {WAREHOUSE: "dev.public"},
         **options.pop("settings", {}),
     }
     given = {

@@ -28,7 +28,7 @@ def settings(data: Path, **changes: Any) -> dict[str, Any]:
         "environment": "dev",
         "spline": {"export": str(data / "spline/tickit_sales_load")},
         "dbt": [{"manifest": str(data / "dbt/redshift_v12/manifest.json"), "namespace": WAREHOUSE}],
-        "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+        "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
         **changes,
     }
 

@@ -32,9 +32,9 @@ _SETTINGS: tuple[Mapping[str, Any], ...] = (
         },
         "dbt": [{"manifest": "m.json", "namespace": _WAREHOUSE, "catalog": "c.json"}],
         "merge": {
-            "defaults": {_WAREHOUSE: "dev.public"},
+            "default_schemas": {_WAREHOUSE: "dev.public"},
             "rules": [{"name": "r", "match": "tmp/(?P<t>\\w+)", "dataset": f"{_WAREHOUSE}|dev.public.{{t}}"}],
-            "fold": ["s3://tmp/*"],
+            "collapse_datasets": ["s3://tmp/*"],
         },
     },
     {
@@ -45,7 +45,7 @@ _SETTINGS: tuple[Mapping[str, Any], ...] = (
         "openlineage": {"events": ["e"], "jobs": ["*"]},
         "hive": {"log": ["h"], "warehouse": "s3://w"},
         "sql": [{"path": "sql", "dialect": "hive", "variables": {"d": "1"}}],
-        "sinks": {"openlineage": {"out": "o.jsonl"}},
+        "exporters": {"openlineage": {"out": "o.jsonl"}},
         "query": {"layers": {"raw": "s3://raw/*"}},
     },
 )  # fmt: skip

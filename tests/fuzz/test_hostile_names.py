@@ -72,7 +72,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         "openlineage": {"events": [str(path / "events.jsonl")]},
     }
     built = pipeline.build(spark, CONFIGURATION.parse(settings))
-    assert {each.kind for each in built.report.problems} == {"unread"}
+    assert {each.kind for each in built.report.problems} == {"no-consumer"}
     path.joinpath("c.yml").write_text(json.dumps(settings))
     files.write(spark, str(path / "built"), built.nodes, built.edges, "jsonl")
     return path / "built"
@@ -152,8 +152,8 @@ def test_the_page_has_no_element_of_their_making(folder: Path, tmp_path: Path, p
     assert _tags(pages[0]) == _tags(pages[1])
 
 
-def _exported(folder: Path, out: Path, sink: str) -> Path:
-    done = in_process("export", "--to", sink, "--out", out, "--folder", folder)
+def _exported(folder: Path, out: Path, exporter: str) -> Path:
+    done = in_process("export", "--to", exporter, "--out", out, "--folder", folder)
     assert done.code == 0, done
     return out
 

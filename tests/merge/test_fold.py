@@ -33,7 +33,7 @@ from tests.spline_documents import SplineDatabase
 
 KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 A, B = JobKey("spark", "a"), JobKey("spark", "b")
-TEMPORARY = Merge(fold=("s3://*/tmp/*",))
+TEMPORARY = Merge(collapse_datasets=("s3://*/tmp/*",))
 
 Edges = set[tuple[str, str, str]]
 
@@ -232,7 +232,7 @@ def test_what_is_no_hop_between_others_stays(engine: Engine) -> None:
 def test_nothing_is_folded_that_nobody_asked_for(engine: Engine) -> None:
     chain = flow(A, "raw", "tmp/x"), flow(A, "tmp/x", "mart")
 
-    for settings in (Merge(), Merge(fold=("s3://c/*",)), Merge(fold_run_local=True)):
+    for settings in (Merge(), Merge(collapse_datasets=("s3://c/*",)), Merge(collapse_run_local=True)):
         assert set(edges(folded(engine, *chain, settings=settings), "feeds", "via")) == {
             ("a", "raw", "tmp/x"),
             ("a", "tmp/x", "mart"),
@@ -323,7 +323,7 @@ def test_a_dataset_that_only_its_run_reads_is_folded_from_documents_to_files(
         "dag_name": "dag",
         "environment": "dev",
         "spline": {"export": str(spline.write(tmp_path / "export"))},
-        "merge": {"fold_run_local": True},
+        "merge": {"collapse_run_local": True},
     }
 
     built = pipeline.build(spark, CONFIGURATION.parse(settings))

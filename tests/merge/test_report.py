@@ -97,9 +97,9 @@ def test_names_that_could_be_several_datasets_and_loose_ends_are_counted_without
         elements += [Feeds(job, table, target := Reference("", f"s3://out/{each}")), Writes(job, target)]
     found = reported(each_engine, hive=elements)
 
-    assert found.totals == {"not-joined": MOST_PROBLEMS + 1, "unread": MOST_PROBLEMS + 1}
+    assert found.totals == {"not-joined": MOST_PROBLEMS + 1, "no-consumer": MOST_PROBLEMS + 1}
     assert found.by_source == {"merge": found.totals}
-    assert len(found.of_kind("unread")) == len(found.of_kind("not-joined")) == MOST_PROBLEMS
+    assert len(found.of_kind("no-consumer")) == len(found.of_kind("not-joined")) == MOST_PROBLEMS
     assert found.of_kind("not-joined")[0] == Problem(
         "not-joined",
         "dev|spark_catalog|db.t000000",

@@ -16,7 +16,7 @@ def made(**merge: object) -> dataset_resolver.DatasetResolver:
         "dag_name": "d",
         "environment": "dev",
         "dbt": [{"manifest": "manifest.json", "namespace": WAREHOUSE}],
-        "merge": {"defaults": {WAREHOUSE: "dev.public"}, **merge},
+        "merge": {"default_schemas": {WAREHOUSE: "dev.public"}, **merge},
     }
     return dataset_resolver.from_config(CONFIGURATION.parse(settings))
 
@@ -107,7 +107,7 @@ def test_without_one_warehouse_the_table_is_not_guessed() -> None:
 def test_without_a_default_database_the_table_is_not_guessed() -> None:
     found = identity(f"s3://b/redshift/public.sales/{UUID}", defaults={})
     assert found.name == DatasetName("s3://b", "redshift/public.sales")
-    assert "merge.defaults" in found.problem
+    assert "merge.default_schemas" in found.problem
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The machine's own Chromium; none is ever downloaded."""
+"""The installed Chromium; none is downloaded."""
 
 import os
 import shutil
@@ -7,5 +7,5 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def program() -> str | None:
-    """Its path: what `CHROMIUM` names, or the first on PATH."""
+    """Return its path: `CHROMIUM`, or the first one on PATH."""
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)

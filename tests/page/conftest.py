@@ -1,4 +1,4 @@
-"""A real Chromium, offline, and pages opened in it: none may complain, and none may ask for anything."""
+"""A real Chromium, offline; pages must neither log errors nor send requests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,14 +10,14 @@ from lineage_merge.exporters.page import Options, assets, render
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.query.elements import Subgraph
 from tests.page import chromium
-from tests.page.seeing import Opened
+from tests.page.page_reading import Opened
 
 HERE = Path(__file__).parent
 WIDE = {"width": 1500, "height": 900}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where npm's registry could not be reached there is no page to test: the skips say so."""
+    """Skip the tests if the layout library is missing."""
     try:
         assets.library()
     except LineageMergeError as missing:
@@ -28,10 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The machine's own browser: `CHROMIUM` names one that is not on PATH.
+    """Start the installed Chromium (`CHROMIUM` names one that is not on PATH).
 
-    For a module, not for all tests: while it is open its thread counts as an event loop, which
-    servers that other tests start would trip over.
+    Module scope, because its thread counts as an event loop, which breaks servers that other tests start.
     """
     program = chromium.program()
     if program is None:
@@ -44,7 +43,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile without a network."""
+    """Create a new profile without network access."""
     made = browser.new_context(viewport=WIDE, offline=True, reduced_motion="reduce")
     made.set_default_timeout(10_000)
     yield made
@@ -53,7 +52,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
-    """Opens a graph, or a file, as a page; at the end none may have complained or asked for anything."""
+    """Open a graph or a file as a page; fail on console messages, errors and requests."""
     complaints: list[str] = []
     asked: list[str] = []
 
@@ -61,7 +60,7 @@ def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
         file = what
         if isinstance(what, Subgraph):
             file = tmp_path / "lineage.html"
-            file.write_text(render(what, Options(title="Made", focus=focus)), encoding="utf-8")
+            file.write_text(render(what, Options(title="PageGraph", focus=focus)), encoding="utf-8")
         assert isinstance(file, Path)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))

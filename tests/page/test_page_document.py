@@ -1,4 +1,4 @@
-"""The document as text: what is in it, escaped; that it loads nothing, and is the same again."""
+"""The HTML document: content, escaping, content security policy, determinism."""
 
 import base64
 import hashlib
@@ -16,11 +16,11 @@ from lineage_merge.exporters.page.document import embedded
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Vertex, subgraph
-from tests.page.made_pages import WAREHOUSE, Made
+from tests.page.page_graphs import WAREHOUSE, PageGraph
 
 
 class Scripts(HTMLParser):
-    """The texts of script and style elements, and every address in an attribute."""
+    """Collects the texts of script and style elements, and the addresses in attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -45,31 +45,31 @@ class Scripts(HTMLParser):
         self._in = ""
 
 
-def two() -> Made:
-    made = Made()
+def two() -> PageGraph:
+    made = PageGraph()
     raw = made.dataset("s3://b", "raw/orders", ("id", "price"), "file", description="as they come")
     mart = made.dataset(WAREHOUSE, "dev.mart.orders", ("total",), tags=("gold", "daily"))
     made.feeds(raw, mart, "load", write_mode="append")
     made.column_feeds((raw, "price"), (mart, "total"), "AGGREGATION", "sum(price)")
-    made.decides((raw, "id"), mart, "GROUP_BY")
+    made.influences((raw, "id"), mart, "GROUP_BY")
     return made
 
 
-def test_the_data_is_the_graph() -> None:
-    told = page_data(two().graph())
-    assert [each["title"] for each in told["datasets"]] == ["dev.mart.orders", "s3://b/raw/orders"]
-    assert [each["kind"] for each in told["datasets"]] == ["table", "file"]
-    assert told["datasets"][1]["columns"] == [["id", "int", ""], ["price", "int", ""]]
-    assert ["tags", "gold\ndaily"] in told["datasets"][0]["facts"]
-    assert [(each["name"], each["type"]) for each in told["jobs"]] == [("load", "spark")]
-    assert told["feeds"] == [[1, 0, 0, [["write mode", "append"]]]]
-    assert told["column_feeds"] == [[1, 1, 0, 0, 0, "AGGREGATION", "sum(price)"]]
-    assert told["influences"] == [[1, 0, 0, 0, "GROUP_BY"]]
-    assert told["dags"] == ["daily"]
+def test_page_data_contains_the_graph() -> None:
+    data = page_data(two().graph())
+    assert [each["title"] for each in data["datasets"]] == ["dev.mart.orders", "s3://b/raw/orders"]
+    assert [each["kind"] for each in data["datasets"]] == ["table", "file"]
+    assert data["datasets"][1]["columns"] == [["id", "int", ""], ["price", "int", ""]]
+    assert ["tags", "gold\ndaily"] in data["datasets"][0]["facts"]
+    assert [(each["name"], each["type"]) for each in data["jobs"]] == [("load", "spark")]
+    assert data["feeds"] == [[1, 0, 0, [["write mode", "append"]]]]
+    assert data["column_feeds"] == [[1, 1, 0, 0, 0, "AGGREGATION", "sum(price)"]]
+    assert data["influences"] == [[1, 0, 0, 0, "GROUP_BY"]]
+    assert data["dags"] == ["daily"]
 
 
-def test_columns_stand_in_their_order() -> None:
-    made = Made()
+def test_columns_are_ordered_by_position() -> None:
+    made = PageGraph()
     made.dataset("s3://b", "x", ("zebra", "ant", "mouse"), "file")
     assert [name for name, _, _ in page_data(made.graph())["datasets"][0]["columns"]] == [
         "zebra",
@@ -78,7 +78,7 @@ def test_columns_stand_in_their_order() -> None:
     ]
 
 
-def test_the_facts_of_a_job_stand_with_it() -> None:
+def test_jobs_have_facts() -> None:
     made = two()
     job = Vertex(
         "dev|daily|spark|load",
@@ -86,12 +86,12 @@ def test_the_facts_of_a_job_stand_with_it() -> None:
         {"environment": "dev", "dag_name": ("daily",), "name": "load", "job_type": "spark", "last_run_at": 0},
     )
     graph = made.graph()
-    told = page_data(type(graph)({**graph.vertices, job.id: job}, graph.edges))
-    assert told["jobs"][0]["facts"] == [["last run at", "1970-01-01 00:00:00 UTC"]]
+    data = page_data(type(graph)({**graph.vertices, job.id: job}, graph.edges))
+    assert data["jobs"][0]["facts"] == [["last run at", "1970-01-01 00:00:00 UTC"]]
 
 
 def test_no_password_reaches_the_page() -> None:
-    made = Made()
+    made = PageGraph()
     made.dataset("s3://b", "x", label="file", location="jdbc:postgresql://u:hunter2@h/d?password=hunter2")
     made.feeds(
         made.dataset("s3://b", "y", label="file", description="see https://u:hunter2@wiki/x", dag="d"),
@@ -103,7 +103,7 @@ def test_no_password_reaches_the_page() -> None:
     assert "wss://h:8182" in page or "h:8182/gremlin" in page
 
 
-def test_only_these_scripts_and_styles_may_run_and_nothing_is_loaded() -> None:
+def test_the_policy_allows_only_the_pages_scripts_and_styles() -> None:
     found = Scripts(render(two().graph(), Options()))
     hashes = set(re.findall(r"'sha256-([^']+)'", found.policy))
     texts = [*found.texts["script"], *found.texts["style"]]
@@ -113,7 +113,7 @@ def test_only_these_scripts_and_styles_may_run_and_nothing_is_loaded() -> None:
     assert all(address.startswith("#") for address in found.addresses)
 
 
-def test_the_same_graph_is_the_same_page_in_any_order() -> None:
+def test_rendering_is_independent_of_order() -> None:
     graph = two().graph()
     turned = subgraph(reversed(list(graph.vertices.values())), reversed(graph.edges))
     options = Options(title="x", focus="dev|s3://b|raw/orders")
@@ -121,27 +121,27 @@ def test_the_same_graph_is_the_same_page_in_any_order() -> None:
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_data_comes_out_of_the_page_as_it_went_in(data: object) -> None:
+def test_embedded_data_round_trips(data: object) -> None:
     text = embedded(data)
     assert json.loads(text) == data
     assert not set(text) & set("<>&\u2028\u2029")
     text.encode()
 
 
-def test_a_title_is_text() -> None:
-    page = render(Made().graph(), Options(title="</title><script>alert(1)</script>"))
+def test_the_title_is_escaped() -> None:
+    page = render(PageGraph().graph(), Options(title="</title><script>alert(1)</script>"))
     assert "<script>alert" not in page
 
 
-def graph_of(made: Made) -> InMemory:
+def graph_of(made: PageGraph) -> InMemory:
     graph = made.graph()
     return InMemory(graph.vertices.values(), graph.edges)
 
 
-def test_more_than_a_page_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_datasets_than_the_maximum_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "MOST_DATASETS", 1)
     with pytest.raises(ConfigError, match="--focus"):
-        selection.whole(graph_of(two()))
+        selection.entire_graph(graph_of(two()))
 
 
 @pytest.mark.parametrize(
@@ -153,25 +153,25 @@ def test_more_than_a_page_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("typo", "daily", "typo: no environment of the graph has this name; there are:", ("dev",)),
     ],
 )
-def test_an_environment_or_dag_that_the_graph_does_not_know_is_an_error(
+def test_an_unknown_environment_or_dag_is_an_error(
     environment: str | None, dag: str | None, message: str, known: tuple[str, ...]
 ) -> None:
     made = two()
     graph = made.graph()
     job = Vertex("job|x", "job", {"environment": "dev", "dag_name": ("daily",), "name": "x"})
     with pytest.raises(NotFound) as refused:
-        selection.whole(InMemory([*graph.vertices.values(), job], graph.edges), environment, dag)
+        selection.entire_graph(InMemory([*graph.vertices.values(), job], graph.edges), environment, dag)
     assert (refused.value.message, refused.value.candidates) == (message, known)
 
 
-def test_an_empty_graph_is_an_empty_page_but_has_no_dag() -> None:
-    assert len(selection.whole(InMemory([], []), "dev").datasets) == 0
+def test_an_empty_graph_yields_an_empty_page() -> None:
+    assert len(selection.entire_graph(InMemory([], []), "dev").datasets) == 0
     with pytest.raises(NotFound, match="typo: dev has no DAG"):
-        selection.whole(InMemory([], []), "dev", "typo")
+        selection.entire_graph(InMemory([], []), "dev", "typo")
 
 
-def test_around_a_column_is_around_its_dataset() -> None:
-    start, graph = selection.around(graph_of(two()), "s3://b/raw/orders#price")
+def test_the_neighborhood_of_a_column_is_that_of_its_dataset() -> None:
+    start, graph = selection.neighborhood(graph_of(two()), "s3://b/raw/orders#price")
     assert start.id == "dev|s3://b|raw/orders"
     assert {each.title for each in graph.datasets} == {"s3://b/raw/orders", "dev.mart.orders"}
     assert {each.label for each in graph.edges} == {"feeds", "has_column", "feeds_column", "influences"}

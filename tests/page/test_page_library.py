@@ -1,4 +1,4 @@
-"""The layout library comes from the registry once, only as it is pinned."""
+"""The layout library is fetched once from the registry, in the pinned version."""
 
 import importlib.util
 import os
@@ -26,8 +26,8 @@ def hook() -> ModuleType:
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An npm that packs something of its own; the file in which it notes what it was asked for."""
+def npm_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a fake npm that packs another package; return the file with its calls."""
     programs, packed, noted = tmp_path / "bin", tmp_path / "other.tgz", tmp_path / "asked"
     programs.mkdir()
     with tarfile.open(packed, mode="w:gz") as archive:
@@ -39,30 +39,30 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return noted
 
 
-def test_another_package_than_the_pinned_one_is_refused(
-    hook: ModuleType, asked: Path, tmp_path: Path
-) -> None:
+def test_a_package_with_another_hash_is_rejected(hook: ModuleType, npm_calls: Path, tmp_path: Path) -> None:
     folder = tmp_path / "vendor"
     with pytest.raises(ValueError, match="not what is expected"):
         hook.put(folder)
-    assert f"pack @dagrejs/dagre@{hook.VERSION} --ignore-scripts --silent" in asked.read_text().splitlines()
+    assert (
+        f"pack @dagrejs/dagre@{hook.VERSION} --ignore-scripts --silent" in npm_calls.read_text().splitlines()
+    )
     assert not folder.exists()
 
 
 @pytest.mark.skipif(not (VENDOR / "dagre.min.js").is_file(), reason="npm's registry could not be reached")
-def test_what_is_there_as_pinned_is_not_fetched_again(hook: ModuleType, asked: Path) -> None:
+def test_the_pinned_library_is_not_fetched_again(hook: ModuleType, npm_calls: Path) -> None:
     hook.put()
-    assert not asked.exists()
+    assert not npm_calls.exists()
 
 
-def test_npm_that_fails_is_told_in_a_line(hook: ModuleType, asked: Path, tmp_path: Path) -> None:
-    npm = asked.parent / "bin" / "npm"
+def test_a_failure_of_npm_is_one_line(hook: ModuleType, npm_calls: Path, tmp_path: Path) -> None:
+    npm = npm_calls.parent / "bin" / "npm"
     npm.write_text('#!/bin/sh\n[ "$1" != pack ] || { echo first >&2; echo "no such host" >&2; exit 1; }\n')
     with pytest.raises(OSError, match=r"^npm cannot fetch dagre [\d.]+: no such host$"):
         hook.put(tmp_path / "vendor")
 
 
-def test_a_package_without_the_library_says_how_to_mend_it() -> None:
+def test_a_missing_library_is_reported_with_a_fix() -> None:
     with pytest.raises(LineageMergeError, match=r"hatch_build\.py"):
         assets._built("vendor/none.js")
 

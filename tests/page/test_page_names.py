@@ -1,10 +1,10 @@
-"""Whatever a name holds is shown as it is, and does nothing; several DAGs and environments; cycles."""
+"""Hostile names are shown as text; several DAGs and environments; cycles."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.made_pages import Made
-from tests.page.seeing import Opened, card, cards, columns, focused, left, selected
+from tests.page.page_graphs import PageGraph
+from tests.page.page_reading import Opened, card, cards, columns, focused, left, selected
 
 HOSTILE = [
     "</script><script>window.hacked=1</script>",
@@ -22,7 +22,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
-    made = Made()
+    made = PageGraph()
     source = made.dataset("s3://b", "source", (name,), "file", name=name, description=name, tags=(name,))
     target = made.dataset("s3://b", f"t/{name}", (name,), "file", name=name)
     made.feeds(source, target, name, operations=name)
@@ -30,7 +30,7 @@ def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
     page = opened(made.graph())
     assert cards(page) == [name, name]
     box = page.locator(".card").first
-    box.locator(".fold").click()
+    box.locator(".toggle").click()
     assert columns(box) == [name]
     box.locator(".column").click()
     assert name in page.locator("#panel code").all_text_contents()
@@ -42,23 +42,23 @@ def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_half_a_character_becomes_a_mark(opened: Opened) -> None:
-    made = Made()
+def test_unpaired_surrogates_are_replaced(opened: Opened) -> None:
+    made = PageGraph()
     made.dataset("s3://b", "x", name="half \ud83d", label="file")
     assert opened(made.graph()).locator(".card .name").text_content() in ("half \ud83d", "half \ufffd")
 
 
-def test_right_to_left_names_do_not_turn_their_line_around(opened: Opened) -> None:
-    made = Made()
+def test_right_to_left_names_do_not_reverse_their_line(opened: Opened) -> None:
+    made = PageGraph()
     made.dataset("s3://b", "x", ("عمود",), "file", name="جدول")
     page = opened(made.graph())
-    page.locator(".fold").click()
+    page.locator(".toggle").click()
     name, kind = page.locator(".column .name"), page.locator(".column .type")
     assert left(name) < left(kind)
 
 
 def test_filters_by_dag_and_environment(opened: Opened) -> None:
-    made = Made()
+    made = PageGraph()
     raw = made.dataset("s3://b", "raw", label="file", dag="one")
     for dag in ("one", "two"):
         out = made.dataset("s3://b", f"out_{dag}", label="file", dag=dag)
@@ -76,7 +76,7 @@ def test_filters_by_dag_and_environment(opened: Opened) -> None:
 
 
 def test_a_cycle_and_a_dataset_that_feeds_itself(opened: Opened) -> None:
-    made = Made()
+    made = PageGraph()
     one, two = (made.dataset("s3://b", name, ("id",), "file") for name in ("one", "two"))
     made.feeds(one, two)
     made.feeds(two, one)
@@ -85,41 +85,41 @@ def test_a_cycle_and_a_dataset_that_feeds_itself(opened: Opened) -> None:
     made.column_feeds((two, "id"), (one, "id"))
     page = opened(made.graph())
     assert page.locator("#world .line").count() == 3
-    card(page, "one").locator(".fold").click()
+    card(page, "one").locator(".toggle").click()
     card(page, "one").locator(".column").click()
     assert columns(card(page, "two")) == ["id"]
 
 
-def test_a_graph_of_nothing(opened: Opened) -> None:
-    page = opened(Made().graph())
+def test_an_empty_graph(opened: Opened) -> None:
+    page = opened(PageGraph().graph())
     expect(page.locator("#nothing")).to_be_visible()
 
 
-def test_influences_and_steering_look_different(opened: Opened) -> None:
-    made = Made()
+def test_influences_and_indirect_edges_look_different(opened: Opened) -> None:
+    made = PageGraph()
     source = made.dataset("s3://b", "source", ("a", "b"), "file")
     target = made.dataset("s3://b", "target", ("c",), "file")
     made.feeds(source, target)
     made.column_feeds((source, "a"), (target, "c"), "CONDITIONAL", "CASE WHEN a THEN 1 END")
-    made.decides((source, "a"), target)
+    made.influences((source, "a"), target)
     page = opened(made.graph(), f"#dataset={source.replace('|', '%7C')}&column=a")
-    assert page.locator("#world .column-line.steers").count() == 1
+    assert page.locator("#world .column-line.indirect").count() == 1
     assert page.locator("#world .column-line.decides").count() == 1
     expect(page.locator("#panel")).to_contain_text("Decides on the rows of")
 
 
-def test_a_link_to_what_is_gone_opens_the_whole(opened: Opened) -> None:
-    made = Made()
+def test_a_link_to_a_missing_dataset_shows_the_entire_graph(opened: Opened) -> None:
+    made = PageGraph()
     made.dataset("s3://b", "here", label="file")
     page = opened(made.graph(), "#focus=dev%7Cs3%3A%2F%2Fb%7Cgone&dataset=x&column=y&view=a,b,c&depth=-1")
     assert cards(page) == ["here"]
 
 
-def test_many_columns_are_shown_in_parts(opened: Opened) -> None:
-    made = Made()
+def test_many_columns_are_shown_in_steps(opened: Opened) -> None:
+    made = PageGraph()
     made.dataset("s3://b", "wide", tuple(f"c{number:03d}" for number in range(300)), "file")
     page = opened(made.graph())
-    page.locator(".fold").click()
+    page.locator(".toggle").click()
     expect(page.locator(".card .column .name")).to_have_count(60)
     page.locator(".more").click()
     expect(page.locator(".card .column .name")).to_have_count(300)

@@ -1,16 +1,16 @@
-"""Filters, selection and history of the page: what is selected is what is shown."""
+"""Filters, selection and history of the page."""
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.made_pages import WAREHOUSE, Made, large
-from tests.page.seeing import Opened, card, cards, selected
+from tests.page.page_graphs import WAREHOUSE, PageGraph, large
+from tests.page.page_reading import Opened, card, cards, selected
 
 
 @pytest.fixture
 def two_jobs(opened: Opened) -> Page:
     """Two jobs that each write `c` from `a`, and one of them also `b`."""
-    made = Made()
+    made = PageGraph()
     ids = {name: made.dataset(WAREHOUSE, f"dev.public.{name}", ("x",)) for name in "abc"}
     for job in ("first", "second"):
         made.feeds(ids["a"], ids["c"], job)
@@ -21,7 +21,7 @@ def two_jobs(opened: Opened) -> Page:
 @pytest.fixture
 def two_environments(opened: Opened) -> Page:
     """The same pipeline in two environments, and a DAG beside it."""
-    made = Made()
+    made = PageGraph()
     for environment in ("dev", "prod"):
         made.environment = environment
         ids = [made.dataset(WAREHOUSE, f"{environment}.public.{name}", ("x",)) for name in ("raw", "mart")]
@@ -39,7 +39,7 @@ def lines(page: Page) -> list[str]:
 
 
 def dimmed(page: Page) -> list[str]:
-    """The boxes that are pale because they are not in the lineage of what is selected."""
+    """Return the dimmed boxes, which are not in the lineage of the selection."""
     return [
         box.locator(".head .name").text_content() or ""
         for box in page.locator(".card").all()
@@ -47,13 +47,13 @@ def dimmed(page: Page) -> list[str]:
     ]
 
 
-def steps(page: Page) -> int:
-    """How many entries the history has."""
+def history_length(page: Page) -> int:
+    """Return the number of entries of the history."""
     found: int = page.evaluate("history.length")
     return found
 
 
-def test_a_line_shows_the_job_that_the_filter_lets_through(two_jobs: Page) -> None:
+def test_a_line_shows_the_jobs_that_match_the_filter(two_jobs: Page) -> None:
     assert lines(two_jobs) == ["first, second", "first, second"]
     for job in ("first", "second", "first"):
         choose_job(two_jobs, job)
@@ -79,7 +79,7 @@ def test_a_selected_line_stays_the_same_line_when_a_filter_hides_others(two_envi
     assert page.locator(".line.is-selected").count() == 1
 
 
-def test_a_selected_line_that_a_filter_hides_is_left(two_environments: Page) -> None:
+def test_hiding_the_selected_line_deselects_it(two_environments: Page) -> None:
     page = two_environments
     page.locator(".line", has_text="dev_job").locator(".hit").dispatch_event("click")
     expect(page.locator("#panel summary")).to_have_text("dev_job spark")
@@ -90,10 +90,10 @@ def test_a_selected_line_that_a_filter_hides_is_left(two_environments: Page) -> 
 
 
 @pytest.mark.parametrize("column", [False, True])
-def test_a_selection_that_a_filter_hides_dims_nothing(two_environments: Page, column: bool) -> None:
+def test_hiding_the_selection_dims_nothing(two_environments: Page, column: bool) -> None:
     page = two_environments
     box = card(page, "raw", "dev.public")
-    box.locator(".fold").click()
+    box.locator(".toggle").click()
     (box.locator(".column") if column else box.locator(".head")).first.click()
     assert dimmed(page) != []
     page.locator("#filter-environment").select_option("prod")
@@ -106,8 +106,8 @@ def test_a_selection_that_a_filter_hides_dims_nothing(two_environments: Page, co
     assert dimmed(page) != []
 
 
-def test_a_link_to_what_its_own_filter_hides_dims_nothing(opened: Opened) -> None:
-    made = Made()
+def test_a_link_with_a_hidden_selection_dims_nothing(opened: Opened) -> None:
+    made = PageGraph()
     ids = [made.dataset(WAREHOUSE, f"dev.public.{name}", label=name) for name in ("table", "view")]
     made.feeds(*ids)
     page = opened(made.graph(), f"#dataset={ids[0]}&label=view")
@@ -115,7 +115,7 @@ def test_a_link_to_what_its_own_filter_hides_dims_nothing(opened: Opened) -> Non
     assert dimmed(page) == []
 
 
-def test_a_selection_in_a_filter_that_shows_it_stays(two_environments: Page) -> None:
+def test_a_visible_selection_is_retained(two_environments: Page) -> None:
     page = two_environments
     card(page, "raw", "dev.public").locator(".head").click()
     page.locator("#filter-environment").select_option("dev")
@@ -126,9 +126,9 @@ def test_a_selection_in_a_filter_that_shows_it_stays(two_environments: Page) -> 
 def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
     page = opened(large())
     for _ in range(6):
-        before, steps_before = cards(page), steps(page)
+        before, steps_before = cards(page), history_length(page)
         page.locator(".card.group").first.click()
         assert cards(page) != before
-        assert steps(page) == steps_before + 1
+        assert history_length(page) == steps_before + 1
     page.go_back()
     assert cards(page) == before

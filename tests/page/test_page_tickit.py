@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.command_line import in_process
-from tests.page.seeing import Opened, card, cards, columns, focused, left, selected
+from tests.page.page_reading import Opened, card, cards, columns, focused, left, selected
 
 DATASETS = [
     "category_map",
@@ -29,13 +29,13 @@ DATASETS = [
     "users",
     "users_snapshot",
 ]
-# Where the price of a ticket goes, by hand from the jobs' code and the models' SQL.
+# Datasets with the price of a ticket, derived by hand from the jobs' code and the models' SQL.
 PRICED = ["dim_people", "fct_sales", "sales", "sales", "sales_dl", "stg_sales", "top_events_by_sales"]
 
 
 @pytest.fixture(scope="module")
 def file(tickit_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page as the command writes it."""
+    """Return the page that the command writes."""
     written = tmp_path_factory.mktemp("page") / "lineage.html"
     outcome = in_process("html", "--out", written, "--folder", tickit_folder)
     assert outcome.code == 0, outcome.err
@@ -49,7 +49,7 @@ def page(opened: Opened, file: Path) -> Page:
 
 def test_shows_every_dataset_from_left_to_right(page: Page) -> None:
     assert cards(page) == DATASETS
-    way = [
+    path = [
         "sales s3://tickit-raw",
         "sales s3://tickit-staging",
         "sales_dl ",
@@ -57,35 +57,35 @@ def test_shows_every_dataset_from_left_to_right(page: Page) -> None:
         "stg_sales ",
     ]
     edges = [
-        left(card(page, *each.split(" ", 1))) for each in [*way, "top_events_by_sales ", "sales_dashboard "]
+        left(card(page, *each.split(" ", 1))) for each in [*path, "top_events_by_sales ", "sales_dashboard "]
     ]
     assert edges == sorted(set(edges))
 
 
-def test_jobs_stand_on_the_lines(page: Page) -> None:
+def test_lines_are_labelled_with_jobs(page: Page) -> None:
     jobs = set(page.locator(".line .job").all_text_contents())
     assert {"tickit_sales_ingest", "tickit_sales_load", "stg_sales", "fct_sales"} <= jobs
 
 
-def test_a_line_tells_its_job_and_how_it_writes(page: Page) -> None:
+def test_a_selected_line_shows_job_and_write_mode(page: Page) -> None:
     page.locator(".line", has_text="tickit_sales_load").first.locator(".plate").click()
     panel = page.locator("#panel")
     expect(panel.locator("summary")).to_have_text("tickit_sales_load spark")
     expect(panel.locator("dd")).to_contain_text(["tickit_daily", "overwrite"])
 
 
-def test_columns_unfold_and_fold(page: Page) -> None:
+def test_columns_are_shown_and_hidden(page: Page) -> None:
     box = card(page, "stg_date")
     assert columns(box) == []
-    box.locator(".fold").click()
+    box.locator(".toggle").click()
     assert columns(box) == ["date_id", "cal_date", "qtr", "year"]
-    expect(box.locator(".fold")).to_have_attribute("aria-expanded", "true")
-    box.locator(".fold").click()
+    expect(box.locator(".toggle")).to_have_attribute("aria-expanded", "true")
+    box.locator(".toggle").click()
     assert columns(box) == []
 
 
-def test_a_pointer_on_a_column_lights_its_lineage_up_to_the_ends(page: Page) -> None:
-    card(page, "sales", "tickit-raw").locator(".fold").click()
+def test_hovering_a_column_highlights_its_lineage(page: Page) -> None:
+    card(page, "sales", "tickit-raw").locator(".toggle").click()
     card(page, "sales", "tickit-raw").locator(".column", has_text="pricepaid").hover()
     assert cards(page, ".is-down") == PRICED
     assert cards(page, ".is-up") == []
@@ -93,9 +93,9 @@ def test_a_pointer_on_a_column_lights_its_lineage_up_to_the_ends(page: Page) -> 
     assert cards(page, ".is-down") == []
 
 
-def test_a_click_on_a_column_shows_what_it_is_made_of(page: Page) -> None:
+def test_clicking_a_column_shows_its_sources(page: Page) -> None:
     box = card(page, "top_events_by_sales")
-    box.locator(".fold").click()
+    box.locator(".toggle").click()
     box.locator(".column", has_text="total_sales").click()
     assert cards(page, ".is-up") == ["sales", "sales", "sales", "sales_dl", "stg_sales"]
     assert columns(card(page, "sales", "tickit-raw"), ".is-up") == ["pricepaid"]
@@ -105,7 +105,7 @@ def test_a_click_on_a_column_shows_what_it_is_made_of(page: Page) -> None:
     assert cards(page) == ["sales", "sales", "sales", "sales_dl", "stg_sales", "top_events_by_sales"]
 
 
-def test_a_dataset_shows_where_it_comes_from_and_goes(page: Page) -> None:
+def test_clicking_a_dataset_shows_its_lineage(page: Page) -> None:
     card(page, "sales_dl").locator(".head").click()
     assert selected(page) == ["sales_dl"]
     assert cards(page, ".is-up") == ["event", "event", "sales", "sales"]
@@ -140,7 +140,7 @@ def test_search_finds_datasets_columns_and_jobs(page: Page) -> None:
     assert cards(page) == ["event", "event", "sales", "sales_dl"]
 
 
-def test_keys_walk_along_the_lines_and_into_columns(page: Page) -> None:
+def test_arrow_keys_follow_lines_and_columns(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.type("sales_dl")
     page.keyboard.press("Enter")
@@ -194,13 +194,13 @@ def test_filters(page: Page, what: str, value: str, left_over: list[str]) -> Non
     assert cards(page) == DATASETS
 
 
-def test_an_address_brings_back_what_was_seen(page: Page, opened: Opened, file: Path) -> None:
+def test_the_address_restores_the_view(page: Page, opened: Opened, file: Path) -> None:
     page.locator("#filter-label").select_option("view")
-    card(page, "stg_sales").locator(".fold").click()
+    card(page, "stg_sales").locator(".toggle").click()
     card(page, "stg_sales").locator(".column", has_text="pricepaid").click()
     page.locator("#zoom-in").click()
     page.wait_for_function("location.hash.includes('view=')")
-    page.wait_for_timeout(600)  # the place is written down a moment after it was reached
+    page.wait_for_timeout(600)  # the view is saved with a delay
     again = opened(file, page.evaluate("location.hash"))
     assert cards(again) == ["stg_date", "stg_event", "stg_sales", "stg_users"]
     assert columns(card(again, "stg_sales"), ".is-start") == ["pricepaid"]
@@ -235,10 +235,10 @@ def test_the_legend_names_every_label_and_line(page: Page) -> None:
     page.locator("#legend-button").click()
     lines = page.locator("#legend li").all_text_contents()
     assert {"file", "table", "view", "topic", "seed", "snapshot", "exposure"} <= set(lines)
-    assert "where the selected comes from" in lines
+    assert "upstream of the selection" in lines
 
 
-def test_focus_makes_a_page_of_one_lineage(tickit_folder: Path, opened: Opened, tmp_path: Path) -> None:
+def test_focus_limits_the_page_to_one_lineage(tickit_folder: Path, opened: Opened, tmp_path: Path) -> None:
     out = tmp_path / "focused.html"
     outcome = in_process(
         "html", "--out", out, "--folder", tickit_folder, "--focus", "stg_users", "--depth", "1"
@@ -249,7 +249,7 @@ def test_focus_makes_a_page_of_one_lineage(tickit_folder: Path, opened: Opened, 
     assert selected(page) == ["stg_users"]
 
 
-def test_focus_on_what_is_not_there_ends_with_its_exit_code(tickit_folder: Path, tmp_path: Path) -> None:
+def test_focus_on_an_unknown_dataset_is_an_error(tickit_folder: Path, tmp_path: Path) -> None:
     outcome = in_process(
         "html", "--out", tmp_path / "no.html", "--folder", tickit_folder, "--focus", "stg_userz"
     )

@@ -19,7 +19,7 @@ from tests.spline_documents import FORMATS, write_collections
 Pipelines = Mapping[str, Pipeline]
 Contents = Mapping[str, list[dict[str, Any]]]
 
-_FOLDED = {"fold": ["s3://*/tmp/*"], "fold_run_local": True}
+_FOLDED = {"collapse_datasets": ["s3://*/tmp/*"], "collapse_run_local": True}
 _FORMATS = ("jsonl", "json", "arangoexport", "jsonl.gz")
 
 
@@ -66,7 +66,7 @@ def write(found: Pipelines, folder: Path) -> Config:
             "environment": "dev",
             "spline": {"export": str(folder / "spline")},
             "dbt": projects,
-            "merge": {"defaults": {WAREHOUSE: "dev.public"}, **_FOLDED},
+            "merge": {"default_schemas": {WAREHOUSE: "dev.public"}, **_FOLDED},
         }
     )
 

@@ -151,9 +151,9 @@ def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sink", sorted(EXPORTERS))
-def test_no_secret_reaches_an_export(world: World, sink: str, tmp_path: Path) -> None:
+def test_no_secret_reaches_an_export(world: World, exporter: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = in_process("export", "--to", sink, "--out", out, "--folder", world.folder)
+    done = in_process("export", "--to", exporter, "--out", out, "--folder", world.folder)
 
     assert (done.code, leaks(done.out + done.err)) == (0, False), done.err
     assert _lines_with_a_secret(tmp_path) == []

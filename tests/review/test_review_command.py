@@ -57,7 +57,7 @@ def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -
         (("etl", "--dialect", "hive", "--var", "x"), "expected NAME=VALUE"),
         (
             ("etl", "--dialect", "redshift", "--namespace", "redshift://h:5439", "--database", "dev"),
-            "--database: expected database.schema",
+            "--database: must be database.schema",
         ),
     ],
 )

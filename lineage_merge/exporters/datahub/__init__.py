@@ -1,12 +1,12 @@
 """DataHub: datasets, their columns and lineage, DAGs and jobs, to a file or to its metadata service (GMS).
 
-A file is a JSON array of metadata change proposals, as DataHub's file source reads it. What is gone
-from the graph is not taken out of DataHub: docs/sinks.md says why and how.
+The file is a JSON array of metadata change proposals for DataHub's file source. Deletions in the graph are
+not propagated to DataHub, see docs/exporters.md.
 """
 
-from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Exporter, Schema, Sent
+from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Exporter, ExportResult, Schema
 
-_BY_NAMESPACE: Schema = {
+_NAMES_BY_NAMESPACE: Schema = {
     "type": "object",
     "additionalProperties": {
         "type": "string",
@@ -16,29 +16,32 @@ _BY_NAMESPACE: Schema = {
 }
 
 
-def send(export: Export) -> Sent:
-    """To the server if there is one, otherwise to the file or to standard output."""
+def send(export: Export) -> ExportResult:
+    """Export to the server if set, otherwise to the file or standard output."""
     from lineage_merge.exporters.datahub.proposals import proposals
 
     if export.url is None:
         from lineage_merge.exporters.datahub.file import write
 
         counts = write(export.out, proposals(export))
-        return Sent(export.out or "", counts)
+        return ExportResult(export.out or "", counts)
     from lineage_merge.exporters.datahub.rest import emit
 
-    return Sent(export.url, emit(export, proposals(export)))
+    return ExportResult(export.url, emit(export, proposals(export)))
 
 
 EXPORTER = Exporter(
     "datahub",
     "DataHub: datasets, column lineage, DAGs and jobs, to its metadata service or to a file",
     {
-        "url": {**URL, "description": "DataHub's metadata service (GMS), such as http://datahub-gms:8080"},
+        "url": {
+            **URL,
+            "description": "address of DataHub's metadata service (GMS), such as http://datahub-gms:8080",
+        },
         "token_env": TOKEN_ENV,
-        "out": {**OUT, "description": "a JSON file for DataHub's file source, local or s3://"},
+        "out": {**OUT, "description": "JSON file for DataHub's file source, local or s3://"},
         "fabrics": {
-            "description": "DataHub's name of each environment, such as {integration: EI}",
+            "description": "DataHub fabric by environment, such as {integration: EI}",
             "type": "object",
             "additionalProperties": {
                 "type": "string",
@@ -47,31 +50,31 @@ EXPORTER = Exporter(
             },
         },
         "platforms": {
-            "description": 'DataHub\'s platform of a namespace, by glob: {"trino://starburst*": starburst}',
-            **_BY_NAMESPACE,
+            "description": 'DataHub platform by glob on the namespace: {"trino://starburst*": starburst}',
+            **_NAMES_BY_NAMESPACE,
         },
         "instances": {
-            "description": 'the platform instance of a namespace, by glob: {"redshift://wh-eu.*": wh_eu}',
-            **_BY_NAMESPACE,
+            "description": 'platform instance by glob on the namespace: {"redshift://wh-eu.*": wh_eu}',
+            **_NAMES_BY_NAMESPACE,
         },
         "lowercase": {
-            "description": "namespaces, by globs, whose names are in small letters [default: snowflake*]",
+            "description": "globs on namespaces whose names are lowercase in DataHub [default: snowflake*]",
             "type": "array",
             "items": {"type": "string", "minLength": 1},
         },
         "orchestrator": {
-            "description": "what DataHub calls the platform of DAGs [default: airflow]",
+            "description": "DataHub platform of DAGs [default: airflow]",
             "type": "string",
             "pattern": "^[A-Za-z0-9_-]+$",
             "x-form": "a name of letters, digits and _ -",
         },
         "lineage_only": {
-            "description": "leave descriptions, columns and tags of datasets to DataHub's other sources",
+            "description": "export lineage only, without descriptions, columns and tags of datasets",
             "type": "boolean",
         },
     },
     send,
-    to=("url", "out"),
-    needs=("datahub",),
-    token="DATAHUB_GMS_TOKEN",  # noqa: S106 (the name of a variable, DataHub's own)
+    destination_keys=("url", "out"),
+    required_modules=("datahub",),
+    token_variable="DATAHUB_GMS_TOKEN",  # noqa: S106 (a variable of DataHub's client)
 )

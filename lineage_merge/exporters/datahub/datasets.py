@@ -1,4 +1,4 @@
-"""What DataHub is told of a dataset, and of an exposure."""
+"""DataHub aspects of datasets and exposures."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from lineage_merge.exporters.datahub.fields import aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.types import data_type
-from lineage_merge.exporters.graph_batches import Dataset, Described, Flow
+from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
@@ -40,35 +40,35 @@ _SUBTYPES = {
     "seed": "Seed",
     "snapshot": "Snapshot",
 }
-# Properties that DataHub has no place of its own for.
+# Properties without an aspect in DataHub.
 _CUSTOM = ("environment", "dag_name", "location", "format", "aliases")
 
 
-def about(
-    names: Names, described: Described
+def description(
+    names: Names, schema: DatasetSchema
 ) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
-    """What it is: properties, kind, columns where they are known, tags.
+    """Yield properties, sub type, columns if known, and tags.
 
-    Tags are added to those that it has: people give tags in DataHub too.
+    Tags are added to those in DataHub, where users may have set others.
     """
-    vertex = described.dataset
+    vertex = schema.dataset
     urn = names.dataset(vertex.id)
-    held = vertex.properties
+    properties = vertex.properties
     values: list[Any] = [
         DatasetPropertiesClass(
             name=vertex.name,
-            qualifiedName=held.get("qualified_name"),
-            description=held.get("description"),
+            qualifiedName=properties.get("qualified_name"),
+            description=properties.get("description"),
             customProperties=_custom(vertex),
         ),
         SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
     ]
-    if described.columns:
-        values.append(_schema(names, described))
+    if schema.columns:
+        values.append(_schema(names, schema))
     yield from aspects(urn, values)
-    if held.get("tags"):
+    if properties.get("tags"):
         patch = DatasetPatchBuilder(urn)
-        for tag in held["tags"]:
+        for tag in properties["tags"]:
             patch.add_tag(TagAssociationClass(mce_builder.make_tag_urn(tag)))
         yield from patch.build()
 
@@ -76,12 +76,12 @@ def about(
 def lineage(
     names: Names, dataset: Dataset, columns: Mapping[str, Vertex]
 ) -> Iterator[MetadataChangeProposalWrapper]:
-    """That it exists, its platform instance, and what feeds it and its columns, by whichever job.
+    """Yield status, platform instance, and upstream lineage of the dataset and its columns, of all jobs.
 
-    `columns`: those of other datasets that these are made of. A dataset that nothing feeds is told
-    without upstreams: DataHub's other sources may know some.
+    `columns`: the source columns by id. A dataset without sources gets no upstream aspect: DataHub's
+    other sources may know some.
     """
-    vertex = dataset.described.dataset
+    vertex = dataset.schema.dataset
     urn = names.dataset(vertex.id)
     values: list[Any] = [StatusClass(removed=False)]
     _, namespace, name = name_parts(vertex.id)
@@ -91,20 +91,20 @@ def lineage(
         instance = mce_builder.make_dataplatform_instance_urn(found.platform, found.instance)
         values.append(DataPlatformInstanceClass(platform=platform, instance=instance))
     if dataset.flow.feeds:
-        known = {**columns, **{each.id: each for each in dataset.described.columns}}
+        known = {**columns, **{each.id: each for each in dataset.schema.columns}}
         values.append(
             UpstreamLineageClass(
                 upstreams=_upstreams(names, vertex, dataset.flow, known),
-                fineGrainedLineages=fine_grained(names, dataset.flow.made_of, known) or None,
+                fineGrainedLineages=fine_grained(names, dataset.flow.column_feeds, known) or None,
             )
         )
     yield from aspects(urn, values)
 
 
 def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalWrapper]:
-    """What uses dbt's models, as a dashboard, which is what DataHub's dbt source makes of it."""
-    vertex = dataset.described.dataset
-    # Nothing else in the graph holds dbt's unique id.
+    """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
+    vertex = dataset.schema.dataset
+    # dbt's unique id is stored only in the job name.
     for unique_id in sorted({unique_id_of(each.job) for each in dataset.flow.feeds}):
         never = AuditStampClass(time=0, actor="urn:li:corpuser:unknown")
         yield from aspects(
@@ -123,17 +123,19 @@ def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalW
 
 
 def _custom(vertex: Vertex) -> dict[str, str]:
-    held = ((name, vertex.properties.get(name)) for name in _CUSTOM)
+    properties = ((name, vertex.properties.get(name)) for name in _CUSTOM)
     return {
-        name: ", ".join(value) if isinstance(value, tuple) else str(value) for name, value in held if value
+        name: ", ".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in properties
+        if value
     }
 
 
-def _schema(names: Names, described: Described) -> SchemaMetadataClass:
-    _, namespace, name = name_parts(described.dataset.id)
+def _schema(names: Names, schema: DatasetSchema) -> SchemaMetadataClass:
+    _, namespace, name = name_parts(schema.dataset.id)
     platform = names.of_dataset(namespace, name).platform
     return SchemaMetadataClass(
-        schemaName=described.dataset.title,
+        schemaName=schema.dataset.title,
         platform=mce_builder.make_data_platform_urn(platform),
         version=0,
         hash="",
@@ -144,9 +146,9 @@ def _schema(names: Names, described: Described) -> SchemaMetadataClass:
                 type=data_type(str(column.properties.get("data_type", ""))),
                 nativeDataType=str(column.properties.get("data_type", "")),
                 description=column.properties.get("description"),
-                nullable=True,  # nobody said that it is not
+                nullable=True,  # unknown
             )
-            for column in described.columns
+            for column in schema.columns
         ],
     )
 
@@ -160,8 +162,8 @@ def _upstreams(
     deciding: dict[str, set[str]] = defaultdict(set)
     for each in flow.influences:
         if each.from_id in columns:
-            said = f"{columns[each.from_id].name} ({each.properties.get('transformation', '')})"
-            deciding[dataset_of(each.from_id)].add(said)
+            text = f"{columns[each.from_id].name} ({each.properties.get('transformation', '')})"
+            deciding[dataset_of(each.from_id)].add(text)
     kind = DatasetLineageTypeClass.VIEW if vertex.label == "view" else DatasetLineageTypeClass.TRANSFORMED
     return [
         UpstreamClass(
@@ -174,12 +176,14 @@ def _upstreams(
 
 
 def _properties(edges: list[Edge], deciding: set[str]) -> dict[str, str]:
-    """What DataHub shows of an upstream. It has no lineage from a column to a whole dataset, so that
-    which columns decide on rows (`influences`) is told here."""
-    told = {
+    """Return the properties of an upstream.
+
+    They include the columns that determine rows: DataHub has no lineage from a column to a whole dataset.
+    """
+    found = {
         "jobs": {each.job for each in edges},
         "via": {each.properties.get("via", "") for each in edges},
         "operations": {each.properties.get("operations", "") for each in edges},
         "rows decided by": deciding,
     }
-    return {name: ", ".join(sorted(values - {""})) for name, values in told.items() if values - {""}}
+    return {name: ", ".join(sorted(values - {""})) for name, values in found.items() if values - {""}}

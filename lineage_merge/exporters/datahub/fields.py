@@ -1,4 +1,4 @@
-"""Column lineage and single aspects, which datasets and jobs have alike."""
+"""Aspects and column lineage of datasets and jobs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,22 +16,22 @@ from lineage_merge.query.elements import Edge, Vertex
 
 
 def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalWrapper]:
-    """A proposal for each aspect."""
+    """Yield a proposal per aspect."""
     return (MetadataChangeProposalWrapper(entityUrn=urn, aspect=each) for each in values)
 
 
 def fine_grained(
     names: Names, edges: Iterable[Edge], columns: Mapping[str, Vertex]
 ) -> list[FineGrainedLineageClass]:
-    """One for each column and each way in which it is made: of which columns.
+    """Return the source columns per column and operation.
 
-    `columns` has the ends of the edges by id; an edge that lacks one is left out.
+    `columns`: the ends of the edges by id; edges without both are omitted.
     """
-    made: dict[tuple[str, str], set[str]] = defaultdict(set)
+    sources_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for each in edges:
         if each.from_id in columns and each.to_id in columns:
             target = names.column(columns[each.to_id])
-            made[target, _operation(each)].add(names.column(columns[each.from_id]))
+            sources_of[target, _operation(each)].add(names.column(columns[each.from_id]))
     return [
         FineGrainedLineageClass(
             upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
@@ -40,11 +40,11 @@ def fine_grained(
             downstreams=[target],
             transformOperation=operation or None,
         )
-        for (target, operation), sources in sorted(made.items())
+        for (target, operation), sources in sorted(sources_of.items())
     ]
 
 
 def _operation(edge: Edge) -> str:
     """``AGGREGATION: sum(pricepaid)``."""
-    said = (edge.properties.get("transformation", ""), edge.properties.get("expression", ""))
-    return ": ".join(each for each in said if each)
+    parts = (edge.properties.get("transformation", ""), edge.properties.get("expression", ""))
+    return ": ".join(each for each in parts if each)

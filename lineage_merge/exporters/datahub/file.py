@@ -1,28 +1,28 @@
-"""Proposals as a file for DataHub's file source: a JSON array, written as they are made.
+"""Streaming of proposals to a file for DataHub's file source: a JSON array.
 
-The library's own writer holds all of them in memory first; the form is the same.
+The format is that of the library's own writer, which holds all proposals in memory.
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from lineage_merge.exporters.datahub.counting import Counting
+from lineage_merge.exporters.datahub.counter import ProposalCounter
 from lineage_merge.exporters.datahub.proposals import Proposal
-from lineage_merge.exporters.output import text_to
+from lineage_merge.exporters.output import open_text
 
 
-def write(place: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
-    """Write them, None to standard output, and count. Errors as `text_to`."""
-    counting = Counting()
-    before = "[\n"
-    with text_to(place) as write_text:
+def write(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
+    """Write proposals (None: to standard output) and return counts. Raises the errors of `open_text`."""
+    counter = ProposalCounter()
+    separator = "[\n"
+    with open_text(destination) as write_text:
         for each in proposals:
-            write_text(before + json.dumps(_as_json(each)))
-            counting.add(each)
-            before = ",\n"
-        write_text("\n]\n" if before == ",\n" else "[]\n")
-    return counting.counts
+            write_text(separator + json.dumps(_as_json(each)))
+            counter.add(each)
+            separator = ",\n"
+        write_text("\n]\n" if separator == ",\n" else "[]\n")
+    return counter.counts
 
 
 def _as_json(proposal: Proposal) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def _as_json(proposal: Proposal) -> dict[str, Any]:
 
     if isinstance(proposal, MetadataChangeProposalWrapper):
         return dict(proposal.to_obj(simplified_structure=True))
-    told: dict[str, Any] = proposal.to_obj()
-    if proposal.aspect:  # a patch: JSON, in the simple form of the file source
-        told["aspect"] = {"json": json.loads(proposal.aspect.value)}
-    return told
+    written: dict[str, Any] = proposal.to_obj()
+    if proposal.aspect:  # a patch: the file source expects plain JSON
+        written["aspect"] = {"json": json.loads(proposal.aspect.value)}
+    return written

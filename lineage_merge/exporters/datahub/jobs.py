@@ -1,4 +1,4 @@
-"""What DataHub is told of a DAG and of a job."""
+"""DataHub aspects of DAGs and jobs."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,7 +29,7 @@ _CUSTOM = (
 
 
 def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
-    """The DAG that a job belongs to."""
+    """Yield the DAG of a job."""
     info = DataFlowInfoClass(
         name=job.dag,
         customProperties={"environment": job.environment},
@@ -41,16 +41,16 @@ def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
 def job(
     names: Names, job: Job, vertex: Vertex, columns: Mapping[str, Vertex]
 ) -> Iterator[MetadataChangeProposalWrapper]:
-    """A job: its newest run, what it reads and writes. `columns` has the ends of its column edges."""
-    held = vertex.properties
+    """Yield a job: its newest run, inputs and outputs. `columns`: the ends of its column edges by id."""
+    properties = vertex.properties
     info = DataJobInfoClass(
         name=job.key.name,
         type=job.key.job_type.upper(),
         flowUrn=names.dag(job.environment, job.dag),
-        customProperties={name: str(held[name]) for name in _CUSTOM if name in held},
+        customProperties={name: str(properties[name]) for name in _CUSTOM if name in properties},
         env=names.fabric(job.environment),
     )
-    edges = [edge for flow in job.flows for edge in flow.made_of]
+    edges = [edge for flow in job.flows for edge in flow.column_feeds]
     moves = DataJobInputOutputClass(
         inputDatasets=sorted({names.dataset(each) for flow in job.flows for each in flow.sources}),
         outputDatasets=sorted({names.dataset(flow.target) for flow in job.flows}),

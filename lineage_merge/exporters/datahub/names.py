@@ -1,6 +1,6 @@
-"""What DataHub calls datasets, columns, DAGs and jobs: its URNs.
+"""DataHub URNs of datasets, columns, DAGs and jobs.
 
-A dataset's name is what DataHub's own source for the platform calls it, so that both describe one dataset:
+Dataset names are those of DataHub's own source for the platform, so that both describe the same dataset:
 https://docs.datahub.com/docs/what/urn and the pages of the sources.
 """
 
@@ -18,7 +18,7 @@ from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import Vertex, dataset_of, name_parts
 
-# Schemes of OpenLineage's namespaces that DataHub calls otherwise.
+# OpenLineage schemes with a different platform name in DataHub.
 _PLATFORMS = {
     "abfss": "abs",
     "awsathena": "athena",
@@ -46,7 +46,7 @@ _CATALOG_OF_ATHENA = "awsdatacatalog."
 
 
 class DatasetName(NamedTuple):
-    """Platform, name in it, and platform instance ("": none)."""
+    """Platform, name in the platform, and platform instance ("": none)."""
 
     platform: str
     name: str
@@ -55,7 +55,7 @@ class DatasetName(NamedTuple):
 
 @dataclass(frozen=True)
 class Names:
-    """URNs, as the settings of ``exporters.datahub`` want them. Mappings go by globs on namespaces."""
+    """URNs by the settings ``exporters.datahub``; `platforms` and `instances` by glob on the namespace."""
 
     fabrics: Mapping[str, str]
     platforms: Mapping[str, str]
@@ -65,7 +65,7 @@ class Names:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Names":
-        """The names that settings ask for."""
+        """Return the names for these settings."""
         return cls(
             settings.get("fabrics", {}),
             settings.get("platforms", {}),
@@ -75,48 +75,48 @@ class Names:
         )
 
     def fabric(self, environment: str) -> str:
-        """``PROD`` of ``prod``. Raises `ConfigError` for an environment that stands for none."""
+        """Return the fabric of an environment: ``PROD`` of ``prod``. Raises `ConfigError` if unknown."""
         word = environment.lower()
         found = self.fabrics.get(environment) or _FABRICS.get(word) or word.upper().replace("-", "_")
         if found in _KNOWN_FABRICS:
             return found
         known = ", ".join(sorted(_KNOWN_FABRICS))
         raise ConfigError(
-            "sinks.datahub.fabrics",
-            f"which of DataHub's environments is {environment}? Give {{{environment}: ...}}, of {known}",
+            "exporters.datahub.fabrics",
+            f"no DataHub fabric for environment {environment}: set {{{environment}: ...}} to one of {known}",
         )
 
-    def distinct(self, environments: list[str]) -> None:
-        """Raises `ConfigError` where two environments would be one in DataHub, and their datasets meet."""
+    def check_distinct_fabrics(self, environments: list[str]) -> None:
+        """Raise `ConfigError` if two environments have the same fabric: DataHub would join their datasets."""
         seen: dict[str, str] = {}
         for each in environments:
             found = self.fabric(each)
             other = seen.setdefault(found, each)
             if other != each:
                 raise ConfigError(
-                    "sinks.datahub.fabrics",
+                    "exporters.datahub.fabrics",
                     f"{other} and {each} are both {found}: export one of them, with --environment",
                 )
 
     def of_dataset(self, namespace: str, name: str) -> DatasetName:
-        """What DataHub calls a dataset of this namespace and name."""
+        """Return DataHub's name of a dataset."""
         scheme, separator, authority = namespace.partition("://")
         if namespace.startswith("arn:aws"):
             # arn:aws:glue:region:account, and table/database/table
             scheme, name = "glue", name.removeprefix("table/").replace("/", ".", 1)
         elif not separator:
             scheme = namespace.partition(":")[0]
-        platform = _globbed(self.platforms, namespace) or _PLATFORMS.get(scheme, scheme)
+        platform = _match_glob(self.platforms, namespace) or _PLATFORMS.get(scheme, scheme)
         if platform in _BUCKETS:
             name = f"{authority.partition('@')[0]}/{name.lstrip('/')}".rstrip("/")
         elif platform == "athena":
             name = name.removeprefix(_CATALOG_OF_ATHENA)
         if any(fnmatch.fnmatchcase(namespace, glob) for glob in self.lowercase):
             name = name.lower()
-        return DatasetName(platform, name, _globbed(self.instances, namespace))
+        return DatasetName(platform, name, _match_glob(self.instances, namespace))
 
     def dataset(self, identifier: str) -> str:
-        """The URN of a dataset by its id in the graph."""
+        """Return the URN of a dataset by its id in the graph."""
         environment, namespace, name = name_parts(identifier)
         found = self.of_dataset(namespace, name)
         return mce_builder.make_dataset_urn_with_platform_instance(
@@ -124,19 +124,19 @@ class Names:
         )
 
     def column(self, column: Vertex) -> str:
-        """The URN of a column, under the name that it is spelled with."""
+        """Return the URN of a column, in its original spelling."""
         return mce_builder.make_schema_field_urn(self.dataset(dataset_of(column.id)), column.name)
 
     def dag(self, environment: str, dag: str) -> str:
-        """The URN of a DAG: that of DataHub's Airflow plugin, if its cluster is the environment."""
+        """Return the URN of a DAG: that of DataHub's Airflow plugin, if its cluster is the environment."""
         return str(DataFlowUrn(self.orchestrator, dag, self.fabric(environment).lower()))
 
     def job(self, job: Job) -> str:
-        """The URN of a job. Its id holds the type too, so that two types of one name stay two."""
+        """Return the URN of a job. Its id contains the job type, so that jobs of two types stay distinct."""
         return str(DataJobUrn(self.dag(job.environment, job.dag), job_name(job.key)))
 
     def exposure(self, unique_id: str) -> str:
-        """The URN of a dbt exposure, as DataHub's dbt source names it."""
+        """Return the URN of a dbt exposure, as DataHub's dbt source names it."""
         return str(DashboardUrn("dbt", unique_id))
 
 
@@ -145,6 +145,6 @@ def job_name(key: JobKey) -> str:
     return f"{key.job_type}.{key.name}"
 
 
-def _globbed(values: Mapping[str, str], namespace: str) -> str:
-    """The value of the first glob that the namespace fits; "" of none."""
+def _match_glob(values: Mapping[str, str], namespace: str) -> str:
+    """Return the value of the first glob that matches the namespace, or ""."""
     return next((value for glob, value in values.items() if fnmatch.fnmatchcase(namespace, glob)), "")

@@ -1,10 +1,12 @@
-"""The graph as DataHub's metadata change proposals, one dataset and one job after another."""
+"""The graph as DataHub's metadata change proposals, dataset by dataset and job by job."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata.schema_classes import MetadataChangeProposalClass
+from datahub.utilities.urns.urn import guess_entity_type
 
 from lineage_merge.exporters.datahub import datasets as of_datasets
 from lineage_merge.exporters.datahub import jobs as of_jobs
@@ -14,36 +16,55 @@ from lineage_merge.exporters.graph_batches import EXPOSURE, datasets, jobs
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 
+_ENTITY_NAMES = {"dataset": "datasets", "dataFlow": "DAGs", "dataJob": "jobs", "dashboard": "dashboards"}
+
 
 def proposals(export: Export) -> Iterator[Proposal]:
-    """All proposals. Raises `ConfigError` for an environment that DataHub does not know."""
+    """Yield all proposals. Raises `ConfigError` for an environment without a fabric in DataHub."""
     graph = export.graph
     names = Names.of(export.settings)
-    names.distinct([export.environment] if export.environment else graph.environments())
+    names.check_distinct_fabrics([export.environment] if export.environment else graph.environments())
     lineage_only = bool(export.settings.get("lineage_only"))
     for dataset in datasets(graph, export.environment, export.dag):
-        # The names of columns elsewhere that this dataset's are made of.
-        ends = {each.from_id for each in (*dataset.flow.made_of, *dataset.flow.influences)}
-        columns = {each.id: each for each in graph.vertices(sorted(ends))}
+        # Source columns of this dataset's columns.
+        sources = {each.from_id for each in (*dataset.flow.column_feeds, *dataset.flow.influences)}
+        columns = {each.id: each for each in graph.vertices(sorted(sources))}
         if not lineage_only:
-            yield from of_datasets.about(names, dataset.described)
+            yield from of_datasets.description(names, dataset.schema)
         yield from of_datasets.lineage(names, dataset, columns)
     for exposure in datasets(graph, export.environment, export.dag, labels=[EXPOSURE]):
         yield from of_datasets.exposure(names, exposure)
-    known: set[str] = set()
+    known_dags: set[str] = set()
     for job in jobs(graph, export.environment, export.dag):
         if job.vertex is None:
-            continue  # an exposure: nothing runs
+            continue  # of an exposure, which no job runs
         dag = names.dag(job.environment, job.dag)
-        if dag not in known:
-            known.add(dag)
+        if dag not in known_dags:
+            known_dags.add(dag)
             yield from of_jobs.dag(names, job)
-        edges = [edge for flow in job.flows for edge in flow.made_of]
-        both = {end for each in edges for end in (each.from_id, each.to_id)}
-        columns = {each.id: each for each in graph.vertices(sorted(both))}
+        edges = [edge for flow in job.flows for edge in flow.column_feeds]
+        ends = {end for each in edges for end in (each.from_id, each.to_id)}
+        columns = {each.id: each for each in graph.vertices(sorted(ends))}
         yield from of_jobs.job(names, job, job.vertex, columns)
 
 
-def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalWrapper]:
-    """A proposal for each aspect."""
-    return (MetadataChangeProposalWrapper(entityUrn=urn, aspect=each) for each in values)
+@dataclass
+class ProposalCounter:
+    """Counts proposals (aspects) and entities. Proposals of one entity must be consecutive."""
+
+    _aspects: int = 0
+    _entities: Counter[str] = field(default_factory=Counter)
+    _last_urn: str = ""
+
+    def add(self, proposal: Proposal) -> None:
+        """Count a proposal."""
+        urn = proposal.entityUrn or ""
+        if urn != self._last_urn:
+            self._entities[_ENTITY_NAMES.get(guess_entity_type(urn), "others")] += 1
+        self._last_urn = urn
+        self._aspects += 1
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """``{"datasets": 12, "jobs": 5, "aspects": 70}``."""
+        return {**self._entities, "aspects": self._aspects}

@@ -1,4 +1,4 @@
-"""Proposals to DataHub's metadata service (GMS), some at a time, through the library's emitter."""
+"""Sending of proposals to DataHub's metadata service (GMS) in batches, through the library's emitter."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,51 +9,51 @@ from datahub.configuration.common import ConfigurationError, OperationalError
 from datahub.emitter.rest_emitter import DatahubRestEmitter
 
 from lineage_merge.exporters import datahub
-from lineage_merge.exporters.datahub.counting import Counting
+from lineage_merge.exporters.datahub.counter import ProposalCounter
 from lineage_merge.exporters.datahub.proposals import Proposal
-from lineage_merge.exporters.exporter import Export, token
-from lineage_merge.exporters.quiet import quiet
-from lineage_merge.model.errors import ExportError, SinkDenied, SinkUnreachable
+from lineage_merge.exporters.exporter import Export, read_token
+from lineage_merge.exporters.library_logging import errors_only
+from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 
 _AT_ONCE = 100
 _CONNECT_SECONDS = 10.0
-# A write goes to database and search.
+# A write waits for database and search index.
 _ANSWER_SECONDS = 60.0
 _DENIED = (401, 403)
 
 
 def emit(export: Export, proposals: Iterable[Proposal]) -> dict[str, int]:
-    """Send them in order and count. A server that is busy or restarts is asked again, a few times.
+    """Send proposals in order and return counts. A few retries while the server is busy or restarts.
 
-    Each proposal says a whole aspect (or adds a tag), so sending one again changes nothing. Raises
-    `SinkUnreachable`, `SinkDenied`, `ExportError`.
+    Retries are safe: each proposal replaces an aspect or adds a tag. Raises
+    `ExportUnreachable`, `ExportDenied`, `ExportError`.
     """
     url = (export.url or "").rstrip("/")
-    secret = token(export.settings, datahub.EXPORTER.token, datahub.EXPORTER.name) or None
-    counting = Counting()
-    with quiet("datahub", "urllib3"), _telling(url):
-        _is_there(url, secret)
+    secret = read_token(export.settings, datahub.EXPORTER.token_variable, datahub.EXPORTER.name) or None
+    counter = ProposalCounter()
+    with errors_only("datahub", "urllib3"), _export_errors(url):
+        _check_server(url, secret)
         emitter = _emitter(url, secret)
         try:
-            # Whether it is GMS: DataHub's frontend answers whatever it is sent with a page.
+            # Check that it is GMS: DataHub's frontend answers every request with a page.
             emitter.test_connection()
             remaining = iter(proposals)
-            while some := list(islice(remaining, _AT_ONCE)):
-                emitter.emit_mcps(some)
-                for each in some:
-                    counting.add(each)
-                export.on_progress(f"sending to DataHub ({counting.counts['aspects']:,} aspects)")
+            while batch := list(islice(remaining, _AT_ONCE)):
+                emitter.emit_mcps(batch)
+                for each in batch:
+                    counter.add(each)
+                export.on_progress(f"sending to DataHub ({counter.counts['aspects']:,} aspects)")
         finally:
             emitter.close()
-    return counting.counts
+    return counter.counts
 
 
-def _is_there(url: str, secret: str | None) -> None:
-    """Ask once, so that a wrong address is known soon. A server that is only busy is asked again later."""
+def _check_server(url: str, secret: str | None) -> None:
+    """Send one request without retries, so that a wrong address fails soon."""
     headers = {"Authorization": f"Bearer {secret}"} if secret else {}
     answer = requests.get(f"{url}/config", headers=headers, timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS))
     if answer.status_code in _DENIED:
-        raise SinkDenied(f"DataHub at {url} refuses the token (status {answer.status_code})")
+        raise ExportDenied(f"DataHub at {url} rejects the token (status {answer.status_code})")
 
 
 def _emitter(url: str, secret: str | None) -> DatahubRestEmitter:
@@ -63,24 +63,24 @@ def _emitter(url: str, secret: str | None) -> DatahubRestEmitter:
 
 
 @contextmanager
-def _telling(url: str) -> Iterator[None]:
-    """Turn what goes wrong into the project's own errors, without stack traces and requests."""
+def _export_errors(url: str) -> Iterator[None]:
+    """Translate errors of the library, without stack traces and requests."""
     try:
         yield
     except OperationalError as error:
-        raise _told(url, error, error.message) from None
+        raise _export_error(url, error, error.message) from None
     except ConfigurationError as error:
-        # What it found at the address is not GMS; its message goes on for several lines.
+        # The address is not GMS; only the first line of the message is useful.
         raise ExportError(f"DataHub at {url}: {str(error).splitlines()[0]}") from None
     except requests.RequestException as error:
-        raise _told(url, error, type(error).__name__) from None
+        raise _export_error(url, error, type(error).__name__) from None
 
 
-def _told(url: str, error: Exception, message: str) -> ExportError:
+def _export_error(url: str, error: Exception, message: str) -> ExportError:
     cause = error.__cause__ if isinstance(error, OperationalError) else error
     answer = cause.response if isinstance(cause, requests.RequestException) else None
     if answer is None:
-        return SinkUnreachable(f"DataHub at {url}: no connection ({type(cause).__name__})")
+        return ExportUnreachable(f"DataHub at {url}: no connection ({type(cause).__name__})")
     if answer.status_code in _DENIED:
-        return SinkDenied(f"DataHub at {url} refuses the token (status {answer.status_code})")
+        return ExportDenied(f"DataHub at {url} rejects the token (status {answer.status_code})")
     return ExportError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")

@@ -1,4 +1,4 @@
-"""DataHub's few types of columns, of the many ways in which platforms write theirs."""
+"""DataHub column types of the platforms' SQL types."""
 
 import re
 
@@ -16,8 +16,7 @@ from datahub.metadata.schema_classes import (
     TimeTypeClass,
 )
 
-# The library has tables of SQL types, but one for all platforms: in it Spark's timestamp, by the name of
-# SQL Server's, is bytes.
+# The library has one table of SQL types for all platforms, in which `timestamp` is bytes as in SQL Server.
 _WORDS = {
     ArrayTypeClass: "array list",
     BooleanTypeClass: "bool boolean bit",
@@ -36,7 +35,7 @@ _CLASSES = {word: kind for kind, words in _WORDS.items() for word in words.split
 
 
 def data_type(written: str) -> SchemaFieldDataTypeClass:
-    """The type of ``decimal(8,2)``, ``array<string>``, ``TIMESTAMP WITH TIME ZONE``; or none."""
+    """Return the type of ``decimal(8,2)``, ``array<string>``, ``TIMESTAMP WITH TIME ZONE``; or NullType."""
     word = re.match(r"\w*", written.strip().lower())
     kind = _CLASSES.get(word[0] if word else "", NullTypeClass)
     return SchemaFieldDataTypeClass(type=kind())

@@ -1,34 +1,34 @@
-"""OpenLineage: what each job reads and writes as events, to a file of JSON lines or to a server (Marquez)."""
+"""OpenLineage: an event per job with inputs and outputs, to a file of JSON lines or a server (Marquez)."""
 
-from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Exporter, Sent
+from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Exporter, ExportResult
 
 
-def send(export: Export) -> Sent:
-    """To the server if there is one, otherwise to the file or to standard output."""
+def send(export: Export) -> ExportResult:
+    """Export to the server if set, otherwise to the file or standard output."""
     from lineage_merge.exporters.openlineage.events import events
 
     if export.url is None:
         from lineage_merge.exporters.openlineage.file import write
 
-        return Sent(export.out or "", write(export.out, events(export)))
+        return ExportResult(export.out or "", write(export.out, events(export)))
     from lineage_merge.exporters.openlineage.http import emit
 
-    return Sent(export.url, emit(export, events(export)))
+    return ExportResult(export.url, emit(export, events(export)))
 
 
 EXPORTER = Exporter(
     "openlineage",
     "OpenLineage events, for Marquez and others, to a server or to a file",
     {
-        "url": {**URL, "description": "a server that takes events, such as http://marquez:5000"},
+        "url": {**URL, "description": "server that accepts events, such as http://marquez:5000"},
         "endpoint": {
-            "description": "where it takes them [default: api/v1/lineage]",
+            "description": "path of the server's endpoint [default: api/v1/lineage]",
             "type": "string",
             "pattern": "^[^\\s?#@]+$",
             "x-form": "a path such as api/v1/lineage",
         },
         "token_env": TOKEN_ENV,
-        "out": {**OUT, "description": "a file of JSON lines, local or s3://"},
+        "out": {**OUT, "description": "file of JSON lines, local or s3://"},
         "namespace": {
             "description": "namespace of jobs [default: the environment]",
             "type": "string",
@@ -36,7 +36,7 @@ EXPORTER = Exporter(
         },
     },
     send,
-    to=("url", "out"),
-    needs=("openlineage.client",),
-    token="OPENLINEAGE_API_KEY",  # noqa: S106 (the name of a variable, the client's own)
+    destination_keys=("url", "out"),
+    required_modules=("openlineage.client",),
+    token_variable="OPENLINEAGE_API_KEY",  # noqa: S106 (a variable of OpenLineage's client)
 )

@@ -1,8 +1,8 @@
-"""Events of the newest good run of each job, or of the job alone where no such run is known.
+"""Events of the newest successful run of each job, or of the job alone if no such run is known.
 
-An event says that all its inputs went into all its outputs. So a job whose outputs come from different
-inputs becomes an event for each such group, under a name of its own and with the job's run as its
-parent: as OpenLineage's Spark listener tells of each write of an application.
+An event means that all its inputs went into all its outputs. A job whose outputs have different inputs
+becomes one event per group of outputs, each with its own name and the job's run as parent, as in the Spark
+listener of OpenLineage.
 """
 
 import uuid
@@ -15,8 +15,8 @@ from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDatas
 from openlineage.client.facet_v2 import JobFacet, RunFacet, job_type_job, parent_run, processing_engine_run
 
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import Described, Flow, described, jobs
-from lineage_merge.exporters.graph_batches import Job as JobPortion
+from lineage_merge.exporters.graph_batches import DatasetSchema, Flow, jobs, read_schemas
+from lineage_merge.exporters.graph_batches import Job as JobLineage
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, of_dataset
 from lineage_merge.query.elements import Vertex, name_parts, title_of_id
 
@@ -26,34 +26,40 @@ _FAILED = "failed"
 
 
 def events(export: Export) -> Iterator[Event]:
-    """An event for each job, or several, in a fixed order; an exposure is a job that runs never."""
+    """Yield one or more events per job, in a fixed order; exposures are jobs without runs."""
     for job in jobs(export.graph, export.environment, export.dag):
         datasets = {end for flow in job.flows for end in (*flow.sources, flow.target)}
-        known = described(export.graph, datasets)
+        known = read_schemas(export.graph, datasets)
         columns = {each.id: each for each in export.graph.vertices(sorted(ends(job.flows)))}
         yield from of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
 
 
 def of_job(
-    job: JobPortion,
-    known: Mapping[str, Described],
+    job: JobLineage,
+    known: Mapping[str, DatasetSchema],
     columns: Mapping[str, Vertex],
     namespace: str,
     now: datetime,
 ) -> Iterator[Event]:
-    """The events of one job. `known` has its datasets by id, `columns` the ends of its column edges."""
+    """Yield the events of one job. `known`: its datasets by id; `columns`: the ends of its column edges."""
     name = f"{job.dag}.{job.key.job_type}.{job.key.name}"
     groups: dict[tuple[str, ...], list[Flow]] = defaultdict(list)
     for flow in job.flows:
         groups[flow.sources].append(flow)
     if len(groups) < 2:
         yield _event(
-            job, list(job.flows), known, columns, Job(namespace, name, _of_job(job, _whole(job))), None, now
+            job,
+            list(job.flows),
+            known,
+            columns,
+            Job(namespace, name, _of_job(job, _job_kind(job))),
+            None,
+            now,
         )
         return
     titles = [title_of_id(flows[0].target) for flows in groups.values()]
     for flows, title in zip(groups.values(), titles, strict=True):
-        # Two clusters may have a table of one name.
+        # Tables of two clusters may have the same name.
         last = title if titles.count(title) == 1 else "|".join(name_parts(flows[0].target)[1:])
         part = Job(namespace, f"{name}.{last}", _of_job(job, "JOB"))
         parent = parent_run.ParentRunFacet(
@@ -62,53 +68,59 @@ def of_job(
         yield _event(job, flows, known, columns, part, parent, now)
 
 
-def run_id(job: JobPortion, part: str = "") -> str:
-    """A UUID of a job's newest run (`part`: of what it wrote there), the same whenever it is made."""
-    held = job.vertex.properties if job.vertex else {}
-    which = (job.environment, job.dag, *job.key, held.get("last_run_id", ""), held.get("last_run_at", ""))
+def run_id(job: JobLineage, part: str = "") -> str:
+    """Return a stable UUID of a job's newest run (`part`: of one output of it)."""
+    properties = job.vertex.properties if job.vertex else {}
+    which = (
+        job.environment,
+        job.dag,
+        *job.key,
+        properties.get("last_run_id", ""),
+        properties.get("last_run_at", ""),
+    )
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "|".join(map(str, (*which, part)))))
 
 
 def _event(
-    job: JobPortion,
+    job: JobLineage,
     flows: list[Flow],
-    known: Mapping[str, Described],
+    known: Mapping[str, DatasetSchema],
     columns: Mapping[str, Vertex],
     named: Job,
     parent: parent_run.ParentRunFacet | None,
     now: datetime,
 ) -> Event:
-    held = job.vertex.properties if job.vertex else {}
-    last = held.get("last_run_at")
+    properties = job.vertex.properties if job.vertex else {}
+    last = properties.get("last_run_at")
     sources = sorted({each for flow in flows for each in flow.sources})
-    moves: dict[str, Any] = {
+    event_fields: dict[str, Any] = {
         "job": named,
         "inputs": [InputDataset(*_named(each), facets=_facets(each, known)) for each in sources],
         "outputs": [_output(flow, known, columns) for flow in flows],
         "eventTime": _moment(datetime.fromtimestamp(last / 1000, tz=UTC) if last else now),
         "producer": PRODUCER,
     }
-    # The lineage is of a good run. Where the newest failed, its time and id are not those.
-    if not last or held.get("status") == _FAILED:
-        return JobEvent(**moves)
+    # The lineage is that of a successful run. If the newest run failed, its time and id do not belong to it.
+    if not last or properties.get("status") == _FAILED:
+        return JobEvent(**event_fields)
     facets: dict[str, RunFacet] = {"parent": parent} if parent else {}
-    engine, _, version = held.get("framework", "").partition(" ")
+    engine, _, version = properties.get("framework", "").partition(" ")
     if version:
         facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
             version=version, name=engine, producer=PRODUCER
         )
     part = flows[0].target if parent else ""
-    return RunEvent(run=Run(run_id(job, part), facets), eventType=RunState.COMPLETE, **moves)
+    return RunEvent(run=Run(run_id(job, part), facets), eventType=RunState.COMPLETE, **event_fields)
 
 
-def _whole(job: JobPortion) -> str:
-    """OpenLineage's word for a job that is told whole: of Spark's listener, an application."""
+def _job_kind(job: JobLineage) -> str:
+    """Return OpenLineage's type of a complete job: in Spark's listener, an application."""
     if job.vertex is None:
         return "EXPOSURE"
     return "APPLICATION" if job.key.job_type == "spark" else "JOB"
 
 
-def _of_job(job: JobPortion, kind: str) -> dict[str, JobFacet]:
+def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
     return {
         "jobType": job_type_job.JobTypeJobFacet(
             processingType="BATCH",
@@ -119,7 +131,7 @@ def _of_job(job: JobPortion, kind: str) -> dict[str, JobFacet]:
     }
 
 
-def _output(flow: Flow, known: Mapping[str, Described], columns: Mapping[str, Vertex]) -> OutputDataset:
+def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str, Vertex]) -> OutputDataset:
     facets = _facets(flow.target, known)
     lineage = column_lineage(flow, columns)
     if lineage:
@@ -127,7 +139,7 @@ def _output(flow: Flow, known: Mapping[str, Described], columns: Mapping[str, Ve
     return OutputDataset(*_named(flow.target), facets=facets)
 
 
-def _facets(identifier: str, known: Mapping[str, Described]) -> dict[str, Any]:
+def _facets(identifier: str, known: Mapping[str, DatasetSchema]) -> dict[str, Any]:
     return dict(of_dataset(known[identifier])) if identifier in known else {}
 
 

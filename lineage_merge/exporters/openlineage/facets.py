@@ -1,4 +1,4 @@
-"""Facets of datasets: what OpenLineage can be told of one. https://openlineage.io/docs/spec/facets"""
+"""Facets of datasets, see https://openlineage.io/docs/spec/facets."""
 
 import re
 from collections import defaultdict
@@ -16,40 +16,40 @@ from openlineage.client.facet_v2 import (
 )
 
 from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.exporters.graph_batches import Described, Flow
+from lineage_merge.exporters.graph_batches import DatasetSchema, Flow
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
 
-# A URI, as the specification wants it, that is nobody's address.
+# The specification requires a URI; a URN is not an address.
 PRODUCER = f"urn:lineage-merge:{__version__}"
 
 _DIRECT = {Transformation.IDENTITY.name, Transformation.TRANSFORMATION.name, Transformation.AGGREGATION.name}
-# What dbt makes of a table, which OpenLineage's types do not tell apart.
+# Kinds of dbt tables, which OpenLineage's types do not distinguish.
 _KINDS = {"seed": ("TABLE", "SEED"), "snapshot": ("TABLE", "SNAPSHOT")}
 _PATHS = frozenset({"s3", "gs", "abfss", "wasbs", "hdfs", "file", "dbfs", "viewfs"})
-# ``namespace|name (rule)``, as `aliases` has them.
+# ``namespace|name (rule)``, the format of `aliases`.
 _ALIAS = re.compile(r"(?P<namespace>[^|]+)\|(?P<name>.+) \([^()]*\)")
 
 
-def of_dataset(described: Described) -> dict[str, DatasetFacet]:
-    """Schema, type, description, other names and tags, of those that are known."""
-    vertex = described.dataset
+def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
+    """Return schema, type, description, other names and tags, as far as they are known."""
+    vertex = schema.dataset
     kind, subtype = _KINDS.get(vertex.label, (vertex.label.upper(), None))
     facets: dict[str, DatasetFacet] = {
         "datasetType": dataset_type_dataset.DatasetTypeDatasetFacet(
             datasetType=kind, subType=subtype, producer=PRODUCER
         )
     }
-    if described.columns:
+    if schema.columns:
         facets["schema"] = schema_dataset.SchemaDatasetFacet(
-            fields=[_field(each, place) for place, each in enumerate(described.columns, 1)],
+            fields=[_field(each, place) for place, each in enumerate(schema.columns, 1)],
             producer=PRODUCER,
         )
     if vertex.properties.get("description"):
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(
             description=vertex.properties["description"], producer=PRODUCER
         )
-    # Tables behind a path. A path behind a table of a warehouse was on the way only, and is nobody's name.
+    # Only tables behind a path. A path behind a warehouse table is a temporary directory, not a name.
     other_names = [
         symlinks_dataset.Identifier(found["namespace"], found["name"], "TABLE")
         for alias in vertex.properties.get("aliases", ())
@@ -66,12 +66,12 @@ def of_dataset(described: Described) -> dict[str, DatasetFacet]:
 
 
 def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | None:
-    """Which columns a dataset's are made of, and which decide on its rows (`dataset`); None: not known.
+    """Return the source columns of each column, and those that determine rows (`dataset`); None: unknown.
 
-    `columns` has the ends of the edges by id.
+    `columns`: the ends of the edges by id.
     """
     fields: dict[str, list[Any]] = defaultdict(list)
-    for each in flow.made_of:
+    for each in flow.column_feeds:
         if each.from_id in columns and each.to_id in columns:
             fields[columns[each.to_id].name].append(_input(each, columns[each.from_id]))
     rows = [_input(each, columns[each.from_id]) for each in flow.influences if each.from_id in columns]
@@ -87,9 +87,9 @@ def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | 
 
 
 def ends(flows: Iterable[Flow]) -> set[str]:
-    """The ids of the columns that `column_lineage` wants to know."""
-    made = {end for flow in flows for each in flow.made_of for end in (each.from_id, each.to_id)}
-    return made | {each.from_id for flow in flows for each in flow.influences}
+    """Return the ids of the columns that `column_lineage` needs."""
+    fed = {end for flow in flows for each in flow.column_feeds for end in (each.from_id, each.to_id)}
+    return fed | {each.from_id for flow in flows for each in flow.influences}
 
 
 def _input(edge: Edge, column: Vertex) -> Any:

@@ -1,5 +1,7 @@
-"""Events to a server, such as Marquez, through the client's HTTP transport: gzipped, and sent again where it
-is busy. The client's own configuration (a file, variables) counts for nothing here."""
+"""Sending of events to a server such as Marquez, through the client's HTTP transport: gzipped, with retries.
+
+The client's own configuration (file, variables) is ignored.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,16 +10,16 @@ import requests
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 
 from lineage_merge.exporters import openlineage
-from lineage_merge.exporters.exporter import Export, token
+from lineage_merge.exporters.exporter import Export, read_token
+from lineage_merge.exporters.library_logging import errors_only
 from lineage_merge.exporters.openlineage.events import Event
-from lineage_merge.exporters.quiet import quiet
-from lineage_merge.model.errors import ExportError, SinkDenied, SinkUnreachable
+from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 
 _ENDPOINT = "api/v1/lineage"
 _ANSWER_SECONDS = 30.0
 _DENIED = (401, 403)
-# An event may be sent twice: its run's id says that it is the same. An address where nobody
-# answers is asked no more often, so that it is known soon.
+# Retries are safe: an event sent twice has the same run id. One connection retry only, so that a wrong
+# address fails soon.
 _RETRY = {
     "total": 5,
     "connect": 1,
@@ -29,9 +31,13 @@ _RETRY = {
 
 
 def emit(export: Export, events: Iterable[Event]) -> dict[str, int]:
-    """Send them in order, and count. Raises `SinkUnreachable`, `SinkDenied`, `ExportError`."""
+    """Send events in order and return their number.
+
+    Raises `ExportUnreachable`, `ExportDenied`, `ExportError`.
+    """
     url = (export.url or "").rstrip("/")
-    secret = token(export.settings, openlineage.EXPORTER.token, openlineage.EXPORTER.name)
+    exporter = openlineage.EXPORTER
+    secret = read_token(export.settings, exporter.token_variable, exporter.name)
     config = HttpConfig.from_dict(
         {
             "url": f"{url}/",
@@ -42,29 +48,29 @@ def emit(export: Export, events: Iterable[Event]) -> dict[str, int]:
             "auth": {"type": "api_key", "apiKey": secret} if secret else {},
         }
     )
-    told = 0
-    with quiet("openlineage", "urllib3"):
+    sent = 0
+    with errors_only("openlineage", "urllib3"):
         transport = HttpTransport(config)
         try:
             for each in events:
-                with _telling(url):
+                with _export_errors(url):
                     transport.emit(each)
-                told += 1
-                export.on_progress(f"sending to OpenLineage ({told:,} events)")
+                sent += 1
+                export.on_progress(f"sending to OpenLineage ({sent:,} events)")
         finally:
             transport.close()
-    return {"events": told}
+    return {"events": sent}
 
 
 @contextmanager
-def _telling(url: str) -> Iterator[None]:
+def _export_errors(url: str) -> Iterator[None]:
     try:
         yield
     except requests.HTTPError as error:
         status = error.response.status_code
         if status in _DENIED:
-            raise SinkDenied(f"OpenLineage at {url} refuses the token (status {status})") from None
-        said = " ".join(error.response.text.split())[:200]
-        raise ExportError(f"OpenLineage at {url}: status {status}: {said}") from None
+            raise ExportDenied(f"OpenLineage at {url} rejects the token (status {status})") from None
+        message = " ".join(error.response.text.split())[:200]
+        raise ExportError(f"OpenLineage at {url}: status {status}: {message}") from None
     except requests.RequestException as error:
-        raise SinkUnreachable(f"OpenLineage at {url}: no connection ({type(error).__name__})") from None
+        raise ExportUnreachable(f"OpenLineage at {url}: no connection ({type(error).__name__})") from None

@@ -1,4 +1,4 @@
-"""The lineage as one HTML file that needs nothing else: `render` makes it of a part of the graph."""
+"""The lineage as one self-contained HTML file: `render` creates it from a part of the graph."""
 
 from lineage_merge.exporters.page.document import Options, render
 

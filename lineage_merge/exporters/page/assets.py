@@ -1,11 +1,11 @@
-"""The page's own files, and the layout library that was put beside them when the package was built."""
+"""Files of the page, and the layout library that the package build adds to them."""
 
 from functools import cache
 from importlib.resources import files
 
 from lineage_merge.model.errors import LineageMergeError
 
-# In the order in which they run: each says its part under the name that the first one makes.
+# In execution order: each adds its part to the namespace that the first one creates.
 SCRIPTS = (
     "dom.js",
     "model.js",
@@ -28,17 +28,17 @@ _LICENCE = "vendor/dagre.LICENSE.txt"
 
 @cache
 def text(name: str) -> str:
-    """A file of this folder."""
+    """Return the content of a file of this folder."""
     return files("lineage_merge.exporters.page").joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
 def library() -> str:
-    """The layout library's text. Raises `LineageMergeError` where the package was built without it."""
+    """Return the layout library. Raises `LineageMergeError` if the package was built without it."""
     return _built(LIBRARY)
 
 
 def licence() -> str:
-    """The layout library's licence. Raises `LineageMergeError`."""
+    """Return the layout library's licence. Raises `LineageMergeError` if the package was built without it."""
     return _built(_LICENCE)
 
 
@@ -47,6 +47,6 @@ def _built(name: str) -> str:
         return text(name)
     except FileNotFoundError:
         raise LineageMergeError(
-            "this installation was built where the npm registry could not be reached, so it lacks the page's "
-            "layout library: install a released wheel, or run `python hatch_build.py` in the checkout"
+            "the page's layout library is missing: this installation was built without access to the npm"
+            " registry. Fix: install a released wheel, or run `python hatch_build.py` in the checkout"
         ) from None

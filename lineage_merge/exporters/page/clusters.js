@@ -1,7 +1,7 @@
 "use strict";
-// Datasets in groups, so that thousands are a few boxes: by folder or schema, or by DAG.
+// Grouping of datasets by folder or schema, or by DAG, so that thousands fit on the page.
 lineage.clusters = (() => {
-  // A group opens into no more than this many.
+  // Maximum number of members that an opened group shows.
   const WIDEST = 40;
 
   function parts(model, dataset, grouping) {
@@ -16,7 +16,7 @@ lineage.clusters = (() => {
     return { place: [dags || "no DAG", ...place], separator };
   }
 
-  // `name` is the whole of it, `short` what stands on the box.
+  // `name` is the full name, `short` the caption of the box.
   const group = (key, name, short) => ({ key, name, short, members: [], inside: new Map(), leaves: [] });
 
   function tree(model, members, grouping) {
@@ -27,7 +27,7 @@ lineage.clusters = (() => {
       at.members.push(index);
       for (const part of place) {
         if (!at.inside.has(part)) {
-          // A file's folders make a path, a table's database and schema a dotted name.
+          // Folders of a file are joined to a path, database and schema to a dotted name.
           const joint = at.key.split("\n").length === (grouping === "dag" ? 2 : 1) ? "/" : separator;
           const name = at.name ? `${at.name}${joint}${part}` : part;
           at.inside.set(part, group(at.key ? `${at.key}\n${part}` : part, name, part));
@@ -40,7 +40,7 @@ lineage.clusters = (() => {
     return root;
   }
 
-  // What stands in a group when it is opened: groups, and datasets by their index.
+  // The members of an opened group: groups, and datasets by index.
   function contents(model, opened) {
     let found = opened;
     while (!found.leaves.length && found.inside.size === 1) found = [...found.inside.values()][0];
@@ -60,7 +60,7 @@ lineage.clusters = (() => {
     }
   }
 
-  // Too many side by side: by the word that their names begin with, as in stg_orders, stg_items.
+  // Too many members: group by the first word of their names, as in stg_orders, stg_items.
   function words(model, parent, all) {
     const found = new Map();
     for (const each of all) {
@@ -79,7 +79,7 @@ lineage.clusters = (() => {
     return [...found.values()].flatMap((each) => (each.members.length === 1 ? each.members : [each]));
   }
 
-  // Or by parts of the alphabet.
+  // Or by ranges of the alphabet.
   function chunks(model, parent, all) {
     const called = (each) => (typeof each === "object" ? each.short : model.datasets[each].name);
     const sorted = all.toSorted((a, b) => (called(a) < called(b) ? -1 : called(a) > called(b) ? 1 : 0));
@@ -104,7 +104,7 @@ lineage.clusters = (() => {
     return found;
   }
 
-  // Groups and datasets that stand for `members`: about `enough` of them, or what `opened` asks for, up to `most`.
+  // Return groups and datasets that represent `members`: about `enough`, or as `opened` requires, at most `most`.
   function cut(model, members, { grouping, opened, enough, most }) {
     if (!members.length) return { shown: [], opened: [] };
     let shown = contents(model, tree(model, members, grouping));
@@ -121,16 +121,16 @@ lineage.clusters = (() => {
         }
       }
     }
-    const kept = [];
+    const remaining = [];
     for (const key of opened) {
       const found = shown.find((each) => typeof each === "object" && each.key === key);
       if (!found) continue;
       const inside = contents(model, found);
       if (shown.length - 1 + inside.length > most) continue;
       shown = shown.flatMap((other) => (other === found ? inside : [other]));
-      kept.push({ key, name: found.name });
+      remaining.push({ key, name: found.name });
     }
-    return { shown, opened: kept };
+    return { shown, opened: remaining };
   }
 
   return { cut };

@@ -1,4 +1,4 @@
-"""What the page is told: the graph as one JSON object in which places in lists stand for ids (pure).
+"""Data of the page: the graph as one JSON object, with list indexes instead of ids (pure).
 
 ::
 
@@ -10,7 +10,7 @@
     column_feeds  [[dataset, column, dataset, column, job, transformation, expression]]
     influences    [[dataset, column, dataset, job, transformation]]
 
-A dataset, job or DAG is its place in its list, a column its place in its dataset's `columns`.
+Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ _TIMES = frozenset({"last_run_at"})
 
 
 class _Numbered:
-    """Things in the order in which they were first asked for, each with its place."""
+    """Assigns consecutive indexes to keys, in the order of first use."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], int] = {}
@@ -41,7 +41,7 @@ class _Numbered:
 
 
 def page_data(graph: Subgraph) -> dict[str, Any]:
-    """The graph as the module's docstring says it; columns stand in the order of their positions."""
+    """Return the graph in the format of the module's docstring; columns are ordered by position."""
     dags, jobs = _Numbered(), _Numbered()
     columns = _columns(graph)
     datasets = graph.datasets
@@ -88,12 +88,12 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
 
 
 def safe(text: str) -> str:
-    """Text without passwords, also of a graph that another version or program has written."""
+    """Return text without passwords; graphs of other versions or programs may contain some."""
     return redact(text)
 
 
 def safe_id(identifier: str) -> str:
-    """A vertex's id, which is parts joined by ``|``, each an address of its own."""
+    """Return a vertex id without passwords; each part, separated by ``|``, may be an address."""
     return "|".join(safe(part) for part in identifier.split("|"))
 
 

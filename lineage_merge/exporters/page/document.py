@@ -1,4 +1,4 @@
-"""The HTML document: styles, scripts and data in one file, and a policy that lets it load nothing else."""
+"""The HTML document: styles, scripts and data in one file, and a policy against loading anything else."""
 
 import base64
 import hashlib
@@ -12,16 +12,16 @@ from lineage_merge.exporters.page.data import page_data, safe, safe_id
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Subgraph
 
-# What could end a script element or a line of script, and halves of characters, which UTF-8 does not know.
+# Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _PLACE = re.compile(r"<!--lineage:(\w+)-->")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the page says of itself. `focus` is the id of the dataset that it opens at, "" for none.
+    """Title and metadata of the page. `focus`: id of the dataset that it opens at, "" for none.
 
-    `source` is where the graph was read, `made_at` when, both as people read it.
+    `source` and `made_at`: where and when the graph was read, as display texts.
     """
 
     title: str = "Lineage"
@@ -31,9 +31,9 @@ class Options:
 
 
 def render(graph: Subgraph, options: Options) -> str:
-    """The page. The same graph and options give the same text.
+    """Return the page; the result is deterministic.
 
-    Raises `LineageMergeError` where the package was built without the layout library.
+    Raises `LineageMergeError` if the package was built without the layout library.
     """
     about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
     data = {**page_data(graph), **about, "focus": safe_id(options.focus), "version": __version__}
@@ -51,18 +51,18 @@ def render(graph: Subgraph, options: Options) -> str:
 
 
 def embedded(data: object) -> str:
-    """JSON that can stand in a script element whatever its texts hold."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _script(text: str) -> str:
-    # The map of minified code is not there, and a browser's tools would ask for it.
+    # The source map is not included; developer tools would request it.
     return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip() + "\n"
 
 
 def _policy(scripts: list[str], style: str) -> str:
-    """Only these very scripts and styles run, and nothing is loaded from anywhere."""
+    """Return a policy that allows only these scripts and styles, and no requests."""
     allowed = " ".join(_hash(script) for script in scripts)
     policy = (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "

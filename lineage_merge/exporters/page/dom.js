@@ -1,5 +1,5 @@
 "use strict";
-// Elements made of text, never of markup: what stands in a name is shown as it is.
+// Creates elements from text, never from markup, so that names cannot inject HTML.
 const lineage = {};
 
 lineage.dom = (() => {
@@ -20,7 +20,7 @@ lineage.dom = (() => {
   const drawn = (tag, attributes = {}, ...children) =>
     fill(document.createElementNS(SVG, tag), attributes, children);
 
-  // A name of whatever direction, which does not turn around what stands beside it.
+  // Isolates the text direction of a name from the text beside it.
   const name = (text, attributes = {}) => element("bdi", attributes, text);
 
   const icon = (kind) =>

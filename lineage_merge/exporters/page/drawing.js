@@ -1,5 +1,5 @@
 "use strict";
-// A laid out scene as elements: boxes with their columns, lines with their jobs, and what a trace lights up.
+// Renders a laid out scene: boxes with columns, lines with jobs, and the highlighted trace.
 lineage.drawing = (() => {
   const { element, drawn, name, icon, byId, counted } = lineage.dom;
   const { path, port, loop, jobsOf } = lineage.layout;
@@ -47,16 +47,16 @@ lineage.drawing = (() => {
     const dataset = model.datasets[node.index];
     const isOpen = state.open.has(node.index);
     const sides = `${counted(dataset.up.length, "line")} in, ${counted(dataset.down.length, "line")} out`;
-    const fold = dataset.columns.length
+    const toggle = dataset.columns.length
       ? element(
           "button",
           {
             type: "button",
-            class: "fold",
+            class: "toggle",
             tabindex: -1,
             "aria-expanded": String(isOpen),
             "aria-label": `${counted(dataset.columns.length, "column")} of ${dataset.name}`,
-            title: isOpen ? "Fold" : "Unfold the columns",
+            title: isOpen ? "Hide columns" : "Show columns",
           },
           `${dataset.columns.length} ${isOpen ? "▾" : "▸"}`,
         )
@@ -77,7 +77,7 @@ lineage.drawing = (() => {
           { class: "head", title: dataset.title },
           icon(dataset.kind),
           name(dataset.name, { class: "name" }),
-          fold,
+          toggle,
         ),
         element(
           "div",
@@ -125,7 +125,7 @@ lineage.drawing = (() => {
       ),
     );
 
-  // Where a line goes against the stream, in a cycle, it leaves on the other side.
+  // Backward lines of a cycle leave on the other side.
   function between(from, to, bends, column = null, target = null) {
     const isBack = to.box.x < from.box.x;
     return [
@@ -202,7 +202,7 @@ lineage.drawing = (() => {
     );
   }
 
-  // Classes on what is drawn, and the lines of columns. Nothing moves.
+  // Update classes and column lines, without a new layout.
   function light(model, state, drawnScene, trace) {
     const world = byId("world");
     world.classList.toggle("traced", Boolean(trace));
@@ -262,7 +262,7 @@ lineage.drawing = (() => {
       const from = drawnScene.nodeOf.get(fromDataset);
       const to = drawnScene.nodeOf.get(toDataset);
       if (from === undefined || to === undefined || from === to) return null;
-      // Through the gaps that a long line was given; to the next box straight, past the job's name.
+      // Long lines follow the gaps of the layout; lines to the next box are straight, beside the job name.
       const bends = drawnEdges.get(`${from} ${to}`)?.points ?? [];
       const points = between(
         drawnScene.nodes[from],
@@ -279,28 +279,29 @@ lineage.drawing = (() => {
       const line = shape(from.dataset, to.dataset, edge.from, edge.to);
       if (!line) continue;
       const isUp = trace.upColumns.has(edge.from) && trace.upColumns.has(edge.to);
-      const key = `${line.d} ${edge.steers}`;
+      const key = `${line.d} ${edge.indirect}`;
       const text = [edge.transformation, edge.expression].filter((part) => part).join(": ");
       if (found.has(key)) {
         if (!found.get(key).texts.includes(text)) found.get(key).texts.push(text);
       } else {
-        found.set(key, { ...line, isUp, steers: edge.steers, texts: [text], job: model.jobs[edge.job].name });
+        const job = model.jobs[edge.job].name;
+        found.set(key, { ...line, isUp, indirect: edge.indirect, texts: [text], job });
       }
     }
     for (const edge of trace.decisions) {
       const line = shape(model.columns[edge.from].dataset, edge.to, edge.from, null);
       if (!line) continue;
       const key = `${line.d} decides`;
-      const text = `${edge.transformation} decides which rows there are`;
+      const text = `${edge.transformation} determines rows`;
       if (found.has(key)) found.get(key).texts.push(text);
       else found.set(key, { ...line, decides: true, texts: [text], job: model.jobs[edge.job].name });
     }
     return [...found.values()].flatMap(columnLine).concat(expressions([...found.values()]));
   }
 
-  function columnLine({ d, isUp, steers, decides, texts, job }) {
+  function columnLine({ d, isUp, indirect, decides, texts, job }) {
     const side = isUp ? "is-up" : "is-down";
-    const kind = decides ? " decides" : steers ? " steers" : "";
+    const kind = decides ? " decides" : indirect ? " indirect" : "";
     return drawn(
       "g",
       { class: `column-line ${side}${kind}` },
@@ -310,7 +311,7 @@ lineage.drawing = (() => {
     );
   }
 
-  // What happens on the way stands once before each column, however many lines end there.
+  // The expression is drawn once per column, for all lines that end there.
   function expressions(found) {
     const places = new Map();
     for (const { end, texts, decides } of found) {

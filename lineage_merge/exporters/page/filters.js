@@ -1,5 +1,5 @@
 "use strict";
-// Which DAG, environment, label and job count.
+// Filters by DAG, environment, label and job.
 lineage.filters = (() => {
   const { element, byId } = lineage.dom;
   const KEYS = ["dag", "environment", "label", "job"];
@@ -21,11 +21,11 @@ lineage.filters = (() => {
       byId(`filter-${key}`).replaceChildren(element("option", { value: "" }, "any"), ...options);
     }
     byId("jobs").replaceChildren(...all.job.map((value) => element("option", { value })));
-    const told = () => Object.fromEntries(KEYS.map((key) => [key, byId(`filter-${key}`).value]));
+    const selected = () => Object.fromEntries(KEYS.map((key) => [key, byId(`filter-${key}`).value]));
     for (const key of KEYS) {
       byId(`filter-${key}`).addEventListener("change", () => {
-        const filters = told();
-        // What is half typed is no job.
+        const filters = selected();
+        // Ignore incomplete job names.
         if (filters.job && !all.job.includes(filters.job)) {
           const like = all.job.filter((name) => name.toLowerCase().includes(filters.job.toLowerCase()));
           filters.job = like.length === 1 ? like[0] : "";

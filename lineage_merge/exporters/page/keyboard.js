@@ -1,20 +1,20 @@
 "use strict";
-// Everything by keys: from box to box along the lines, into columns, and to what the buttons do.
+// Keyboard control: between boxes along the lines, into columns, and for the buttons.
 lineage.keyboard = (() => {
   const { element, byId, say } = lineage.dom;
   const { cardOf, columnOf } = lineage.drawing;
   const KEYS = [
     ["/", "search"],
     ["← →", "to the neighbour upstream, downstream"],
-    ["↑ ↓", "to the box above, below; within an unfolded box, to its columns"],
-    ["Enter", "unfold a dataset, open a group, follow a column"],
+    ["↑ ↓", "to the box above, below; in a box with visible columns, to its columns"],
+    ["Enter", "show columns of a dataset, open a group, follow a column"],
     ["f", "focus on the lineage of the dataset"],
     ["+ − 0", "nearer, farther, all"],
     ["Esc", "one step back: closes, unselects, leaves the focus"],
     ["?", "this help"],
   ];
 
-  // The neighbour along a line whose height is nearest.
+  // The connected box that is nearest in height.
   function beside(scene, node, forward) {
     const at = scene.nodes.indexOf(node);
     const [here, there] = forward ? ["from", "to"] : ["to", "from"];
@@ -64,7 +64,7 @@ lineage.keyboard = (() => {
       box.focus({ preventScroll: true });
     }
 
-    // From a column to the nearest that it comes from or goes to, of those that are drawn.
+    // From a column to its nearest drawn source or target.
     function along(column, forward) {
       const edges = forward ? column.down : column.up;
       return edges
@@ -96,7 +96,7 @@ lineage.keyboard = (() => {
       else if (event.key === "ArrowUp") go(above(app.scene(), node, false));
       else if (event.key === "Enter" || event.key === " ") {
         if (node.kind === "group") app.openGroup(node);
-        else app.fold(node.index);
+        else app.toggleColumns(node.index);
       } else return false;
       return true;
     }
@@ -105,7 +105,7 @@ lineage.keyboard = (() => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".zoom")) return;
       const box = event.target.closest(".column");
       const card = event.target.closest(".card");
-      if (event.target.matches(".fold, .more") && event.key === "Enter") return;
+      if (event.target.matches(".toggle, .more") && event.key === "Enter") return;
       let done = false;
       if (box) done = onColumn(event, box);
       else if (card) done = onCard(event, nodeOf(card));

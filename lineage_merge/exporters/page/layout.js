@@ -1,8 +1,8 @@
 "use strict";
-// Where the boxes of a scene go, from left to right: dagre's answer, and the sizes that it is asked with.
+// Layout of a scene from left to right by dagre.
 lineage.layout = (() => {
   const SIZE = { width: 208, head: 50, row: 22, foot: 24, gap: 4 };
-  // Above this, names of jobs on lines only cover each other.
+  // With more edges, job names on lines would overlap.
   const LABELLED = 160;
   const WIDEST_LABEL = 132;
   const LETTER = 6.1;
@@ -20,7 +20,7 @@ lineage.layout = (() => {
     return [...new Set(edge.feeds.map((feed) => model.jobs[feed.job].name))];
   }
 
-  // Of dbt's unique ids, model.project.name, the name.
+  // Of dbt's unique ids (model.project.name) only the name.
   const called = (job) => (job.type === "dbt" ? job.name.split(".").at(-1) : job.name);
 
   function label(model, edge) {
@@ -68,9 +68,9 @@ lineage.layout = (() => {
     frame(scene);
   }
 
-  // A column of boxes that is taller than a screen stands as several beside each other.
+  // Split columns of boxes that are taller than a screen.
   function wrap(model, scene) {
-    // Datasets first, so that what a group was opened for stands together.
+    // Datasets first, so that the members of an opened group are together.
     const called = (node) =>
       node.kind === "group" ? `1${node.group.short}` : `0${model.datasets[node.index].name}`;
     const byName = (a, b) => (called(a) < called(b) ? -1 : 1);
@@ -109,7 +109,7 @@ lineage.layout = (() => {
     }
     for (const edge of scene.edges) {
       if (wrapped.has(scene.nodes[edge.from]) || wrapped.has(scene.nodes[edge.to])) {
-        // Its way led to where the box was.
+        // The route ended at the old position of the box.
         edge.points = [];
         edge.at = null;
       }
@@ -119,7 +119,7 @@ lineage.layout = (() => {
     for (const [node, at] of placed) Object.assign(node.box, at);
   }
 
-  // Everything within (0, 0) and the size of the scene.
+  // Move everything to the origin and compute the size of the scene.
   function frame(scene) {
     const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
     const lines = scene.edges.flatMap((edge) => edge.points);
@@ -145,7 +145,7 @@ lineage.layout = (() => {
     };
   }
 
-  // Where a line leaves or reaches a box: at its head, or at the row of a column.
+  // End point of a line at a box: at its head, or at the row of a column.
   function port(node, side, column = null) {
     const row = column === null ? -1 : node.rows.findIndex((each) => each.index === column);
     const y = row < 0 ? node.box.y + SIZE.head / 2 : node.box.y + SIZE.head + (row + 0.5) * SIZE.row;
@@ -165,7 +165,7 @@ lineage.layout = (() => {
     return text;
   }
 
-  // A dataset that feeds itself: a loop above its box.
+  // A loop above the box, for a dataset that feeds itself.
   function loop(node) {
     const { x, y, width } = node.box;
     return `M${x + width - 30} ${y}c0 -26 ${60 - width} -26 ${60 - width} 0`;

@@ -1,26 +1,26 @@
 "use strict";
-// The state of the page, and what every change of it does.
+// The state of the page and its transitions.
 lineage.main = (() => {
   const { element, name, byId, counted, say } = lineage.dom;
   const { cardOf } = lineage.drawing;
   const LATER = 400;
-  // Below this scale names cannot be read.
+  // Names are unreadable below this scale.
   const SMALL = 0.5;
 
-  const told = JSON.parse(byId("data").textContent);
-  const model = lineage.model.build(told);
+  const data = JSON.parse(byId("data").textContent);
+  const model = lineage.model.build(data);
 
   const fresh = () => ({
     filters: { dag: "", environment: "", label: "", job: "" },
     grouping: "folder",
     focus: null, // the dataset whose lineage is shown
-    depth: null, // how far, in hops; null is to the ends
-    only: false, // nothing but the lineage of what is selected
+    depth: null, // in hops; null: unlimited
+    only: false, // show only the lineage of the selection
     dataset: null, // selected
     column: null, // selected
     edge: null, // selected
-    open: new Set(), // unfolded datasets
-    whole: new Set(), // of those, the ones with more columns than are shown at first
+    open: new Set(), // datasets with visible columns
+    whole: new Set(), // of those, datasets with all columns visible
     groups: [], // opened groups
   });
 
@@ -39,7 +39,7 @@ lineage.main = (() => {
     return null;
   }
 
-  // What decides where things are: while it is the same, nothing has to be laid out again.
+  // The input of the layout: while it is unchanged, no new layout is needed.
   const signature = (next) =>
     JSON.stringify([
       next.nodes.map((node) => [
@@ -57,7 +57,7 @@ lineage.main = (() => {
     return {
       key: at.closest(".card").dataset.key,
       column: at.dataset.column,
-      fold: at.matches(".fold, .more"),
+      toggle: at.matches(".toggle, .more"),
     };
   }
 
@@ -67,8 +67,8 @@ lineage.main = (() => {
     const inside =
       place.column !== undefined
         ? lineage.drawing.columnOf(place.column)
-        : place.fold
-          ? card?.querySelector(".fold")
+        : place.toggle
+          ? card?.querySelector(".toggle")
           : null;
     (inside ?? card ?? byId("stage")).focus({ preventScroll: true });
   }
@@ -96,7 +96,7 @@ lineage.main = (() => {
     return make();
   }
 
-  // `keep` is the key of a box that stays where it is on the screen; without one, everything is fitted in.
+  // `keep`: key of a box that keeps its position on the screen; without it, fit everything.
   function refresh({ keep = null, fits = false } = {}) {
     const { clientWidth } = byId("stage");
     const next = make();
@@ -121,7 +121,7 @@ lineage.main = (() => {
     showTrail();
     showCounts();
     showTabStop();
-    // Last, when what stands around the graph has taken its room.
+    // Last, when the elements around the graph have their final size.
     const now = anchor && scene.nodes.find((node) => node.key === keep)?.box;
     if (fits || (changes && !now)) {
       arrive();
@@ -137,7 +137,7 @@ lineage.main = (() => {
     }
   }
 
-  // Everything, or what matters where everything would be too small to read.
+  // Show everything, or the selection if everything would be unreadably small.
   function arrive() {
     viewport.fit(scene.size);
     const index =
@@ -153,7 +153,7 @@ lineage.main = (() => {
     if (words) say(words);
   }
 
-  // A step that Back undoes where something was chosen; where the view only moved, none.
+  // Selections are steps in the browser's history, moves of the view are not.
   function save(isStep) {
     clearTimeout(saving);
     if (!scene) return;
@@ -164,7 +164,7 @@ lineage.main = (() => {
         if (isStep) history.pushState(null, "", hash);
         else history.replaceState(null, "", hash);
       } catch {
-        // A frame without an address: nothing to keep it in.
+        // A frame without an address has no history.
       }
     };
     if (isStep) write();
@@ -193,7 +193,7 @@ lineage.main = (() => {
       const depth = element(
         "select",
         { id: "depth", "aria-label": "How far" },
-        element("option", { value: "", selected: state.depth === null }, "to the ends"),
+        element("option", { value: "", selected: state.depth === null }, "unlimited"),
         options,
       );
       const words = element("span", {}, "Lineage of ", name(model.datasets[state.focus].name), " ");
@@ -230,7 +230,7 @@ lineage.main = (() => {
     return chosen ?? left;
   };
 
-  // One box can be reached by Tab; arrows go on from there.
+  // One box is reachable by Tab; arrow keys move from there.
   function showTabStop() {
     for (const card of byId("cards").children) card.tabIndex = -1;
     const card = first() && cardOf(first().key);
@@ -271,12 +271,12 @@ lineage.main = (() => {
     }
   }
 
-  function fold(index) {
+  function toggleColumns(index) {
     const open = new Set(state.open);
     const opens = !open.has(index) && model.datasets[index].columns.length > 0;
     if (opens) open.add(index);
     else open.delete(index);
-    change({ open }, { keep: `d${index}`, words: opens ? "unfolded" : "folded" });
+    change({ open }, { keep: `d${index}`, words: opens ? "columns shown" : "columns hidden" });
   }
 
   function openGroup(node) {
@@ -285,7 +285,7 @@ lineage.main = (() => {
       lineage.scene
         .make(model, { ...state, groups }, trace)
         .opened.some((each) => each.key === node.group.key);
-    // With no room left, the groups that were opened first close again.
+    // If there is not enough room, close the groups that were opened first.
     while (groups.length > 1 && !hasRoom()) groups = groups.slice(1);
     change({ groups }, { fits: true, words: `opened ${node.group.name}` });
     const members = new Set(node.members);
@@ -310,7 +310,7 @@ lineage.main = (() => {
     else if (state.only) change({ only: false }, { fits: true, words: "all again" });
     else if (state.column !== null) {
       const index = model.columns[state.column].dataset;
-      change({ column: null, dataset: index }, { keep: `d${index}`, words: "column left" });
+      change({ column: null, dataset: index }, { keep: `d${index}`, words: "column deselected" });
     } else if (state.dataset !== null || state.edge)
       change({ dataset: null, edge: null }, { words: "nothing selected" });
     else if (state.focus !== null) change({ focus: null, depth: null }, { fits: true, words: "all again" });
@@ -318,8 +318,8 @@ lineage.main = (() => {
       change({ groups: state.groups.slice(0, -1) }, { fits: true, words: "group closed" });
   }
 
-  // A glance along the lineage of a column, for as long as the pointer is on it.
-  function glance(index) {
+  // Highlight the lineage of a column while the pointer is on it.
+  function highlight(index) {
     if (index === hovered) return;
     hovered = index;
     const passes = lineage.model.passing(model, state.filters);
@@ -332,7 +332,7 @@ lineage.main = (() => {
     focus: () => focus(),
     all: () => change({ focus: null, depth: null, only: false }, { fits: true }),
     only: () => change({ only: true }, { fits: true }),
-    unfold: () => fold(state.dataset),
+    columns: () => toggleColumns(state.dataset),
     dataset: () => select(model.columns[state.column].dataset),
   };
 
@@ -347,7 +347,7 @@ lineage.main = (() => {
     const column = event.target.closest(".column");
     if (node.kind === "group") return openGroup(node);
     if (column) return selectColumn(Number(column.dataset.column));
-    if (event.target.closest(".fold")) return fold(node.index);
+    if (event.target.closest(".toggle")) return toggleColumns(node.index);
     if (event.target.closest(".more")) {
       const whole = new Set(state.whole).add(node.index);
       return change({ open: new Set(state.open).add(node.index), whole }, { keep: node.key });
@@ -365,9 +365,9 @@ lineage.main = (() => {
     });
     stage.addEventListener("pointerover", (event) => {
       const column = event.target.closest(".column");
-      glance(column ? Number(column.dataset.column) : null);
+      highlight(column ? Number(column.dataset.column) : null);
     });
-    stage.addEventListener("pointerleave", () => glance(null));
+    stage.addEventListener("pointerleave", () => highlight(null));
     byId("panel").addEventListener("click", (event) => {
       const dataset = event.target.closest("[data-to-dataset]");
       const column = event.target.closest("[data-to-column]");
@@ -422,9 +422,9 @@ lineage.main = (() => {
   }
 
   function start() {
-    document.title = told.title;
-    byId("title").textContent = told.title;
-    const about = [told.source, told.made_at && `made ${told.made_at}`, `lineage_merge ${told.version}`];
+    document.title = data.title;
+    byId("title").textContent = data.title;
+    const about = [data.source, data.made_at && `created ${data.made_at}`, `lineage_merge ${data.version}`];
     byId("about").textContent = about.filter((each) => each).join(", ");
     lineage.theme.start();
     lineage.theme.legend();
@@ -437,7 +437,7 @@ lineage.main = (() => {
       model,
       viewport,
       search,
-      fold,
+      toggleColumns,
       openGroup,
       focus,
       back,
@@ -453,8 +453,8 @@ lineage.main = (() => {
     };
     lineage.keyboard.start(app);
     listen();
-    if (!location.hash && told.focus && model.byId.has(told.focus)) {
-      const index = model.byId.get(told.focus).index;
+    if (!location.hash && data.focus && model.byId.has(data.focus)) {
+      const index = model.byId.get(data.focus).index;
       state = { ...state, focus: index, dataset: index };
       refresh({ fits: true });
     } else {

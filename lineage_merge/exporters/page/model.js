@@ -1,11 +1,11 @@
 "use strict";
-// The graph as the page was told it, with an index for each question that the page asks.
+// The graph of the page's data, indexed for the page's queries.
 lineage.model = (() => {
-  const STEERING = /CONDITIONAL|WINDOW/;
-  const MAKING = /IDENTITY|TRANSFORMATION|AGGREGATION/;
+  const INDIRECT = /CONDITIONAL|WINDOW/;
+  const DIRECT = /IDENTITY|TRANSFORMATION|AGGREGATION/;
 
-  function build(told) {
-    const datasets = told.datasets.map((each, index) => ({
+  function build(data) {
+    const datasets = data.datasets.map((each, index) => ({
       ...each,
       index,
       up: [],
@@ -20,28 +20,28 @@ lineage.model = (() => {
         return column;
       });
     }
-    const jobs = told.jobs.map((each, index) => ({ ...each, index, datasets: new Set() }));
-    const feeds = told.feeds.map(([from, to, job, facts], index) => ({ index, from, to, job, facts }));
+    const jobs = data.jobs.map((each, index) => ({ ...each, index, datasets: new Set() }));
+    const feeds = data.feeds.map(([from, to, job, facts], index) => ({ index, from, to, job, facts }));
     for (const edge of feeds) {
       datasets[edge.from].down.push(edge);
       datasets[edge.to].up.push(edge);
       jobs[edge.job].datasets.add(edge.from).add(edge.to);
     }
-    const columnFeeds = told.column_feeds.map(
+    const columnFeeds = data.column_feeds.map(
       ([dataset, column, target, made, job, transformation, expression]) => ({
         from: datasets[dataset].columns[column].index,
         to: datasets[target].columns[made].index,
         job,
         transformation,
         expression,
-        steers: STEERING.test(transformation) && !MAKING.test(transformation),
+        indirect: INDIRECT.test(transformation) && !DIRECT.test(transformation),
       }),
     );
     for (const edge of columnFeeds) {
       columns[edge.from].down.push(edge);
       columns[edge.to].up.push(edge);
     }
-    const influences = told.influences.map(([dataset, column, to, job, transformation]) => ({
+    const influences = data.influences.map(([dataset, column, to, job, transformation]) => ({
       from: datasets[dataset].columns[column].index,
       to,
       job,
@@ -52,10 +52,10 @@ lineage.model = (() => {
       datasets[edge.to].decidedBy.push(edge);
     }
     const byId = new Map(datasets.map((each) => [each.id, each]));
-    return { ...told, datasets, columns, jobs, feeds, columnFeeds, influences, byId };
+    return { ...data, datasets, columns, jobs, feeds, columnFeeds, influences, byId };
   }
 
-  // Which datasets and edges the filters let pass.
+  // Return predicates for datasets and edges that match the filters.
   function passing(model, filters) {
     const { dag, environment, label, job } = filters;
     const dags = dag ? new Set(model.dags.flatMap((name, index) => (name === dag ? [index] : []))) : null;
@@ -72,7 +72,7 @@ lineage.model = (() => {
     return { dataset, edge };
   }
 
-  // How far each thing is that `next` leads to, in hops; the starts are 0.
+  // Return the distance in hops of everything reachable by `next`; 0 for the starts.
   function reach(starts, next, deepest = Infinity) {
     const found = new Map(starts.map((start) => [start, 0]));
     let level = starts;
@@ -99,7 +99,7 @@ lineage.model = (() => {
     };
   }
 
-  // All that a dataset comes from and goes to.
+  // Return everything upstream and downstream of a dataset.
   function datasetTrace(model, start, passes) {
     const { up, down } = datasetReach(model, start, passes);
     const edges = new Set();
@@ -114,7 +114,7 @@ lineage.model = (() => {
     return { kind: "dataset", start, up, down, edges };
   }
 
-  // All columns that a column comes from and goes to, and the datasets whose rows it decides on.
+  // Return all columns upstream and downstream of a column, and the datasets whose rows it determines.
   function columnTrace(model, start, passes) {
     const upstream = (at) => model.columns[at].up.filter(passes.edge);
     const downstream = (at) => model.columns[at].down.filter(passes.edge);

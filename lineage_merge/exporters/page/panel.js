@@ -1,12 +1,12 @@
 "use strict";
-// What there is to know of what is selected, as text with links.
+// Details of the selection, as text with links.
 lineage.panel = (() => {
   const { element, name, icon, byId, counted } = lineage.dom;
   const LONGEST = 200;
 
   const section = (title, ...children) => element("section", {}, element("h3", {}, title), ...children);
 
-  // A long list is cut, and says so.
+  // Long lists are truncated, with a note.
   function list(items, line) {
     const shown = items.slice(0, LONGEST).map((item) => element("li", {}, line(item)));
     if (items.length > LONGEST) shown.push(element("li", {}, `… and ${items.length - LONGEST} more`));
@@ -75,7 +75,9 @@ lineage.panel = (() => {
         "p",
         { class: "actions" },
         state.focus === dataset.index ? action("all", "Show all") : action("focus", "Focus on its lineage"),
-        dataset.columns.length ? action("unfold", state.open.has(dataset.index) ? "Fold" : "Unfold") : null,
+        dataset.columns.length
+          ? action("columns", state.open.has(dataset.index) ? "Hide columns" : "Show columns")
+          : null,
       ),
       facts([
         ["name", dataset.title],
@@ -88,7 +90,7 @@ lineage.panel = (() => {
         ? element(
             "p",
             {},
-            `All the way: ${counted(trace.up.size - 1, "dataset")} upstream, ${trace.down.size - 1} downstream.`,
+            `In total: ${counted(trace.up.size - 1, "dataset")} upstream, ${trace.down.size - 1} downstream.`,
           )
         : null,
       up.length ? section(`Fed by ${up.length}`, list(up, toDataset)) : null,
@@ -130,11 +132,11 @@ lineage.panel = (() => {
 
   function ofColumn(model, state, column, trace) {
     const dataset = model.datasets[column.dataset];
-    const way = (edge, end) => [
+    const step = (edge, end) => [
       toColumn(model, edge[end]),
       element(
         "div",
-        { class: "way" },
+        { class: "via" },
         edge.transformation,
         edge.expression ? element("code", { dir: "auto" }, edge.expression) : null,
       ),
@@ -156,18 +158,18 @@ lineage.panel = (() => {
       element(
         "p",
         {},
-        `All the way: ${counted(trace.upColumns.size - 1, "column")} upstream, ${trace.downColumns.size - 1} downstream.`,
+        `In total: ${counted(trace.upColumns.size - 1, "column")} upstream, ${trace.downColumns.size - 1} downstream.`,
       ),
       column.up.length
         ? section(
             "Made from",
-            list(column.up, (edge) => way(edge, "from")),
+            list(column.up, (edge) => step(edge, "from")),
           )
         : null,
       column.down.length
         ? section(
             "Goes into",
-            list(column.down, (edge) => way(edge, "to")),
+            list(column.down, (edge) => step(edge, "to")),
           )
         : null,
       trace.decisions.length

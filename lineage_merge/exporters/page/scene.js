@@ -1,11 +1,11 @@
 "use strict";
-// What is drawn: which datasets, which groups stand for the rest, and the edges between them.
+// Selection of what is drawn: datasets, groups for the rest, and the edges between them.
 lineage.scene = (() => {
-  // Up to this many datasets stand for themselves; more become groups.
+  // Maximum number of datasets without groups.
   const MOST = 120;
-  // Of a lineage that is larger, the nearest: whole levels, as far as they fit.
+  // Of a larger lineage, show the nearest levels that fit.
   const NEAREST = 40;
-  // A start that can be taken in at a glance; what somebody opens comes to it.
+  // Maximum number of boxes at the start; opened groups add more.
   const GROUPS = 12;
   const MOST_ROWS = 60;
   const MOST_TRACED_ROWS = 12;
@@ -30,7 +30,7 @@ lineage.scene = (() => {
   function pinned({ all, depth, about }) {
     if (all.length <= MOST) return all;
     if (!about) return [];
-    // Levels that fit whole: a part of one would say that the rest is not there.
+    // Complete levels only: a partial one would suggest that the rest does not exist.
     let fits = 0;
     while (fits < all.length) {
       const level = depth.get(all[fits]);
@@ -106,7 +106,7 @@ lineage.scene = (() => {
     };
   }
 
-  // One line for all edges between the same two boxes, under the keys of these: a box's place changes with filters.
+  // One line per pair of boxes, identified by their keys: indexes change with filters.
   function between(model, passes, nodes, nodeOf) {
     const lines = new Map();
     for (const edge of model.feeds) {

@@ -1,5 +1,5 @@
 "use strict";
-// Finds datasets, columns and jobs by a part of their names.
+// Search for datasets, columns and jobs by a part of their names.
 lineage.search = (() => {
   const { element, name, icon, byId, counted, say } = lineage.dom;
   const MOST = 40;
@@ -13,7 +13,7 @@ lineage.search = (() => {
     ];
   }
 
-  // What begins with the text comes first, then what holds it; datasets before jobs before columns.
+  // Prefix matches first, then other matches; datasets before jobs before columns.
   function find(model, entries, typed) {
     const text = typed.trim().toLowerCase();
     if (!text) return { found: [], total: 0 };
@@ -119,7 +119,7 @@ lineage.search = (() => {
     input.addEventListener("input", show);
     input.addEventListener("focus", () => input.value && show());
     input.addEventListener("blur", close);
-    // Before the blur that a click causes.
+    // mousedown fires before the blur of the input.
     results.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       const line = event.target.closest("[data-at]");

@@ -1,4 +1,4 @@
-"""Which part of a graph a page is made of: all of it, or what is up and down from one dataset."""
+"""Selection of the part of the graph that a page shows: all, or upstream and downstream of one dataset."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -12,14 +12,14 @@ from lineage_merge.query.names import check_scope, dataset_or_column
 
 Element = TypeVar("Element", Vertex, Vertex | Edge)
 
-# Of 20,000 datasets with eight columns each a page has 13 MB, and a browser opens it in two seconds.
+# A page of 20,000 datasets with eight columns each has 13 MB, and a browser opens it in two seconds.
 MOST_DATASETS = 20_000
 
 
-def whole(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
-    """Return all of an environment and DAG.
+def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
+    """Return everything of an environment and DAG.
 
-    Raises `NotFound` where the graph knows neither, `ConfigError` where that is more than a page holds.
+    Raises `NotFound` for an unknown environment or DAG, `ConfigError` if it exceeds the maximum of a page.
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
@@ -33,16 +33,16 @@ def whole(graph: LineageGraph, environment: str | None = None, dag: str | None =
     return subgraph(vertices, edges)
 
 
-def around(
+def neighborhood(
     graph: LineageGraph,
     name: str,
     depth: int | None = None,
     environment: str | None = None,
     dag: str | None = None,
 ) -> tuple[Vertex, Subgraph]:
-    """The dataset of this name (or of this column), and what it comes from and goes to, with its jobs.
+    """Return the dataset of this name (or of this column), and its upstream and downstream with jobs.
 
-    `depth` is in hops, None to the ends. Raises `NotFound`, `Ambiguous`, and `ConfigError` as `whole`.
+    `depth`: maximum hops. Raises `NotFound`, `Ambiguous`, and `ConfigError` as `entire_graph`.
     """
     start = dataset_or_column(graph, name, environment, dag)
     if start.label == COLUMN:
@@ -64,6 +64,6 @@ def _limited(elements: Iterable[Element]) -> Iterator[Element]:
     for each in elements:
         datasets += isinstance(each, Vertex) and each.is_dataset
         if datasets > MOST_DATASETS:
-            more = "choose with --focus, --depth, --dag or --environment"
-            raise ConfigError("", f"a page holds {MOST_DATASETS:,} datasets, and these are more: {more}")
+            options = "--focus, --depth, --dag or --environment"
+            raise ConfigError("", f"more than {MOST_DATASETS:,} datasets for one page: select with {options}")
         yield each

@@ -1,12 +1,12 @@
 "use strict";
-// Light, dark, or as the system has it; and the legend.
+// Theme (light, dark, system) and legend.
 lineage.theme = (() => {
   const { element, drawn, icon, byId } = lineage.dom;
   const KEY = "lineage-theme";
-  const NAMES = { auto: ["◐", "as the system has them"], light: ["☀", "light"], dark: ["☾", "dark"] };
+  const NAMES = { auto: ["◐", "system"], light: ["☀", "light"], dark: ["☾", "dark"] };
   const ORDER = ["auto", "light", "dark"];
 
-  // A page that is opened from a file may have no storage.
+  // Pages opened from a file may have no storage.
   function stored() {
     try {
       return localStorage.getItem(KEY) ?? "auto";
@@ -33,19 +33,19 @@ lineage.theme = (() => {
       try {
         localStorage.setItem(KEY, theme);
       } catch {
-        // Then it holds as long as the page is open.
+        // Without storage the choice lasts while the page is open.
       }
     });
   }
 
   const KINDS = ["file", "table", "view", "topic", "seed", "snapshot", "exposure"];
   const LINES = [
-    ["line", "feeds: a job moves data this way"],
-    ["line lost", "feeds, but by which columns is not known"],
-    ["column-line is-up", "where the selected comes from"],
-    ["column-line is-down", "where the selected goes"],
-    ["column-line is-down steers", "only steers the value (condition, window)"],
-    ["column-line is-down decides", "decides which rows there are (filter, join)"],
+    ["line", "feeds: a job moves data in this direction"],
+    ["line lost", "feeds, column lineage unavailable"],
+    ["column-line is-up", "upstream of the selection"],
+    ["column-line is-down", "downstream of the selection"],
+    ["column-line is-down indirect", "indirect: controls the value (condition, window)"],
+    ["column-line is-down decides", "influences: determines rows (filter, join)"],
   ];
 
   function legend() {

@@ -1,5 +1,5 @@
 "use strict";
-// Moving over the graph: drag, wheel, pinch, and to a box.
+// Pan and zoom: drag, wheel, pinch, and moves to a box.
 lineage.viewport = (() => {
   const NEAREST = 2.5;
   const FARTHEST = 0.08;
@@ -32,15 +32,15 @@ lineage.viewport = (() => {
     function fit(size) {
       if (!size.width || !stage.clientWidth) return;
       const scale = Math.min(1, stage.clientWidth / size.width, stage.clientHeight / size.height);
-      const kept = Math.max(scale, FARTHEST);
+      const limited = Math.max(scale, FARTHEST);
       set({
-        scale: kept,
-        x: (stage.clientWidth - size.width * kept) / 2,
-        y: (stage.clientHeight - size.height * kept) / 2,
+        scale: limited,
+        x: (stage.clientWidth - size.width * limited) / 2,
+        y: (stage.clientHeight - size.height * limited) / 2,
       });
     }
 
-    // A part of the graph, as large as it goes.
+    // Fit a part of the graph.
     function frame(boxes) {
       const left = Math.min(...boxes.map((box) => box.x)) - 20;
       const top = Math.min(...boxes.map((box) => box.y)) - 20;
@@ -62,7 +62,7 @@ lineage.viewport = (() => {
       });
     }
 
-    // As little as brings the box wholly in.
+    // The smallest move that makes the box visible.
     function reveal(box) {
       const margin = 30;
       const left = box.x * view.scale + view.x;
@@ -123,7 +123,7 @@ lineage.viewport = (() => {
     };
     stage.addEventListener("pointerup", ended);
     stage.addEventListener("pointercancel", ended);
-    // A browser scrolls what is focused into sight by itself, which would move the frame and not the graph.
+    // Undo the browser's scrolling to a focused element, which moves the frame instead of the graph.
     stage.addEventListener("scroll", () => stage.scrollTo(0, 0));
 
     return { view, set, zoom, fit, frame, centre, reveal, wasDragged: () => dragged };

@@ -100,7 +100,7 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
         settings.parallelism,
         settings.timeout_seconds,
     )
-    above = 0 if gremlin.mode == "bulk" else settings.above
+    above = 0 if gremlin.mode == "bulk" else settings.min_changes
     # The loader knows no s3a.
     return BulkLoad(f"s3://{settings.s3.partition('://')[2]}", loader, above, settings.keep_files)
 

@@ -71,7 +71,7 @@ def lineage_merge_task_group(
     file `config`, and where to go from the connections `arangodb_default` and `gremlin_default`, when a
     task runs. `spline_applications` are names or globs; without them, and without labels, those are
     merged that the `GlueJobOperator`s anywhere upstream run. `settings` are further keys of the
-    configuration, such as ``{"merge.fold": ["s3://*/tmp/*"]}``.
+    configuration, such as ``{"merge.collapse_datasets": ["s3://*/tmp/*"]}``.
 
     `engine` is where Spark runs. ``"local"``: on the worker. ``"glue"``: as runs of a Glue job, with
     what `lineage-merge publish` put below `artifacts`. ``"emr_serverless"`` likewise. The operator

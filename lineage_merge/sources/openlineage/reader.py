@@ -85,7 +85,7 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     written = recent.filter(_has_target)
     chosen = run_selection.counted(written, settings.runs)
     translated = runs.map(_named).union(run_selection.by_plan(chosen).map(_of_run))
-    if config.merge.fold_run_local:
+    if config.merge.collapse_run_local:
         translated = translated.union(own_sources(written, chosen).map(_of_run))
 
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:

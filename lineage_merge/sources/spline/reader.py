@@ -79,7 +79,7 @@ def read_spline(engine: Engine, config: Config, names: DatasetResolver) -> Rows[
     spline = config.spline
     if spline is None:
         return engine.empty()
-    context = Context(spline, names, config.merge.fold_run_local)
+    context = Context(spline, names, config.merge.collapse_run_local)
     if spline.arango:
         return _read_arango(engine, context, spline.arango)
     if spline.agent or spline.kafka:

@@ -42,7 +42,7 @@ def built(spark: SparkSession, source: dict[str, Any]) -> Graph:
         {
             "dag_name": "tickit_daily",
             "environment": "dev",
-            "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+            "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
             **source,
         }
     )

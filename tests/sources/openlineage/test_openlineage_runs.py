@@ -367,7 +367,7 @@ def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
             "dag_name": "daily",
             "environment": "dev",
             "openlineage": {"events": str(tmp_path)},
-            "merge": {"fold_run_local": True},
+            "merge": {"collapse_run_local": True},
         }
     )
 

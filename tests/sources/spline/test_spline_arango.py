@@ -181,7 +181,7 @@ def test_a_token_lets_in_like_a_password(loaded: Loaded, arango: ArangoServer) -
     assert any(request.path == "/_open/auth" for request in arango.standin.requests)
 
 
-def test_the_password_comes_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_is_read_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Arango("http://host:8529", "spline", password_env="SPLINE_TEST_PASSWORD")
     with pytest.raises(ConfigError, match="password_env: the environment variable"):
         spline_arango.log_in(settings)

@@ -323,7 +323,7 @@ def test_a_source_is_marked_that_each_run_wrote_before_it_read_it(read: Reading)
                 "load", reads=[f"s3://b/{source}"], writes=f"s3://b/{target}", at=day * DAY + hour, run=run
             )
 
-    rows = read(spline, merge={"fold_run_local": True})
+    rows = read(spline, merge={"collapse_run_local": True})
 
     marked = {
         (str(row.source).rpartition("|")[2], str(row.target).rpartition("|")[2])

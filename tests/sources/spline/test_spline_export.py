@@ -104,7 +104,9 @@ def test_the_two_collections_of_the_prototype_make_a_whole_graph(
             documents = [json.loads(line) for line in lines.splitlines()]
             write_collections({collection: documents}, tmp_path / application, "pretty")
 
-    built = pipeline.build(spark, settings(tmp_path, merge={"defaults": {expected.WAREHOUSE: "dev.public"}}))
+    built = pipeline.build(
+        spark, settings(tmp_path, merge={"default_schemas": {expected.WAREHOUSE: "dev.public"}})
+    )
 
     nodes = {row["id"] for row in built.nodes.collect()}
     edges = {(row["from"], row["label"], row["to"]) for row in built.edges.collect()}

@@ -67,7 +67,7 @@ def rows(
             "dag_name": "daily",
             "environment": "dev",
             "spline": {"export": str(folder), "lookback": LOOKBACK_DAYS, "applications": ["[!u]*"]},
-            "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+            "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
         }
     )
     with engine_of(request) as engine:

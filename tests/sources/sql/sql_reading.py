@@ -80,7 +80,7 @@ class JobArguments:
 
 
 def names(defaults: Mapping[str, str] | None = None) -> DatasetResolver:
-    return from_config(Config("d", "dev", merge=Merge(defaults=defaults or {})))
+    return from_config(Config("d", "dev", merge=Merge(default_schemas=defaults or {})))
 
 
 def told(

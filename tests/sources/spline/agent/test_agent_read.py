@@ -52,12 +52,12 @@ def test_captured_jobs_are_the_same_as_from_the_database(engine: Engine, data: P
     for name in CAPTURES:
         (tmp_path / name).symlink_to(data / "spline" / name)
     all_at_once = {"operations": True, "lookback": "36500d"}
-    database = read({"export": str(tmp_path), **all_at_once}, engine, merge={"fold_run_local": True})
+    database = read({"export": str(tmp_path), **all_at_once}, engine, merge={"collapse_run_local": True})
 
     found = read(
         {"agent": [str(data / "agent" / f"{name}.jsonl.gz") for name in CAPTURES], **all_at_once},
         engine,
-        merge={"fold_run_local": True},
+        merge={"collapse_run_local": True},
     )
 
     assert comparable(found) - comparable(database) == Counter()

@@ -1,4 +1,4 @@
-"""A small HTTP server that keeps what it is sent, and answers what a test says."""
+"""A small HTTP server that records requests and returns the answers of a test."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Request:
-    """What came: `headers` by small names, `body` unpacked and read as JSON (None: none)."""
+    """A request: `headers` by lowercase names, `body` decompressed and parsed as JSON (or None)."""
 
     method: str
     path: str
@@ -25,7 +25,7 @@ Answer = tuple[int, Any]
 
 @dataclass
 class Receiver:
-    """A server. `answer` tells status and JSON body of each request."""
+    """A server. `answer` returns status and JSON body of each request."""
 
     answer: Callable[[Request], Answer]
     url: str = ""

@@ -32,8 +32,8 @@ from tests.lineage_made import MadeLineage
 Aspects = dict[str, dict[str, Any]]
 
 
-def told(graph: LineageGraph, folder: Path, dag: str | None = None, **settings: Any) -> Aspects:
-    """What the library reads of the file: aspects by URN and by name; each fits its schema."""
+def exported(graph: LineageGraph, folder: Path, dag: str | None = None, **settings: Any) -> Aspects:
+    """Return what the library reads from the file: aspects by URN and name, each valid by its schema."""
     file = folder / "datahub.json"
     EXPORTER.send(Export(graph, {"out": str(file), **settings}, dag=dag))
     found: Aspects = defaultdict(dict)
@@ -41,7 +41,7 @@ def told(graph: LineageGraph, folder: Path, dag: str | None = None, **settings: 
         assert proposal.validate()
         name, urn = str(proposal.aspectName), str(proposal.entityUrn)
         assert Urn.from_string(urn).urn() == urn
-        assert name not in found[urn], "an aspect is told once"
+        assert name not in found[urn], "duplicate aspect"
         if isinstance(proposal, MetadataChangeProposalWrapper):
             assert proposal.aspect is not None
             assert proposal.aspect.validate()
@@ -59,7 +59,7 @@ def of_kind(aspects: Aspects, name: str) -> dict[str, Any]:
 
 def upstreams(aspects: Aspects) -> set[tuple[str, str]]:
     lineage: dict[str, UpstreamLineageClass] = of_kind(aspects, "upstreamLineage")
-    return {(each.dataset, urn) for urn, told in lineage.items() for each in told.upstreams}
+    return {(each.dataset, urn) for urn, exported in lineage.items() for each in exported.upstreams}
 
 
 def columns(lineages: Any) -> set[tuple[str, str, str]]:
@@ -73,10 +73,10 @@ def columns(lineages: Any) -> set[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def aspects(tickit: LineageGraph, tmp_path_factory: pytest.TempPathFactory) -> Aspects:
-    return told(tickit, tmp_path_factory.mktemp("datahub"))
+    return exported(tickit, tmp_path_factory.mktemp("datahub"))
 
 
-def test_datasets_have_the_urns_and_kinds_that_datahub_gives_them(aspects: Aspects) -> None:
+def test_datasets_have_datahubs_urns_and_sub_types(aspects: Aspects) -> None:
     kinds: dict[str, SubTypesClass] = of_kind(aspects, "subTypes")
     assert {urn: each.typeNames for urn, each in kinds.items()} == {
         urn: [kind] for urn, kind in expected.SUBTYPES.items()
@@ -87,11 +87,11 @@ def test_datasets_have_the_urns_and_kinds_that_datahub_gives_them(aspects: Aspec
     )
 
 
-def test_each_dataset_has_its_upstreams(aspects: Aspects) -> None:
+def test_datasets_have_upstreams(aspects: Aspects) -> None:
     assert upstreams(aspects) == expected.UPSTREAMS
 
 
-def test_columns_have_theirs_with_what_happens_on_the_way(aspects: Aspects) -> None:
+def test_columns_have_upstreams_with_expressions(aspects: Aspects) -> None:
     found = {
         each
         for urn in (expected.LAKE, expected.MART)
@@ -100,9 +100,7 @@ def test_columns_have_theirs_with_what_happens_on_the_way(aspects: Aspects) -> N
     assert found == expected.COLUMNS
 
 
-def test_every_column_edge_of_the_graph_is_told_of_the_dataset_and_of_the_job(
-    aspects: Aspects, tickit: LineageGraph
-) -> None:
+def test_column_edges_are_exported_with_dataset_and_job(aspects: Aspects, tickit: LineageGraph) -> None:
     def urn(identifier: str) -> str:
         _, namespace, name, column = identifier.split("|")
         is_file = namespace.startswith("s3://")
@@ -125,7 +123,7 @@ def test_every_column_edge_of_the_graph_is_told_of_the_dataset_and_of_the_job(
         assert found == edges, name
 
 
-def test_jobs_have_their_dag_what_they_move_and_their_newest_run(aspects: Aspects) -> None:
+def test_jobs_have_dag_inputs_outputs_and_newest_run(aspects: Aspects) -> None:
     moves: dict[str, DataJobInputOutputClass] = of_kind(aspects, "dataJobInputOutput")
     assert {
         urn: (set(each.inputDatasets), set(each.outputDatasets)) for urn, each in moves.items()
@@ -139,8 +137,8 @@ def test_jobs_have_their_dag_what_they_move_and_their_newest_run(aspects: Aspect
     )
     ingest = about[expected.job("spark.tickit_sales_ingest")]
     assert (ingest.name, ingest.type) == ("tickit_sales_ingest", "SPARK")
-    kept = ("framework", "rows_written", "status", "last_run_at", "last_run_id")
-    assert {name: ingest.customProperties[name] for name in kept} == {
+    shown_properties = ("framework", "rows_written", "status", "last_run_at", "last_run_id")
+    assert {name: ingest.customProperties[name] for name in shown_properties} == {
         "framework": "spark 3.5.9",
         "rows_written": "520",
         "status": "succeeded",
@@ -149,7 +147,7 @@ def test_jobs_have_their_dag_what_they_move_and_their_newest_run(aspects: Aspect
     }
 
 
-def test_columns_that_decide_on_rows_stand_at_the_upstream(aspects: Aspects) -> None:
+def test_columns_that_determine_rows_are_upstream_properties(aspects: Aspects) -> None:
     deciding = {
         (each.dataset, each.properties["rows decided by"])
         for each in aspects[expected.PEOPLE]["upstreamLineage"].upstreams
@@ -162,7 +160,7 @@ def test_columns_that_decide_on_rows_stand_at_the_upstream(aspects: Aspects) -> 
     assert facts.properties["via"] == "int_sales_enriched"
 
 
-def test_schemas_have_columns_in_their_order_with_types(aspects: Aspects) -> None:
+def test_schemas_have_ordered_columns_with_types(aspects: Aspects) -> None:
     schema: SchemaMetadataClass = aspects[expected.PUBLIC["event"]]["schemaMetadata"]
     assert [
         (each.fieldPath, each.nativeDataType, type(each.type.type).__name__.removesuffix("TypeClass"))
@@ -177,7 +175,7 @@ def test_schemas_have_columns_in_their_order_with_types(aspects: Aspects) -> Non
     ]
 
 
-def test_what_datahub_has_no_place_for_is_a_custom_property(aspects: Aspects) -> None:
+def test_other_properties_are_custom_properties(aspects: Aspects) -> None:
     sales = aspects[expected.PUBLIC["sales"]]["datasetProperties"]
     assert (sales.name, sales.qualifiedName) == ("sales", "dev.public.sales")
     assert sales.customProperties == {
@@ -189,14 +187,14 @@ def test_what_datahub_has_no_place_for_is_a_custom_property(aspects: Aspects) ->
     assert aspects[expected.MART]["datasetProperties"].description == "Top 10 events by sales"
 
 
-def test_tags_are_added_to_what_people_gave(aspects: Aspects) -> None:
+def test_tags_are_added_to_existing_ones(aspects: Aspects) -> None:
     patches = of_kind(aspects, "globalTags")
     assert {
         (urn, each["value"]["tag"], each["op"]) for urn, patch in patches.items() for each in patch["patch"]
     } == {(urn, tag, "add") for urn, tag in expected.TAGS}
 
 
-def test_an_exposure_is_the_dashboard_that_the_dbt_source_makes_of_it(aspects: Aspects) -> None:
+def test_an_exposure_is_a_dashboard_as_in_the_dbt_source(aspects: Aspects) -> None:
     dashboards = of_kind(aspects, "dashboardInfo")
     assert {urn: set(each.datasets) for urn, each in dashboards.items()} == {
         expected.DASHBOARD: expected.SHOWN_BY_DASHBOARD
@@ -204,15 +202,15 @@ def test_an_exposure_is_the_dashboard_that_the_dbt_source_makes_of_it(aspects: A
     assert dashboards[expected.DASHBOARD].title == "sales_dashboard"
 
 
-def test_with_lineage_only_other_sources_keep_what_they_say(tickit: LineageGraph, tmp_path: Path) -> None:
-    found = told(tickit, tmp_path, lineage_only=True)
+def test_lineage_only_exports_no_other_aspects(tickit: LineageGraph, tmp_path: Path) -> None:
+    found = exported(tickit, tmp_path, lineage_only=True)
     of_datasets = {name for urn, held in found.items() if ":dataset:" in urn for name in held}
     assert of_datasets == {"status", "upstreamLineage"}
     assert upstreams(found) == expected.UPSTREAMS
 
 
-def test_a_platform_instance_is_part_of_every_urn_and_told(tickit: LineageGraph, tmp_path: Path) -> None:
-    found = told(tickit, tmp_path, instances={"redshift://tickit-wh.*": "wh_us"})
+def test_a_platform_instance_is_an_aspect_and_part_of_the_urn(tickit: LineageGraph, tmp_path: Path) -> None:
+    found = exported(tickit, tmp_path, instances={"redshift://tickit-wh.*": "wh_us"})
     sales = "urn:li:dataset:(urn:li:dataPlatform:redshift,wh_us.dev.public.sales,DEV)"
     assert (expected.LAKE, sales) in upstreams(found)
     instance = found[sales]["dataPlatformInstance"]
@@ -224,11 +222,11 @@ def test_a_platform_instance_is_part_of_every_urn_and_told(tickit: LineageGraph,
     assert not any("redshift,dev." in urn for urn in found)
 
 
-def test_a_dag_tells_the_whole_of_a_dataset_that_another_dag_writes_too(tmp_path: Path) -> None:
+def test_a_shared_dataset_is_exported_with_the_lineage_of_all_dags(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > c", job="one", dag="daily").flow("b > c", job="two", dag="nightly")
     made.columns("a.x > c.x", job="one", dag="daily").columns("b.y > c.x", job="two", dag="nightly")
     made.flow("d > e", job="three", dag="nightly")
-    found = told(read_folder(made.folder(tmp_path / "made")), tmp_path, dag="daily")
+    found = exported(read_folder(made.folder(tmp_path / "made")), tmp_path, dag="daily")
     a, b, c = (f"urn:li:dataset:(urn:li:dataPlatform:redshift,{name},DEV)" for name in "abc")
     assert upstreams(found) == {(a, c), (b, c)}
     assert columns(found[c]["upstreamLineage"].fineGrainedLineages) == {
@@ -242,7 +240,9 @@ def test_a_dag_tells_the_whole_of_a_dataset_that_another_dag_writes_too(tmp_path
 
 
 def test_an_empty_graph_is_an_empty_list(tmp_path: Path) -> None:
-    assert told(read_folder(MadeLineage().flow("a > b").folder(tmp_path / "made")), tmp_path, dag="no") == {}
+    assert (
+        exported(read_folder(MadeLineage().flow("a > b").folder(tmp_path / "made")), tmp_path, dag="no") == {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_an_empty_graph_is_an_empty_list(tmp_path: Path) -> None:
         ("trino://starburst:8080", "c.s.t", "starburst", "c.s.t"),
     ],
 )
-def test_a_dataset_is_named_as_datahubs_own_source_names_it(
+def test_dataset_names_are_those_of_datahubs_own_sources(
     namespace: str, name: str, platform: str, datahub_name: str
 ) -> None:
     names = Names.of({"platforms": {"trino://starburst*": "starburst"}})
@@ -286,25 +286,25 @@ def test_a_dataset_is_named_as_datahubs_own_source_names_it(
         ("qa", "QA"),
     ],
 )
-def test_an_environment_is_one_of_datahubs(environment: str, fabric: str) -> None:
+def test_environments_have_fabrics(environment: str, fabric: str) -> None:
     assert Names.of({"fabrics": {"eu": "CORP"}}).fabric(environment) == fabric
 
 
-def test_an_environment_that_datahub_does_not_know_has_to_be_told() -> None:
+def test_an_environment_without_fabric_is_rejected() -> None:
     with pytest.raises(
-        ConfigError, match=r"sinks\.datahub\.fabrics.*which of DataHub's environments is eu\?"
+        ConfigError, match=r"exporters\.datahub\.fabrics.*no DataHub fabric for environment eu"
     ):
         Names.of({}).fabric("eu")
 
 
-def test_two_environments_that_would_become_one_are_refused(tmp_path: Path) -> None:
+def test_two_environments_with_one_fabric_are_rejected(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > b", environment="stage").flow("a > b", environment="staging")
     with pytest.raises(ConfigError, match="stage and staging are both STG"):
-        told(read_folder(made.folder(tmp_path / "made")), tmp_path)
+        exported(read_folder(made.folder(tmp_path / "made")), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["load (eu), part 2", "späte Läufe", "a,b", "50%", "a:b/c"])
-def test_a_job_of_any_name_has_a_urn_of_its_own(name: str) -> None:
+def test_job_urns_are_unique_for_any_name(name: str) -> None:
     job = Job("dev", "daily", JobKey("spark", name), None, ())
     found = Urn.from_string(Names.of({}).job(job))
     assert found.entity_type == "dataJob"
@@ -327,5 +327,5 @@ def test_a_job_of_any_name_has_a_urn_of_its_own(name: str) -> None:
         ("whatever", "Null"),
     ],
 )
-def test_a_type_is_one_of_datahubs(written: str, kind: str) -> None:
+def test_types_are_mapped_to_datahubs(written: str, kind: str) -> None:
     assert type(data_type(written).type).__name__ == f"{kind}TypeClass"

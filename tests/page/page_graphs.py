@@ -1,4 +1,4 @@
-"""Graphs for the page: written down by hand where a test counts, made by rule where size matters."""
+"""Graphs for the page: small ones by hand, a large generated one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +10,8 @@ WAREHOUSE = "redshift://wh:5439"
 LAYERS = ("raw", "staging", "lake", "mart")
 
 
-class Made:
-    """A graph that grows by the names that tests use."""
+class PageGraph:
+    """Builder of a graph."""
 
     def __init__(self, environment: str = "dev", dag: str = "daily") -> None:
         self.environment, self.dag = environment, dag
@@ -28,7 +28,7 @@ class Made:
         environment: str = "",
         **properties: Any,
     ) -> str:
-        """Its id."""
+        """Add a dataset and return its id."""
         where = {"environment": environment or self.environment, "dag_name": (dag or self.dag,)}
         identifier = dataset_id(where["environment"], DatasetName(namespace, path))
         short = path.rpartition("/")[2] if "/" in path else path.rpartition(".")[2]
@@ -42,19 +42,19 @@ class Made:
         return identifier
 
     def feeds(self, source: str, target: str, job: str = "load", dag: str = "", **properties: Any) -> None:
-        """A `feeds` edge."""
+        """Add a `feeds` edge."""
         self._edge("feeds", source, target, job_name=job, job_type="spark", dag=dag, **properties)
 
     def column_feeds(
         self, source: tuple[str, str], target: tuple[str, str], how: str = "IDENTITY", expression: str = ""
     ) -> None:
-        """A `feeds_column` edge between (dataset's id, column)."""
+        """Add a `feeds_column` edge between (dataset id, column)."""
         more = {"expression": expression} if expression else {}
         ends = column_id(*source), column_id(*target)
         self._edge("feeds_column", *ends, job_name="load", job_type="spark", transformation=how, **more)
 
-    def decides(self, column: tuple[str, str], target: str, how: str = "FILTER") -> None:
-        """An `influences` edge."""
+    def influences(self, column: tuple[str, str], target: str, how: str = "FILTER") -> None:
+        """Add an `influences` edge."""
         self._edge(
             "influences", column_id(*column), target, job_name="load", job_type="spark", transformation=how
         )
@@ -65,13 +65,13 @@ class Made:
         self._edges.append(Edge(identifier, label, source, target, {**where, **properties}))
 
     def graph(self) -> Subgraph:
-        """What was made so far."""
+        """Return the graph."""
         return subgraph(self._vertices.values(), self._edges)
 
 
 def large(datasets: int = 3000) -> Subgraph:
-    """Four layers of many schemas, eight columns each, and one calendar that feeds 400 tables."""
-    made = Made()
+    """Return four layers of many schemas, eight columns per dataset, and a calendar that feeds 400 tables."""
+    made = PageGraph()
     columns = tuple(f"c{number}" for number in range(8))
     ids: dict[tuple[int, int], str] = {}
     width = datasets // len(LAYERS)

@@ -31,22 +31,22 @@ def read_graphml(file: Path) -> tuple[dict[str, dict[str, str]], set[tuple[str, 
     root = ET.parse(file).getroot()
     names = {each.get("id"): each.get("attr.name") for each in root.iter(f"{GRAPHML}key")}
 
-    def held(element: ET.Element) -> dict[str, str]:
+    def properties(element: ET.Element) -> dict[str, str]:
         return {str(names[each.get("key")]): each.text or "" for each in element.iter(f"{GRAPHML}data")}
 
-    vertices = {str(each.get("id")): held(each) for each in root.iter(f"{GRAPHML}node")}
+    vertices = {str(each.get("id")): properties(each) for each in root.iter(f"{GRAPHML}node")}
     edges = {
-        (str(each.get("source")), held(each)["label"], str(each.get("target")))
+        (str(each.get("source")), properties(each)["label"], str(each.get("target")))
         for each in root.iter(f"{GRAPHML}edge")
     }
     return vertices, edges
 
 
 @pytest.mark.parametrize("place", ["server", "folder"])
-def test_graphml_holds_the_whole_graph(
-    place: str, pipeline_url: str, pipeline_folder: str, tmp_path: Path
+def test_graphml_contains_the_complete_graph(
+    backend: str, pipeline_url: str, pipeline_folder: str, tmp_path: Path
 ) -> None:
-    where = ("--folder", pipeline_folder) if place == "folder" else ("--gremlin-endpoint", pipeline_url)
+    where = ("--folder", pipeline_folder) if backend == "folder" else ("--gremlin-endpoint", pipeline_url)
     out = tmp_path / "lineage.graphml"
     done = in_process("export", "--to", "graphml", "--out", out, *where, "--json")
     vertices, edges = read_graphml(out)
@@ -66,12 +66,12 @@ def test_graphml_holds_the_whole_graph(
         "to": "graphml",
         "environment": None,
         "dag": None,
-        "place": str(out),
+        "destination": str(out),
         "counts": counts,
     }
 
 
-def test_an_environment_and_a_dag_are_told_alone(pipeline_folder: str, tmp_path: Path) -> None:
+def test_exports_are_filtered_by_environment_and_dag(pipeline_folder: str, tmp_path: Path) -> None:
     out = tmp_path / "lineage.graphml"
     words = ("--folder", pipeline_folder, "--environment", "dev", "--dag", "nightly")
     assert in_process("export", "--to", "graphml", "--out", out, *words).code == 0
@@ -89,8 +89,8 @@ def test_an_environment_and_a_dag_are_told_alone(pipeline_folder: str, tmp_path:
 
 
 @pytest.mark.parametrize("place", ["server", "folder"])
-def test_neptune_csv_makes_the_same_graph(
-    place: str,
+def test_neptune_csv_restores_the_same_graph(
+    backend: str,
     pipeline_url: str,
     pipeline_folder: str,
     gremlin: GraphTraversalSource,
@@ -100,7 +100,7 @@ def test_neptune_csv_makes_the_same_graph(
     out = tmp_path / "copy"
     (out / "edges").mkdir(parents=True)
     (out / "edges" / "part-00000-007.csv.gz").write_bytes(b"of an older, larger graph")
-    with open_graph(Endpoint(pipeline_url) if place == "server" else pipeline_folder) as graph:
+    with open_graph(Endpoint(pipeline_url) if backend == "server" else pipeline_folder) as graph:
         sent = neptune_csv.send(Export(graph, {"out": str(out)}))
     for kind in ("vertices", "edges"):
         for file in sorted((out / kind).iterdir()):
@@ -121,9 +121,14 @@ class Large:
         self._vertices = vertices
 
     def everything(self, *_: object) -> Iterator[Vertex | Edge]:
-        held = {"environment": "dev", "dag_name": ("daily",), "name": "a name", "description": "d" * 500}
+        properties = {
+            "environment": "dev",
+            "dag_name": ("daily",),
+            "name": "a name",
+            "description": "d" * 500,
+        }
         for number in range(self._vertices):
-            yield Vertex(f"dev|s3://bucket|path/{number}", "file", held)
+            yield Vertex(f"dev|s3://bucket|path/{number}", "file", properties)
         of_edge = {"environment": "dev", "dag_name": "daily", "job_type": "spark", "job_name": "load"}
         for number in range(1, self._vertices):
             start, end = (f"dev|s3://bucket|path/{each}" for each in (number - 1, number))
@@ -131,11 +136,11 @@ class Large:
 
 
 @pytest.mark.parametrize("sink", [graphml, neptune_csv])
-def test_a_large_graph_is_written_as_it_is_read(sink: object, tmp_path: Path) -> None:
+def test_a_large_graph_is_streamed(exporter: object, tmp_path: Path) -> None:
     vertices = 20_000
     tracemalloc.start()
     try:
-        sent = sink.send(Export(Large(vertices), {"out": str(tmp_path / "out")}))  # type: ignore[attr-defined]
+        sent = exporter.send(Export(Large(vertices), {"out": str(tmp_path / "out")}))  # type: ignore[attr-defined]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -144,7 +149,7 @@ def test_a_large_graph_is_written_as_it_is_read(sink: object, tmp_path: Path) ->
     assert peak < 8_000_000
 
 
-def test_a_large_file_of_neptune_is_cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_large_neptune_files_are_split(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written = neptune_parts.write_parts(
         str(tmp_path), "vertices", ([f'"{number}"'] for number in range(2_500)), "part-00000", largest_file=1
     )
@@ -156,7 +161,7 @@ def test_a_large_file_of_neptune_is_cut(monkeypatch: pytest.MonkeyPatch, tmp_pat
     ]
 
 
-def test_an_edge_whose_end_is_gone_meanwhile_is_left_out(tmp_path: Path) -> None:
+def test_edges_without_both_vertices_are_omitted(tmp_path: Path) -> None:
     class Changing(Large):
         def everything(self, *_: object) -> Iterator[Vertex | Edge]:
             return (each for each in super().everything() if each.id != "dev|s3://bucket|path/1")
@@ -167,7 +172,7 @@ def test_an_edge_whose_end_is_gone_meanwhile_is_left_out(tmp_path: Path) -> None
     assert edges == {("dev|s3://bucket|path/2", "feeds", "dev|s3://bucket|path/3")}
 
 
-def test_mermaid_draws_what_feeds_what_and_more_if_asked(tmp_path: Path) -> None:
+def test_mermaid_draws_datasets_and_optionally_columns_and_jobs(tmp_path: Path) -> None:
     made = MadeLineage().flow("raw > mart").columns("raw.id > mart.key", transformation="IDENTITY")
     folder = made.folder(tmp_path / "made")
     plain = in_process("export", "--to", "mermaid", "--folder", folder)
@@ -179,14 +184,14 @@ def test_mermaid_draws_what_feeds_what_and_more_if_asked(tmp_path: Path) -> None
     ]
     whole_picture = "{mermaid: {columns: true, jobs: true}}"
     config = tmp_path / "lineage_merge.yml"
-    config.write_text(f"sinks: {whole_picture}\n")
+    config.write_text(f"exporters: {whole_picture}\n")
     full = in_process("export", "--to", "mermaid", "--folder", folder, "--config", config)
     assert {'"raw#35;id"' in full.out, '{{"load"}}' in full.out, "IDENTITY" in full.out} == {True}
     dot = in_process("export", "--to", "dot", "--folder", folder)
     assert dot.out.startswith("digraph lineage {")
 
 
-def test_a_file_goes_to_s3_and_a_bucket_that_is_not_there_is_named(s3: S3, tmp_path: Path) -> None:
+def test_files_are_written_to_s3_and_a_missing_bucket_is_reported(s3: S3, tmp_path: Path) -> None:
     s3.client.create_bucket(Bucket="docs")
     graph: LineageGraph = read_folder(MadeLineage().flow("a > b").folder(tmp_path / "made"))
     graphml.send(Export(graph, {"out": "s3://docs/lineage.graphml"}))
@@ -200,16 +205,16 @@ def test_a_file_goes_to_s3_and_a_bucket_that_is_not_there_is_named(s3: S3, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--to", "neptune-csv"), "--to neptune-csv needs --out"),
-        (("--to", "graphml", "--json"), "--json tells what was written to --out"),
-        (("--to", "graphml", "--url", "http://x"), "sinks.graphml.url: is not a known key"),
+        (("--to", "graphml", "--json"), "--json requires --out"),
+        (("--to", "graphml", "--url", "http://x"), "exporters.graphml.url: is not a known key"),
         (("--to", "tableau"), "'tableau' is not one of"),
     ],
 )
-def test_a_call_that_cannot_be_meant_is_told(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_invalid_options_are_reported(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
     folder = MadeLineage().flow("a > b").folder(tmp_path / "made")
     outcome = in_process("export", *words, "--folder", folder)
     assert outcome.code == 2
-    assert told in outcome.err
+    assert message in outcome.err

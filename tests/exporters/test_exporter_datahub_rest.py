@@ -12,14 +12,14 @@ from datahub.emitter.serialization_helper import post_json_transform
 
 from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.model.errors import ConfigError, ExportError, SinkDenied, SinkUnreachable
+from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, ExportUnreachable
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
-from tests.exporters.receiving import Answer, Receiver, Request, receiving
+from tests.exporters.http_receiver import Answer, Receiver, Request, receiving
 from tests.lineage_made import MadeLineage
 
-TOKEN = "a-token-that-nobody-may-see"
+TOKEN = "a-secret-token"
 BATCH = "/aspects?action=ingestProposalBatch"
 
 
@@ -50,8 +50,8 @@ def send(graph: LineageGraph, server: Receiver, **settings: str) -> dict[str, in
     return dict(EXPORTER.send(Export(graph, given)).counts)
 
 
-def kept(requests: list[Request]) -> dict[tuple[str, str], Any]:
-    """What GMS would keep, read by the library's classes."""
+def stored_aspects(requests: list[Request]) -> dict[tuple[str, str], Any]:
+    """Return the aspects that GMS would store, parsed by the library."""
     found: dict[tuple[str, str], Any] = {}
     for request in requests:
         for proposal in request.body["proposals"]:
@@ -74,12 +74,12 @@ def job(name: str) -> str:
     return f"urn:li:dataJob:(urn:li:dataFlow:(airflow,daily,dev),{name})"
 
 
-def test_all_aspects_arrive_with_the_token(made: LineageGraph) -> None:
+def test_all_aspects_are_sent_with_the_token(made: LineageGraph) -> None:
     with receiving(gms) as server:
         counts = send(made, server)
     sent = [each for each in server.requests if each.method != "GET"]
     assert {each.headers["authorization"] for each in server.requests} == {f"Bearer {TOKEN}"}
-    found = kept(sent)
+    found = stored_aspects(sent)
     assert counts == {"datasets": 3, "DAGs": 1, "jobs": 1, "aspects": len(found)}
     about = {
         (urn(name), aspect) for name in "abc" for aspect in ("datasetProperties", "subTypes", "status")
@@ -98,7 +98,7 @@ def test_all_aspects_arrive_with_the_token(made: LineageGraph) -> None:
     assert patch["value"]["tag"] == "urn:li:tag:gold"
 
 
-def test_a_server_that_is_busy_is_asked_again(made: LineageGraph) -> None:
+def test_requests_are_retried_while_the_server_is_busy(made: LineageGraph) -> None:
     busy = [503, 429]
 
     def answer(request: Request) -> Answer:
@@ -115,14 +115,14 @@ def test_a_server_that_is_busy_is_asked_again(made: LineageGraph) -> None:
     assert counts["aspects"] == len(sent[2]["proposals"])
 
 
-def test_a_wrong_token_is_said_without_the_token(made: LineageGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_token_is_not_shown(made: LineageGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "another-token")
-    with receiving(gms) as server, pytest.raises(SinkDenied) as raised:
+    with receiving(gms) as server, pytest.raises(ExportDenied) as raised:
         send(made, server)
-    assert raised.value.message == f"DataHub at {server.url} refuses the token (status 401)"
+    assert raised.value.message == f"DataHub at {server.url} rejects the token (status 401)"
 
 
-def test_what_the_server_says_of_a_proposal_is_one_line(made: LineageGraph) -> None:
+def test_the_servers_error_message_is_one_line(made: LineageGraph) -> None:
     def answer(request: Request) -> Answer:
         if request.path == BATCH:
             said = {"message": "Failed to validate record:\n  /upstreams", "stackTrace": "at com.x\nat com.y"}
@@ -137,20 +137,20 @@ def test_what_the_server_says_of_a_proposal_is_one_line(made: LineageGraph) -> N
     assert "com.x" not in raised.value.message
 
 
-def test_a_server_that_is_not_gms_is_told_so(made: LineageGraph) -> None:
+def test_a_server_that_is_not_gms_is_reported(made: LineageGraph) -> None:
     with receiving(lambda _: (200, {})) as server, pytest.raises(ExportError, match="frontend"):
         send(made, server)
 
 
-def test_nobody_at_the_address_is_known_at_once(made: LineageGraph) -> None:
+def test_an_unreachable_server_is_reported(made: LineageGraph) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(SinkUnreachable, match=f"DataHub at {url}: no connection"):
+        with pytest.raises(ExportUnreachable, match=f"DataHub at {url}: no connection"):
             EXPORTER.send(Export(made, {"url": url}))
 
 
-def test_no_log_line_holds_the_token(made: LineageGraph, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_token_is_not_logged(made: LineageGraph, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     for name in ("datahub", "datahub.emitter.rest_emitter", "urllib3"):
         caplog.set_level(logging.DEBUG, logger=name)
@@ -163,14 +163,14 @@ def test_no_log_line_holds_the_token(made: LineageGraph, caplog: pytest.LogCaptu
     assert TOKEN not in caplog.text
 
 
-def test_a_variable_that_is_named_and_not_set_is_wrong(made: LineageGraph) -> None:
+def test_an_unset_token_variable_is_a_configuration_error(made: LineageGraph) -> None:
     with pytest.raises(ConfigError) as raised:
         EXPORTER.send(Export(made, {"url": "http://127.0.0.1:1", "token_env": "NO_SUCH_TOKEN"}))
-    assert raised.value.key == "sinks.datahub.token_env"
+    assert raised.value.key == "exporters.datahub.token_env"
     assert "NO_SUCH_TOKEN" not in raised.value.message
 
 
-def test_datahubs_own_variable_is_taken_where_none_is_named(
+def test_datahubs_own_token_variable_is_the_default(
     made: LineageGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", TOKEN)
@@ -179,22 +179,22 @@ def test_datahubs_own_variable_is_taken_where_none_is_named(
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@gms:8080", "gms:8080", "http://gms:8080/ x"])
-def test_an_address_with_a_password_or_no_scheme_is_refused_and_not_shown(url: str, tmp_path: Path) -> None:
+def test_invalid_addresses_are_rejected_and_not_shown(url: str, tmp_path: Path) -> None:
     folder = MadeLineage().flow("a > b").folder(tmp_path / "made")
     outcome = in_process("export", "--to", "datahub", "--url", url, "--folder", folder)
     assert outcome.code == 2
-    assert "sinks.datahub.url: expected http://host:port" in outcome.err
+    assert "exporters.datahub.url: expected http://host:port" in outcome.err
     assert "secret" not in outcome.err
 
 
-def test_the_command_says_what_it_sent_and_ends_with_eleven_where_it_is_refused(tmp_path: Path) -> None:
+def test_the_command_prints_counts_and_exits_with_11_on_failure(tmp_path: Path) -> None:
     folder = MadeLineage().flow("a > b").folder(tmp_path / "made")
     with receiving(gms) as server:
         words = ("export", "--to", "datahub", "--folder", folder, "--url", server.url, "--json")
         done = in_process(*words, "--token-env", "MY_TOKEN", MY_TOKEN=TOKEN)
         refused = in_process(*words)
-    told = json.loads(done.out)
-    assert (done.code, told["to"], told["place"]) == (0, "datahub", server.url)
-    assert told["counts"] == {"datasets": 2, "DAGs": 1, "jobs": 1, "aspects": 12}
+    exported = json.loads(done.out)
+    assert (done.code, exported["to"], exported["destination"]) == (0, "datahub", server.url)
+    assert exported["counts"] == {"datasets": 2, "DAGs": 1, "jobs": 1, "aspects": 12}
     assert (refused.code, refused.out) == (11, "")
-    assert refused.err == f"error: DataHub at {server.url} refuses the token (status 401)\n"
+    assert refused.err == f"error: DataHub at {server.url} rejects the token (status 401)\n"

@@ -1,4 +1,4 @@
-"""Silence of the libraries that send."""
+"""Log levels of the client libraries."""
 
 import logging
 from collections.abc import Iterator
@@ -6,9 +6,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def quiet(*names: str) -> Iterator[None]:
-    """Loggers of these names say errors only: debug lines hold requests, headers and tokens too, and that
-    something was tried again is nobody's news."""
+def errors_only(*names: str) -> Iterator[None]:
+    """Set these loggers to ERROR: debug lines contain requests, headers and tokens; retries are noise."""
     loggers = [logging.getLogger(name) for name in names]
     levels = [each.level for each in loggers]
     for each in loggers:

@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage import EXPORTER
-from lineage_merge.model.errors import ExportError, SinkDenied, SinkUnreachable
+from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.files import read_folder
 from lineage_merge.query.graph import LineageGraph
 from tests.command_line import in_process
+from tests.exporters.http_receiver import Answer, Request, receiving
 from tests.exporters.openlineage_schemas import problems
-from tests.exporters.receiving import Answer, Request, receiving
 from tests.lineage_made import NAMESPACE, MadeLineage
 
 Event = dict[str, Any]
@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 
 
-def told(graph: LineageGraph, folder: Path, **settings: Any) -> list[Event]:
+def exported(graph: LineageGraph, folder: Path, **settings: Any) -> list[Event]:
     file = folder / "events.jsonl"
     EXPORTER.send(Export(graph, {"out": str(file), **settings}, at=NOW))
     return [json.loads(line) for line in file.read_text().splitlines()]
@@ -44,7 +44,7 @@ def named(datasets: list[dict[str, Any]]) -> frozenset[Name]:
 
 @pytest.fixture(scope="module")
 def events(tickit: LineageGraph, tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
-    return told(tickit, tmp_path_factory.mktemp("openlineage"))
+    return exported(tickit, tmp_path_factory.mktemp("openlineage"))
 
 
 STG = {name: table(f"tickit_staging.stg_{name}") for name in ("sales", "event", "date", "users")}
@@ -95,7 +95,7 @@ MOVES: set[tuple[str, frozenset[Name], frozenset[Name]]] = {
 }
 
 
-def test_each_job_says_what_it_reads_and_writes(events: list[Event]) -> None:
+def test_events_have_the_inputs_and_outputs_of_jobs(events: list[Event]) -> None:
     assert {(each["job"]["name"], named(each["inputs"]), named(each["outputs"])) for each in events} == MOVES
     assert len(events) == len(MOVES)
     assert {each["job"]["namespace"] for each in events} == {"dev"}
@@ -105,7 +105,7 @@ def test_every_event_and_facet_is_valid(events: list[Event]) -> None:
     assert [(each["job"]["name"], wrong) for each in events for wrong in problems(each)] == []
 
 
-def test_an_event_that_is_not_valid_is_found(events: list[Event]) -> None:
+def test_an_invalid_event_is_detected(events: list[Event]) -> None:
     (of_run,) = (each for each in events if each["job"]["name"] == f"{LOAD}.dev.public.sales")
     broken = json.loads(json.dumps(of_run))
     column = next(iter(broken["outputs"][0]["facets"]["columnLineage"]["fields"].values()))
@@ -115,7 +115,7 @@ def test_an_event_that_is_not_valid_is_found(events: list[Event]) -> None:
     assert len(problems(broken)) == 3
 
 
-def test_the_columns_of_an_output_and_what_decides_on_its_rows(events: list[Event]) -> None:
+def test_column_lineage_of_an_output(events: list[Event]) -> None:
     (mart,) = [output for each in events for output in each["outputs"] if output["name"] == MART[1]]
     facet = mart["facets"]["columnLineage"]
     fields = {
@@ -127,8 +127,8 @@ def test_the_columns_of_an_output_and_what_decides_on_its_rows(events: list[Even
             how["subtype"],
             how.get("description"),
         )
-        for name, told in facet["fields"].items()
-        for source in told["inputFields"]
+        for name, exported in facet["fields"].items()
+        for source in exported["inputFields"]
         for how in source["transformations"]
     }
     rank = "row_number() OVER (ORDER BY sum(pricepaid) DESC)"
@@ -158,11 +158,11 @@ def test_the_columns_of_an_output_and_what_decides_on_its_rows(events: list[Even
     }
 
 
-def test_facets_say_what_a_dataset_is(events: list[Event]) -> None:
+def test_facets_describe_datasets(events: list[Event]) -> None:
     by_name = {each["name"]: each["facets"] for event in events for each in event["outputs"]}
-    told_of_event, mart = by_name["dev.public.event"], by_name[MART[1]]
+    event_table, mart = by_name["dev.public.event"], by_name[MART[1]]
     assert [
-        (each["name"], each["type"], each["ordinal_position"]) for each in told_of_event["schema"]["fields"]
+        (each["name"], each["type"], each["ordinal_position"]) for each in event_table["schema"]["fields"]
     ] == [
         ("eventid", "int", 1),
         ("venueid", "int", 2),
@@ -174,30 +174,30 @@ def test_facets_say_what_a_dataset_is(events: list[Event]) -> None:
     assert mart["documentation"]["description"] == "Top 10 events by sales"
     assert [each["key"] for each in mart["tags"]["tags"]] == ["mart"]
     kinds = {name: each["datasetType"] for name, each in by_name.items()}
-    told = {name: (each["datasetType"], each.get("subType")) for name, each in kinds.items()}
-    assert told["sales_dl"] == ("FILE", None)
-    assert told[STG["sales"][1]] == ("VIEW", None)
-    assert told[SEED[1]] == ("TABLE", "SEED")
+    exported = {name: (each["datasetType"], each.get("subType")) for name, each in kinds.items()}
+    assert exported["sales_dl"] == ("FILE", None)
+    assert exported[STG["sales"][1]] == ("VIEW", None)
+    assert exported[SEED[1]] == ("TABLE", "SEED")
 
 
-def test_a_table_behind_a_path_is_its_other_name_and_a_path_on_the_way_is_not(tmp_path: Path) -> None:
+def test_symlinks_are_tables_behind_a_path_not_temporary_paths(tmp_path: Path) -> None:
     made = MadeLineage()
     made.dataset(
         "s3://lake|sales", "daily", label="table", aliases=["arn:aws:glue:r:1|table/db/sales (catalog-table)"]
     )
     made.flow("s3://lake|sales > b")
     made.nodes[f"dev|{NAMESPACE}|b"]["aliases"] = ["s3://temp|redshift/b (redshift-temporary-directory)"]
-    (event,) = told(read_folder(made.folder(tmp_path / "made")), tmp_path)
+    (event,) = exported(read_folder(made.folder(tmp_path / "made")), tmp_path)
     assert "symlinks" not in event["outputs"][0]["facets"]
     assert event["inputs"][0]["facets"]["symlinks"]["identifiers"] == [
         {"namespace": "arn:aws:glue:r:1", "name": "table/db/sales", "type": "TABLE"}
     ]
 
 
-def test_a_run_is_the_newest_with_an_id_that_stays(
+def test_runs_are_the_newest_with_stable_ids(
     events: list[Event], tickit: LineageGraph, tmp_path: Path
 ) -> None:
-    again = told(tickit, tmp_path)
+    again = exported(tickit, tmp_path)
     assert again == events
     runs = {each["job"]["name"]: each for each in events if "run" in each}
     # Without run_results.json nothing says when a model ran.
@@ -218,24 +218,24 @@ def test_a_run_is_the_newest_with_an_id_that_stays(
     assert (engine["name"], engine["version"]) == ("spark", "3.5.9")
 
 
-def test_outputs_of_the_same_inputs_are_one_event(tmp_path: Path) -> None:
+def test_outputs_with_the_same_inputs_are_one_event(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > b").flow("a > c")
-    (event,) = told(read_folder(made.folder(tmp_path / "made")), tmp_path, namespace="etl")
+    (event,) = exported(read_folder(made.folder(tmp_path / "made")), tmp_path, namespace="etl")
     assert (event["job"]["namespace"], event["job"]["name"]) == ("etl", "daily.spark.load")
     assert {each["name"] for each in event["outputs"]} == {"b", "c"}
 
 
 @pytest.mark.parametrize("facts", [{}, {"last_run_at": 1795252901088, "status": "failed"}])
-def test_without_a_good_newest_run_the_job_alone_is_told(tmp_path: Path, facts: dict[str, Any]) -> None:
+def test_without_a_successful_newest_run_a_job_event_is_sent(tmp_path: Path, facts: dict[str, Any]) -> None:
     made = MadeLineage().flow("a > b")
     made.nodes["dev|daily|spark|load"].update(facts)
-    (event,) = told(read_folder(made.folder(tmp_path / "made")), tmp_path)
+    (event,) = exported(read_folder(made.folder(tmp_path / "made")), tmp_path)
     assert event["schemaURL"].endswith("#/$defs/JobEvent")
     assert "run" not in event
     assert problems(event) == []
 
 
-def test_what_this_package_reads_of_its_events_is_the_same_lineage(
+def test_reading_the_events_again_yields_the_same_lineage(
     events: list[Event], tickit: LineageGraph, spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in events))
@@ -243,7 +243,7 @@ def test_what_this_package_reads_of_its_events_is_the_same_lineage(
         "dag_name": "again",
         "environment": "dev",
         "openlineage": {"events": [str(tmp_path)]},
-        "merge": {"defaults": {WAREHOUSE: "dev.public"}},
+        "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
     }
     built = pipeline.build(spark, CONFIGURATION.parse(settings))
     assert built.report.of_kind("rejected") == []
@@ -254,8 +254,8 @@ def test_what_this_package_reads_of_its_events_is_the_same_lineage(
     expected = defaultdict(set)
     for edge in tickit.everything(labels=[*_DATASETS, "column", "feeds", "feeds_column", "influences"]):
         if edge.label in ("feeds", "feeds_column", "influences"):
-            held = edge.properties
-            how = (held.get("transformation"), held.get("expression"))
+            properties = edge.properties
+            how = (properties.get("transformation"), properties.get("expression"))
             expected[edge.label].add((edge.from_id, edge.to_id, *how))
     for label in ("feeds", "feeds_column", "influences"):
         assert found[label] == expected[label], label
@@ -276,7 +276,7 @@ def made(tmp_path: Path) -> LineageGraph:
     return read_folder(lineage.folder(tmp_path / "made"))
 
 
-def test_every_event_arrives_zipped_with_the_key_and_is_valid(
+def test_events_are_sent_gzipped_with_the_key(
     tickit: LineageGraph, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "a-key")
@@ -288,7 +288,7 @@ def test_every_event_arrives_zipped_with_the_key_and_is_valid(
     assert [wrong for each in server.requests for wrong in problems(each.body)] == []
 
 
-def test_a_server_that_is_busy_is_asked_again(made: LineageGraph) -> None:
+def test_requests_are_retried_while_the_server_is_busy(made: LineageGraph) -> None:
     busy = [503, 502]
     with receiving(lambda _: (busy.pop(), None) if busy else (201, None)) as server:
         EXPORTER.send(Export(made, {"url": server.url}, at=NOW))
@@ -297,23 +297,21 @@ def test_a_server_that_is_busy_is_asked_again(made: LineageGraph) -> None:
     assert len(bodies) == len({json.dumps(each) for each in bodies}) + 2
 
 
-def test_what_goes_wrong_is_one_line_without_the_key(
-    made: LineageGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_are_one_line_without_the_key(made: LineageGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "a-secret-key")
     with receiving(marquez) as server:
-        with pytest.raises(SinkDenied) as denied:
+        with pytest.raises(ExportDenied) as denied:
             EXPORTER.send(Export(made, {"url": server.url}))
-        assert denied.value.message == f"OpenLineage at {server.url} refuses the token (status 401)"
+        assert denied.value.message == f"OpenLineage at {server.url} rejects the token (status 401)"
         monkeypatch.setenv("OPENLINEAGE_API_KEY", "a-key")
         with pytest.raises(ExportError, match=r"status 404: .*no such resource"):
             EXPORTER.send(Export(made, {"url": server.url, "endpoint": "elsewhere"}))
         url = server.url
-    with pytest.raises(SinkUnreachable, match=f"OpenLineage at {url}: no connection"):
+    with pytest.raises(ExportUnreachable, match=f"OpenLineage at {url}: no connection"):
         EXPORTER.send(Export(made, {"url": url}))
 
 
-def test_without_a_place_events_go_to_standard_output(tmp_path: Path) -> None:
+def test_without_a_destination_events_are_printed(tmp_path: Path) -> None:
     folder = MadeLineage().flow("a > b").folder(tmp_path / "made")
     outcome = in_process("export", "--to", "openlineage", "--folder", folder)
     assert outcome.code == 0
