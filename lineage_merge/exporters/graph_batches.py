@@ -22,7 +22,7 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class CatalogRecord:
     """A dataset and its columns, in their order."""
 
     dataset: Vertex
@@ -48,7 +48,7 @@ class Flow:
 class Dataset:
     """A dataset with what comes into it, by jobs of whichever DAG."""
 
-    described: Described
+    described: CatalogRecord
     flow: Flow
 
 
@@ -104,7 +104,7 @@ def jobs(graph: LineageGraph, environment: str | None = None, dag: str | None = 
                 yield _job(known[identifier].dataset.environment, mine, None, [_flow(identifier, edges)])
 
 
-def described(graph: LineageGraph, ids: Iterable[str]) -> dict[str, Described]:
+def described(graph: LineageGraph, ids: Iterable[str]) -> dict[str, CatalogRecord]:
     """Datasets with their columns, by id; those that are not there are left out."""
     vertices = {each.id: each for each in graph.vertices(sorted(ids))}
     owned = {each.to_id for each in graph.edges_from(vertices, ["has_column"])}  # an edge for each DAG
@@ -113,14 +113,14 @@ def described(graph: LineageGraph, ids: Iterable[str]) -> dict[str, Described]:
         columns[dataset_of(column.id)].append(column)
     for found in columns.values():
         found.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
-    return {each: Described(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
+    return {each: CatalogRecord(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
 
 
 _Key = tuple[str, str, str]  # DAG, type, name of a job
 
 
 def _flows(
-    graph: LineageGraph, known: Mapping[str, Described], dag: str | None
+    graph: LineageGraph, known: Mapping[str, CatalogRecord], dag: str | None
 ) -> dict[str, dict[_Key, list[Edge]]]:
     """What comes into datasets, by dataset and job."""
     flows: dict[str, dict[_Key, list[Edge]]] = defaultdict(lambda: defaultdict(list))

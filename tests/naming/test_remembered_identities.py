@@ -16,39 +16,39 @@ GOOD = Reference("", "s3://bucket/table", "job")
 BAD = Reference("", "jdbc:", "job")
 
 
-def test_an_identity_is_the_same_whether_it_is_remembered_or_not() -> None:
+def test_an_identity_is_the_same_whether_it_is_cache_or_not() -> None:
     fresh = replace(NAMES)
 
-    first = [fresh.identity(ref) for ref in (GOOD, BAD)]
+    first = [fresh.resolve(ref) for ref in (GOOD, BAD)]
 
-    assert [fresh.identity(ref) for ref in (GOOD, BAD)] == first
-    assert [replace(NAMES).identity(ref) for ref in (GOOD, BAD)] == first
+    assert [fresh.resolve(ref) for ref in (GOOD, BAD)] == first
+    assert [replace(NAMES).resolve(ref) for ref in (GOOD, BAD)] == first
     assert [each.name is None for each in first] == [False, True]
 
 
-def test_other_settings_do_not_share_what_is_remembered() -> None:
-    NAMES.identity(GOOD)
+def test_other_settings_do_not_share_what_is_cache() -> None:
+    NAMES.resolve(GOOD)
 
     other = replace(NAMES, catalogs={"hive": "s3://other"})
 
-    assert len(other._remembered) == 0
+    assert len(other._cache) == 0
 
 
-def test_what_is_remembered_is_not_pickled() -> None:
-    NAMES.identity(GOOD)
+def test_what_is_cache_is_not_pickled() -> None:
+    NAMES.resolve(GOOD)
 
     copied = pickle.loads(pickle.dumps(NAMES))
 
     assert copied == NAMES
-    assert len(copied._remembered) == 0
-    assert copied.identity(GOOD) == NAMES.identity(GOOD)
+    assert len(copied._cache) == 0
+    assert copied.resolve(GOOD) == NAMES.resolve(GOOD)
 
 
-def test_only_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_resolver, "_MOST_REMEMBERED", 2)
+def test_only_so_many_are_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_resolver, "_MAX_CACHED", 2)
     fresh = replace(NAMES)
 
     for number in range(5):
-        fresh.identity(Reference("", f"s3://bucket/{number}", "job"))
+        fresh.resolve(Reference("", f"s3://bucket/{number}", "job"))
 
-    assert len(fresh._remembered) == 1
+    assert len(fresh._cache) == 1

@@ -28,7 +28,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from lineage_merge.exporters.datahub.fields import aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.types import data_type
-from lineage_merge.exporters.graph_batches import Dataset, Described, Flow
+from lineage_merge.exporters.graph_batches import CatalogRecord, Dataset, Flow
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
@@ -45,7 +45,7 @@ _CUSTOM = ("environment", "dag_name", "location", "format", "aliases")
 
 
 def about(
-    names: Names, described: Described
+    names: Names, described: CatalogRecord
 ) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
     """What it is: properties, kind, columns where they are known, tags.
 
@@ -129,7 +129,7 @@ def _custom(vertex: Vertex) -> dict[str, str]:
     }
 
 
-def _schema(names: Names, described: Described) -> SchemaMetadataClass:
+def _schema(names: Names, described: CatalogRecord) -> SchemaMetadataClass:
     _, namespace, name = name_parts(described.dataset.id)
     platform = names.of_dataset(namespace, name).platform
     return SchemaMetadataClass(

@@ -15,7 +15,7 @@ from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDatas
 from openlineage.client.facet_v2 import JobFacet, RunFacet, job_type_job, parent_run, processing_engine_run
 
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import Described, Flow, described, jobs
+from lineage_merge.exporters.graph_batches import CatalogRecord, Flow, described, jobs
 from lineage_merge.exporters.graph_batches import Job as JobPortion
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, of_dataset
 from lineage_merge.query.elements import Vertex, name_parts, title_of_id
@@ -36,7 +36,7 @@ def events(export: Export) -> Iterator[Event]:
 
 def of_job(
     job: JobPortion,
-    known: Mapping[str, Described],
+    known: Mapping[str, CatalogRecord],
     columns: Mapping[str, Vertex],
     namespace: str,
     now: datetime,
@@ -72,7 +72,7 @@ def run_id(job: JobPortion, part: str = "") -> str:
 def _event(
     job: JobPortion,
     flows: list[Flow],
-    known: Mapping[str, Described],
+    known: Mapping[str, CatalogRecord],
     columns: Mapping[str, Vertex],
     named: Job,
     parent: parent_run.ParentRunFacet | None,
@@ -119,7 +119,7 @@ def _of_job(job: JobPortion, kind: str) -> dict[str, JobFacet]:
     }
 
 
-def _output(flow: Flow, known: Mapping[str, Described], columns: Mapping[str, Vertex]) -> OutputDataset:
+def _output(flow: Flow, known: Mapping[str, CatalogRecord], columns: Mapping[str, Vertex]) -> OutputDataset:
     facets = _facets(flow.target, known)
     lineage = column_lineage(flow, columns)
     if lineage:
@@ -127,7 +127,7 @@ def _output(flow: Flow, known: Mapping[str, Described], columns: Mapping[str, Ve
     return OutputDataset(*_named(flow.target), facets=facets)
 
 
-def _facets(identifier: str, known: Mapping[str, Described]) -> dict[str, Any]:
+def _facets(identifier: str, known: Mapping[str, CatalogRecord]) -> dict[str, Any]:
     return dict(of_dataset(known[identifier])) if identifier in known else {}
 
 

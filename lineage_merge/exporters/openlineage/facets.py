@@ -16,7 +16,7 @@ from openlineage.client.facet_v2 import (
 )
 
 from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.exporters.graph_batches import Described, Flow
+from lineage_merge.exporters.graph_batches import CatalogRecord, Flow
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
 
@@ -31,7 +31,7 @@ _PATHS = frozenset({"s3", "gs", "abfss", "wasbs", "hdfs", "file", "dbfs", "viewf
 _ALIAS = re.compile(r"(?P<namespace>[^|]+)\|(?P<name>.+) \([^()]*\)")
 
 
-def of_dataset(described: Described) -> dict[str, DatasetFacet]:
+def of_dataset(described: CatalogRecord) -> dict[str, DatasetFacet]:
     """Schema, type, description, other names and tags, of those that are known."""
     vertex = described.dataset
     kind, subtype = _KINDS.get(vertex.label, (vertex.label.upper(), None))

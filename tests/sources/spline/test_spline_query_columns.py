@@ -57,7 +57,7 @@ def found_of(plan: PlanBuilder) -> Found:
             case Column() if each.ref.name != LAKE:
                 assert not each.properties  # a query's text has neither types nor an order
                 result.columns.add(f"{table(each.ref)}.{each.name}")
-            case Feeds() if each.properties.get("columns") == "lost":
+            case Feeds() if each.properties.get("column_lineage") == "unavailable":
                 result.lost.add(table(each.source))
             case Problem():
                 result.problems.append(each.message)

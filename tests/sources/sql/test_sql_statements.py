@@ -349,5 +349,5 @@ def test_short_names_of_redshift_are_completed_by_the_defaults() -> None:
     found = told("create table t as select a from s", "redshift", default="dev.public")
     known = names({REDSHIFT: "dev.public"})
 
-    ends = {known.identify(e.target) for e in found.elements if isinstance(e, Feeds)}
+    ends = {known.resolve_id(e.target) for e in found.elements if isinstance(e, Feeds)}
     assert ends == {"dev|redshift://wh.us-east-1:5439|dev.public.t"}
