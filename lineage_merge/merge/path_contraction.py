@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
 
-from lineage_merge.column_lineage.transformations import Transformation, along, listed
+from lineage_merge.column_lineage.transformations import Transformation, compose, listed
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
 MAX_CHAINS = 20
@@ -174,7 +174,7 @@ def _end(step: Link) -> ColumnKey:
 
 def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
     pairs = product(nearer, further)
-    return frozenset(along(Transformation[near], Transformation[far]).name for near, far in pairs)
+    return frozenset(compose(Transformation[near], Transformation[far]).name for near, far in pairs)
 
 
 def _contracted_flows(last: Iterable[Link], flows: Mapping[str, Mapping[str, _Path]]) -> Iterator[Link]:

@@ -19,7 +19,7 @@ from tests.sources.sql.test_sql_oracles import TPCH, TPCH_DDL
 
 URL = "jdbc:redshift://tickit-wh.abc123.us-east-1.redshift.amazonaws.com:5439/dev"
 LAKE = "s3://lake/out"
-OPEN = "columns of which nobody can tell the table"  # style: allow (the shared SQL reader's message)
+OPEN = "columns whose table is unknown"
 
 
 class Found(NamedTuple):

@@ -155,7 +155,7 @@ def test_a_name_that_two_open_tables_may_have_is_told_and_not_guessed() -> None:
 
     assert found.columns == set()
     assert found.influences == {"raw.u#i > z JOIN", "raw.v#i > z JOIN"}
-    why = "names columns of which nobody can tell the table: k"
+    why = "names columns whose table is unknown: k"
     assert found.problems == {("no-columns", "etl/f.sql:line 1", why)}
 
 
