@@ -1,4 +1,4 @@
-"""Identities that are computed once: what a process remembers changes no identity and is not pickled."""
+"""Cache of identities: it changes no identity and is not pickled."""
 
 import pickle
 from dataclasses import replace
@@ -16,7 +16,7 @@ GOOD = Reference("", "s3://bucket/table", "job")
 BAD = Reference("", "jdbc:", "job")
 
 
-def test_an_identity_is_the_same_whether_it_is_cache_or_not() -> None:
+def test_a_cached_identity_is_the_same() -> None:
     fresh = replace(NAMES)
 
     first = [fresh.resolve(ref) for ref in (GOOD, BAD)]
@@ -26,7 +26,7 @@ def test_an_identity_is_the_same_whether_it_is_cache_or_not() -> None:
     assert [each.name is None for each in first] == [False, True]
 
 
-def test_other_settings_do_not_share_what_is_cache() -> None:
+def test_other_settings_do_not_share_the_cache() -> None:
     NAMES.resolve(GOOD)
 
     other = replace(NAMES, catalogs={"hive": "s3://other"})
@@ -34,7 +34,7 @@ def test_other_settings_do_not_share_what_is_cache() -> None:
     assert len(other._cache) == 0
 
 
-def test_what_is_cache_is_not_pickled() -> None:
+def test_the_cache_is_not_pickled() -> None:
     NAMES.resolve(GOOD)
 
     copied = pickle.loads(pickle.dumps(NAMES))
@@ -44,7 +44,7 @@ def test_what_is_cache_is_not_pickled() -> None:
     assert copied.resolve(GOOD) == NAMES.resolve(GOOD)
 
 
-def test_only_so_many_are_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_resolver, "_MAX_CACHED", 2)
     fresh = replace(NAMES)
 
