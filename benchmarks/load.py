@@ -46,7 +46,7 @@ def of_loader(bench: Bench, made: Lineage) -> float:
     started = time.perf_counter()
     load(*both, bench.endpoint)
     seconds = time.perf_counter() - started
-    bench.engine.release()
+    bench.engine.unpersist_all()
     return len(made) / seconds
 
 

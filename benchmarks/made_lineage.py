@@ -93,6 +93,6 @@ def _of_job(edge: Row) -> Row:
 
 def rows(engine: Engine, made: list[Row]) -> Rows[Row]:
     """Nodes or edges in the engine's memory."""
-    kept = engine.rows(made, engine.parallelism).keep()
+    kept = engine.rows(made, engine.parallelism).cache()
     kept.count()  # making the input is not what is measured
     return kept

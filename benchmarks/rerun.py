@@ -56,7 +56,7 @@ def measure(bench: Bench, vertices: int) -> dict[str, Round]:
         started = time.perf_counter()
         loaded = update(merge, bench.endpoint, "dev", DAG)
         rounds[name] = Round(time.perf_counter() - started, loaded)
-    bench.engine.release()
+    bench.engine.unpersist_all()
     return rounds
 
 

@@ -22,7 +22,7 @@ def engine_of(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
     engine = SparkEngine(request.getfixturevalue("spark"))
     yield engine
-    engine.release()
+    engine.unpersist_all()
 
 
 @pytest.fixture

@@ -167,4 +167,4 @@ def test_a_chain_from_file_to_file_over_a_database_keeps_its_columns(
         (f"{event}|eventname", "GROUP_BY"),
     }
     [feeds] = of_label(found, "feeds", "names")
-    assert (feeds["from"], feeds["columns"]) == (event, None)
+    assert (feeds["from"], feeds["column_lineage"]) == (event, None)

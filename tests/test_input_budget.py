@@ -256,7 +256,7 @@ def test_all_threads_of_an_engine_share_the_limit_and_others_have_none(tmp_path:
     def beside() -> None:
         found.append(storage.read_bytes(str(file)))
 
-    rows = LocalEngine(threads=4).rows(range(20)).spread(20)
+    rows = LocalEngine(threads=4).rows(range(20)).repartition(20)
     with input_budget.limited(2_000):
         other = threading.Thread(target=beside)
         other.start()

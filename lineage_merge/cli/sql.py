@@ -155,7 +155,7 @@ def _folders(
         if given["database"]:
             default = dict([parse_default_schema("--database", namespace, given["database"])])
             defaults = {**config.merge.default_schemas, **default}
-            config = replace(config, merge=replace(config.merge, defaults=defaults))
+            config = replace(config, merge=replace(config.merge, default_schemas=defaults))
     elif not settings:
         raise ConfigError("", "no files: give PATHS, or sql in the configuration")
     for each in settings:

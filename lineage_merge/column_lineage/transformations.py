@@ -1,4 +1,4 @@
-"""The words of column lineage that every source shares: how a value or a row depends on a column."""
+"""Model of column lineage that all sources share: how values and rows depend on columns."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 
-# What a source calls a dataset while it works: a reference already, or a key of its own.
+# Identifies a dataset within a source: a reference, or a key of the source.
 Source = TypeVar("Source")
 
 
@@ -22,7 +22,7 @@ class Transformation(IntEnum):
 
 
 class InfluenceKind(StrEnum):
-    """OpenLineage's indirect subtypes that are about rows."""
+    """OpenLineage's indirect subtypes for rows."""
 
     FILTER = "FILTER"
     JOIN = "JOIN"
@@ -30,25 +30,25 @@ class InfluenceKind(StrEnum):
     SORT = "SORT"
 
 
-def along(nearer: Transformation, further: Transformation) -> Transformation:
-    """Two steps of one chain, `nearer` to the target: steering wins, then the greater change.
+def compose(nearer: Transformation, further: Transformation) -> Transformation:
+    """Compose two steps of a chain, `nearer` to the target: indirect, then the greater change.
 
-    Of two steering steps the one nearer to the target says how the target is steered.
+    Of two indirect steps, the one nearer to the target determines the subtype.
     """
     return nearer if nearer >= Transformation.CONDITIONAL else max(nearer, further)
 
 
 def listed(transformations: Iterable[Transformation]) -> tuple[Transformation, ...]:
-    """The transformations of several chains, each once, direct ones first."""
+    """Return the distinct transformations of several chains, direct ones first."""
     return tuple(sorted(set(transformations)))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow(Generic[Source]):
-    """A column's value comes from another dataset's, or is steered by it.
+    """The value of a column depends, directly or indirectly, on a column of another dataset.
 
     `transformations` are those of all chains, direct ones first; `expression` is readable text, at most
-    1,000 characters, "" where the column is only renamed. Distinct expressions of several branches are
+    1,000 characters, "" if the column is only renamed. Distinct expressions of several branches are
     sorted and joined with `` | ``.
     """
 
@@ -61,7 +61,7 @@ class ColumnFlow(Generic[Source]):
 
 @dataclass(frozen=True, slots=True)
 class Influence(Generic[Source]):
-    """A column of the dataset `source` decides which rows the target has."""
+    """A column of the dataset `source` determines the rows of the target."""
 
     source: Source
     column: str
@@ -75,7 +75,7 @@ def lineage_elements(
     target: Reference,
     reference: Callable[[Source], Reference],
 ) -> Iterator[FeedsColumn | Influences]:
-    """What leads to the columns and the rows of `target`; `reference` says which dataset a source is."""
+    """Yield the elements of flows and influences to `target`; `reference` maps sources to datasets."""
     for flow in flows:
         how = tuple(each.name for each in flow.transformations)
         source = reference(flow.source)

@@ -67,7 +67,7 @@ def write_rows(
     if elements is not None:
         tasks = max(1, min(tasks, elements // _FEWEST_ELEMENTS))
     if rows.partition_count > tasks:
-        rows = rows.spread(tasks)
+        rows = rows.repartition(tasks)
     task = partial(_write_partition, f"{folder.rstrip('/')}/{kind}", kind, largest_file)
     outcomes = rows.map_numbered_partitions(task).collect()
     for outcome in outcomes:

@@ -91,7 +91,7 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("sequence", "the place of the write in its run, from 1", type="long"),
     Property("write_mode", "append or overwrite"),
     Property("via", "temporary hops and ephemeral models that were folded away, joined with ' | '"),
-    Property("columns", "lost: by which columns is not known, such as after an RDD"),
+    Property("column_lineage", "unavailable: the columns are unknown, for example behind an RDD"),
     Property("undeclared", "true: dbt's SQL names the source without ref() or source()"),
     Property(
         "transformation", "what happens to a column on the way, or what it decides: OpenLineage's subtypes"
@@ -166,7 +166,7 @@ EDGE_LABELS: tuple[Label, ...] = (
     Label(
         "feeds",
         "data flows from one dataset to another",
-        (*_OF_JOB, "operations", "sequence", "write_mode", "via", "columns", "undeclared"),
+        (*_OF_JOB, "operations", "sequence", "write_mode", "via", "column_lineage", "undeclared"),
         _OF_JOB,
     ),
     Label(

@@ -82,16 +82,18 @@ def read(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) ->
     Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
     vertices = wanted(ids, endpoint, environment, dag_name)
-    found = vertices.map_partitions(partial(_fetch, endpoint, dag_name)).keep()
+    found = vertices.map_partitions(partial(_fetch, endpoint, dag_name)).cache()
     return GraphState(found.flat_map(_if_vertex), found.flat_map(_if_edge))
 
 
 def read_some(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:
     """Return these vertices and these edges by their ids. Errors as in `read`."""
     parts = vertices.engine.parallelism
-    found = vertices.distinct().spread(parts).map_partitions(partial(_fetch_vertices, endpoint, dag_name))
-    by_id = edges.distinct().spread(parts).map_partitions(partial(_fetch_edges, endpoint))
-    return GraphState(found.keep(), by_id.keep())
+    found = (
+        vertices.distinct().repartition(parts).map_partitions(partial(_fetch_vertices, endpoint, dag_name))
+    )
+    by_id = edges.distinct().repartition(parts).map_partitions(partial(_fetch_edges, endpoint))
+    return GraphState(found.cache(), by_id.cache())
 
 
 def wanted(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Rows[str]:
@@ -99,7 +101,7 @@ def wanted(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) 
     tagged = ids.engine.rows([endpoint]).flat_map(
         partial(_tagged, environment=environment, dag_name=dag_name)
     )
-    return ids.union(tagged).distinct().spread(ids.engine.parallelism)
+    return ids.union(tagged).distinct().repartition(ids.engine.parallelism)
 
 
 def other_names(engine: Engine, endpoint: Endpoint, environment: str) -> Rows[AliasOf]:

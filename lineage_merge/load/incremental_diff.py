@@ -59,16 +59,16 @@ def compare_changes(
     engine = nodes.engine
     if merge_state.counts_of(endpoint, environment, dag_name) != (last.vertices, last.edges):
         return None
-    asked = names.distinct().spread(engine.parallelism)
+    asked = names.distinct().repartition(engine.parallelism)
     if not asked.map_partitions(partial(merge_state.are_stored, endpoint)).is_empty():
         return None
-    shards = shard_digests.shards(nodes, edges, len(last.shards)).keep()
+    shards = shard_digests.shards(nodes, edges, len(last.shards)).cache()
     present = shards.map(shard_digests.summary_of).collect()
     if shard_digests.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
         return None
     found = merge_state.compare_shards(
         shards, {each.number for each in present}, endpoint, environment, dag_name, last.shards
-    ).keep()
+    ).cache()
     if not found.filter(_is_damaged).is_empty():
         return None
     left = merge_state.read_left(endpoint, environment, dag_name, len(last.shards), last.left)
@@ -90,10 +90,10 @@ def compare_changes(
     return Changes(
         diff.compare_nodes(changed_nodes, edges, existing)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
-        .keep(),
+        .cache(),
         diff.compare_edges(changed_edges, existing)
         .union(found.flat_map(partial(_unchanged, "e")).map(diff.unchanged_edge))
-        .keep(),
+        .cache(),
         existing,
         jobs,
         shards,

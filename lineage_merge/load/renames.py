@@ -167,7 +167,7 @@ _Fact = IdentityRow | Stored | StoredVertex | bool
 
 
 def _means(identity: IdentityRow) -> tuple[str, _Fact]:
-    return identity.other, identity
+    return identity.alias_id, identity
 
 
 def _in_merge(node: Row) -> Iterable[tuple[str, _Fact]]:
@@ -188,7 +188,7 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]
     for _, fact in facts:
         match fact:
             case IdentityRow():
-                name.means.setdefault(fact.means, set()).add(fact.how)
+                name.means.setdefault(fact.canonical_id, set()).add(fact.known_by)
             case Stored():
                 name.stored.append(fact)
             case StoredVertex():

@@ -239,7 +239,7 @@ def _touched_dags(plan: _Plan, target: _Target) -> _Touched:
     ask = partial(merge_state.other_dags, endpoint, dag_name)
 
     def found(ids: Rows[str]) -> frozenset[str]:
-        return frozenset(ids.spread(ids.engine.parallelism).map_partitions(ask).distinct().collect())
+        return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(ask).distinct().collect())
 
     changed = frozenset(plan.nodes.flat_map(_others_if_changed).distinct().collect())
     if begun.overlaps:
@@ -300,7 +300,7 @@ def _leave_state(merge: Merge, target: _Target, plan: _Plan) -> RunState | None:
     if shards is None:
         elements = sum(found.nodes.values()) + sum(found.edges.values()) - found.unmatched - found.absent
         number = shard_count(elements, len(last.shards))
-        shards = shard_digests.shards(merge.nodes, merge.edges, number).keep()
+        shards = shard_digests.shards(merge.nodes, merge.edges, number).cache()
         known: tuple[str, ...] = ()
     else:
         number, known = len(last.shards), last.shards
@@ -368,15 +368,15 @@ class _Comparison(NamedTuple):
 def _plan_in_full(merge: Merge, target: _Target, names: str) -> _Plan:
     resolved = _resolve_names(merge, target)
     nodes, edges, existing = resolved.nodes, resolved.edges, resolved.existing
-    new_nodes = diff.compare_nodes(nodes, edges, existing).keep()
-    new_edges = diff.compare_edges(edges, existing).keep()
+    new_nodes = diff.compare_nodes(nodes, edges, existing).cache()
+    new_edges = diff.compare_edges(edges, existing).cache()
     found = count_differences(new_nodes, new_edges, existing.edges)
     renames = resolved.renames
     # The state is of ids as the merge has them.
     may_leave_state = nodes is merge.nodes and not found.interim
     if "newer" in found.nodes:
         # What only newer jobs touch is left as it is, and so is every vertex that the merge does not have.
-        new_nodes, new_edges = (rows.keep() for rows in _without_newer(new_nodes, new_edges))
+        new_nodes, new_edges = (rows.cache() for rows in _without_newer(new_nodes, new_edges))
         found = count_differences(new_nodes, new_edges, existing.edges)
         # An older merge knows an older configuration.
         renames = Renames()
@@ -437,15 +437,15 @@ def _resolve_names(merge: Merge, target: _Target) -> _Resolved:
         names = {other: renamed for other, renamed in found.items() if other not in pairs}
     if names:
         shared = engine.share(names)
-        nodes = vertex_merge.renamed_nodes(nodes, shared).keep()
-        edges = vertex_merge.renamed_edges(edges, shared).keep()
+        nodes = vertex_merge.renamed_nodes(nodes, shared).cache()
+        edges = vertex_merge.renamed_edges(edges, shared).cache()
         existing = read(nodes.flat_map(_own_id).union(names_known), endpoint, environment, dag_name)
     moved = _stored_duplicates(pairs, existing)
     if moved:
         shared = engine.share({other: Renamed(means) for other, means in moved.items()})
         existing = GraphState(
-            vertex_merge.moved_vertices(existing.vertices, shared).keep(),
-            vertex_merge.moved_edges(existing.edges, shared, environment, dag_name).keep(),
+            vertex_merge.moved_vertices(existing.vertices, shared).cache(),
+            vertex_merge.moved_edges(existing.edges, shared, environment, dag_name).cache(),
         )
     return _Resolved(nodes, edges, existing, moved, renames)
 
@@ -474,7 +474,7 @@ def _own_id(node: Row) -> Iterable[str]:
 
 
 def _other_name(identity: IdentityRow) -> Iterable[str]:
-    return (identity.other,) if identity.other != identity.means else ()
+    return (identity.alias_id,) if identity.alias_id != identity.canonical_id else ()
 
 
 def _missing(nodes: Rows[Row], existing: GraphState) -> Rows[str]:
@@ -524,7 +524,7 @@ def _without_newer(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Rows[C
             nodes.flat_map(partial(_operation_of, jobs)),
             nodes.engine.rows([_End(row["id"], row["id"]) for _, row, *_ in newer]),
         )
-        .keep()
+        .cache()
     )
     of_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(_by_dataset)
     left_nodes = of_dataset.union(alone.map(_end_by_dataset)).group(itemgetter(0), _left_nodes)
@@ -677,7 +677,7 @@ def _write(
 
 
 def _in_one_partition(rows: Rows[T], function: Callable[[Iterable[T]], Iterable[int]]) -> None:
-    rows.spread(1).map_partitions(function).collect()
+    rows.repartition(1).map_partitions(function).collect()
 
 
 def _values_of(keys: tuple[str, ...], element: Compared) -> Row:

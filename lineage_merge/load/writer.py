@@ -76,7 +76,9 @@ def write(
     """
     number = partitions or writers(rows.engine, endpoint)
     # Edges of one vertex go together: writers in several places would be in each other's way there.
-    rows = rows.spread_by(_start_of, number) if what == "edges" and number > 1 else rows.spread(number)
+    rows = (
+        rows.repartition_by(_start_of, number) if what == "edges" and number > 1 else rows.repartition(number)
+    )
     done = rows.engine.counter()
     with _reporting(on_written, what, done, rows.partition_count):
         outcomes = rows.map_partitions(partial(_write_partition, what, endpoint, done)).collect()

@@ -1,1 +1,1 @@
-"""Joining the sources: names made canonical, aliases followed, duplicates put together."""
+"""Merge of all sources: dataset identities, aliases, temporary datasets, duplicate elements."""

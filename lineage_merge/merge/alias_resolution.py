@@ -1,4 +1,4 @@
-"""Other identities of datasets: which id means which, and what could not be decided."""
+"""Aliases of datasets: their canonical ids, and aliases that are ambiguous."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,44 +8,44 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.records import Record
 
 
-class Followed(NamedTuple):
-    """What an identity that was followed tells of the dataset that it means (`means`, an id)."""
+class ResolvedAlias(NamedTuple):
+    """A resolved alias: the id of its dataset, and properties that the alias adds to it."""
 
-    means: str
+    canonical_id: str
     properties: Mapping[str, str]
     aliases: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """The other identities of a merge, by id.
+    """The aliases of a merge, by alias id.
 
-    `candidates`: the ids that each could mean; only one that could mean a single dataset is followed.
-    `rules`: how that is known. `followed`: of those that are followed.
+    `candidates`: the ids that each alias may resolve to; only an alias with one candidate is resolved.
+    `rules`: the rule that found the alias. `resolved`: the resolved aliases.
     """
 
     candidates: Mapping[str, list[str]] = field(default_factory=dict)
     rules: Mapping[str, str] = field(default_factory=dict)
-    followed: Mapping[str, Followed] = field(default_factory=dict)
+    resolved: Mapping[str, ResolvedAlias] = field(default_factory=dict)
 
-    def meanings(self) -> dict[str, str]:
-        """The id that counts, by each other id that is followed."""
-        return {other: each.means for other, each in self.followed.items()}
+    def canonical_ids(self) -> dict[str, str]:
+        """Return the canonical id of each resolved alias."""
+        return {alias: each.canonical_id for alias, each in self.resolved.items()}
 
     def without(self, ids: Iterable[str]) -> "Aliases":
-        """Without those that are followed to one of these ids."""
-        gone = set(ids)
-        lost = {other for other, each in self.followed.items() if each.means in gone}
+        """Return the aliases without those that resolve to one of these ids."""
+        excluded = set(ids)
+        dropped = {alias for alias, each in self.resolved.items() if each.canonical_id in excluded}
         return Aliases(
-            {other: each for other, each in self.candidates.items() if other not in lost},
-            {other: each for other, each in self.rules.items() if other not in lost},
-            {other: each for other, each in self.followed.items() if other not in lost},
+            {alias: each for alias, each in self.candidates.items() if alias not in dropped},
+            {alias: each for alias, each in self.rules.items() if alias not in dropped},
+            {alias: each for alias, each in self.resolved.items() if alias not in dropped},
         )
 
 
 @dataclass(slots=True)
-class _Said:
-    """What records say of one other identity: those with the highest authority."""
+class _Candidates:
+    """What one alias may resolve to, by the records with the highest authority."""
 
     authority: int
     targets: dict[str, Mapping[str, str]]
@@ -54,32 +54,32 @@ class _Said:
 
 
 def find_aliases(records: Rows[Record]) -> Aliases:
-    """The aliases among the records. They are few beside what is told of datasets: the driver holds them."""
-    said = records.filter(_is_alias).map(_by_source).combine(_create, _add, _merge).collect()
-    return settle(dict(said))
+    """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
+    found = records.filter(_is_alias).map(_by_source).combine(_create, _add, _merge).collect()
+    return _resolve(dict(found))
 
 
-def settle(said: Mapping[str, _Said]) -> Aliases:
-    """Follow each alias that means a single dataset, over however many others."""
-    candidates = {source: sorted(each.targets) for source, each in sorted(said.items())}
+def _resolve(found: Mapping[str, _Candidates]) -> Aliases:
+    """Resolve each alias that has one candidate, through any number of other aliases."""
+    candidates = {source: sorted(each.targets) for source, each in sorted(found.items())}
     steps = {source: targets[0] for source, targets in candidates.items() if len(targets) == 1}
-    followed: dict[str, Followed] = {}
-    for source, target in ends(steps).items():
-        each = said[source]
-        # What was told of a name on the way is not true of what it means.
+    resolved: dict[str, ResolvedAlias] = {}
+    for source, target in resolve_aliases(steps).items():
+        each = found[source]
+        # The properties of an alias in the middle of a chain do not describe the dataset at its end.
         properties = each.targets[target] if target == steps[source] else {}
-        followed[source] = Followed(target, properties, sorted(each.aliases))
+        resolved[source] = ResolvedAlias(target, properties, sorted(each.aliases))
         candidates[source] = [target]
-    for source in steps.keys() - followed.keys():
+    for source in steps.keys() - resolved.keys():
         del candidates[source]
-    return Aliases(candidates, {source: said[source].rule for source in candidates}, followed)
+    return Aliases(candidates, {source: found[source].rule for source in candidates}, resolved)
 
 
-def ends(steps: Mapping[str, str]) -> dict[str, str]:
-    """Where each name leads to, over however many others; a circle leads to the smallest name in it.
+def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
+    """Return the end of each alias chain; a cycle ends at the smallest id in it.
 
     ``{"a": "b", "b": "c"}`` is ``{"a": "c", "b": "c"}``; ``{"a": "b", "b": "a"}`` is ``{"b": "a"}``:
-    two sources that each know the other's name mean one dataset.
+    two sources that name each other's id describe one dataset.
     """
     found: dict[str, str] = {}
     for start in steps:
@@ -103,8 +103,8 @@ def _by_source(record: Record) -> tuple[str, Record]:
     return str(record.source), record
 
 
-def _create(record: Record) -> _Said:
-    return _Said(
+def _create(record: Record) -> _Candidates:
+    return _Candidates(
         record.authority or 0,
         {str(record.target): record.properties},
         record.rule or "",
@@ -112,17 +112,17 @@ def _create(record: Record) -> _Said:
     )
 
 
-def _add(said: _Said, record: Record) -> _Said:
-    return _merge(said, _create(record))
+def _add(candidates: _Candidates, record: Record) -> _Candidates:
+    return _merge(candidates, _create(record))
 
 
-def _merge(one: _Said, other: _Said) -> _Said:
-    # What is only assumed yields to what somebody knows.
+def _merge(one: _Candidates, other: _Candidates) -> _Candidates:
+    # A known alias takes precedence over an assumed one.
     if one.authority != other.authority:
         return max(one, other, key=lambda each: each.authority)
     for target, properties in other.targets.items():
         known = one.targets.get(target)
-        # All that lead to one target tell the same; if not, the order must not count.
+        # Records with the same target normally agree; if they differ, the result must not depend on order.
         one.targets[target] = properties if known is None else max(known, properties, key=_as_key)
     one.rule = max(one.rule, other.rule)
     one.aliases |= other.aliases

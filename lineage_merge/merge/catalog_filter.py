@@ -1,7 +1,6 @@
-"""What a catalog says counts only for datasets that another source references.
+"""Filter of catalog records: only those about datasets that another source references.
 
-A catalog lists everything that a company has: ten thousand tables that this DAG never touches
-are no part of its graph.
+A catalog lists all tables of a company; those that this DAG never uses are not part of its graph.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,50 +10,50 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.records import Record, with_kind
 
 
-class Described(NamedTuple):
-    """A record of a catalog, and the thing that it is about (a table, under whichever name; None: the whole).
+class CatalogRecord(NamedTuple):
+    """A record of a catalog, and the entry that it describes (a table; None: the whole catalog).
 
-    A record of kind "name" says only that its `target` is one of the thing's other names.
+    A record of kind "name" only states that its `target` is another name of the entry.
     """
 
     about: str | None
     record: Record
 
 
-def described(about: str | None, rows: Iterable[Record]) -> Iterator[Described]:
-    """All the records about one thing.
+def catalog_records(about: str | None, rows: Iterable[Record]) -> Iterator[CatalogRecord]:
+    """Yield the records about one catalog entry.
 
-    What records say of another name is nothing new: a source that uses the name says it too.
+    Records about an alias add nothing: a source that uses the alias yields them too.
     """
     found = list(rows)
     others = {record.source for record in found if record.kind == "alias"}
     for record in found:
         is_name = record.kind == "dataset" and record.target in others
-        yield Described(about, with_kind(record, "name") if is_name else record)
+        yield CatalogRecord(about, with_kind(record, "name") if is_name else record)
 
 
-def of_mentioned(catalog: Rows[Described], records: Rows[Record]) -> Rows[Record]:
-    """The records of a catalog about what `records` reference.
+def filter_referenced(catalog: Rows[CatalogRecord], records: Rows[Record]) -> Rows[Record]:
+    """Return the catalog records about datasets that `records` reference.
 
-    Both are computed here too: keep them. A thing is referenced when one of its names is; then all
-    that is said of it counts, since the referenced name may be an alias of another one.
+    Both are computed several times: cache them. An entry is referenced if one of its names is; then all
+    of its records count, since the referenced name may be an alias of another.
     """
     # A dataset that is referenced in any form leaves a record of kind "dataset".
     referenced = records.flat_map(_referenced)
-    things = catalog.flat_map(_names).union(referenced).combine(_first, _add, _merge).flat_map(_wanted)
-    of_things = catalog.flat_map(_of_thing).union(things).group(_about, _if_wanted)
-    return of_things.union(catalog.flat_map(_of_the_whole))
+    entries = catalog.flat_map(_names).union(referenced).combine(_first, _add, _merge).flat_map(_wanted)
+    of_entries = catalog.flat_map(_of_entry).union(entries).group(_about, _if_wanted)
+    return of_entries.union(catalog.flat_map(_of_whole_catalog))
 
 
-# By the id of a dataset: the thing that has it as a name, or None for a reference to it.
+# By the id of a dataset: the entry that it is a name of, or None for a reference to it.
 _Name = tuple[str, str | None]
-# All of one id: the things, and whether there is a reference.
+# Of one id: the entries, and whether it is referenced.
 _Names = tuple[set[str], bool]
-# By the thing: a record about it, or None where the thing is referenced.
-_OfThing = tuple[str, Record | None]
+# By the entry: a record about it, or None if the entry is referenced.
+_OfEntry = tuple[str, Record | None]
 
 
-def _names(each: Described) -> Iterator[_Name]:
+def _names(each: CatalogRecord) -> Iterator[_Name]:
     if each.about is not None and each.record.kind in ("dataset", "name") and each.record.target is not None:
         yield each.record.target, each.about
 
@@ -73,33 +72,33 @@ def _add(names: _Names, about: str | None) -> _Names:
 
 
 def _merge(names: _Names, others: _Names) -> _Names:
-    things, is_referenced = names
-    things |= others[0]
-    return things, is_referenced or others[1]
+    entries, is_referenced = names
+    entries |= others[0]
+    return entries, is_referenced or others[1]
 
 
-def _wanted(names: tuple[str, _Names]) -> Iterator[_OfThing]:
-    things, is_referenced = names[1]
+def _wanted(names: tuple[str, _Names]) -> Iterator[_OfEntry]:
+    entries, is_referenced = names[1]
     if is_referenced:
-        for about in things:
+        for about in entries:
             yield about, None
 
 
-def _of_thing(each: Described) -> Iterator[_OfThing]:
+def _of_entry(each: CatalogRecord) -> Iterator[_OfEntry]:
     if each.about is not None and each.record.kind != "name":
         yield each.about, each.record
 
 
-def _about(each: _OfThing) -> str:
+def _about(each: _OfEntry) -> str:
     return each[0]
 
 
-def _if_wanted(_thing: str, rows: list[_OfThing]) -> Iterator[Record]:
+def _if_wanted(_entry: str, rows: list[_OfEntry]) -> Iterator[Record]:
     found = [record for _, record in rows if record is not None]
     if len(found) < len(rows):
         yield from found
 
 
-def _of_the_whole(each: Described) -> Iterator[Record]:
+def _of_whole_catalog(each: CatalogRecord) -> Iterator[Record]:
     if each.about is None:
         yield each.record

@@ -1,7 +1,7 @@
-"""Temporary datasets left out: what feeds them feeds what they feed, and `via` names them.
+"""Collapse of temporary datasets: their sources feed their targets directly, and `via` lists them.
 
-A dataset is left out when a glob matches its path, or when one job writes it and no run but the one that
-wrote it reads it. One that nothing feeds, or that feeds nothing, is no hop between others: it stays.
+A dataset is collapsed if a glob matches its path, or if a single job writes it and only the run that wrote
+it reads it. A dataset without a source or without a target is not intermediate: it remains.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,27 +14,27 @@ from lineage_merge.config import Merge
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import path_of
 from lineage_merge.merge.identity_rules import is_generated
-from lineage_merge.merge.path_contraction import Moved, components, through
+from lineage_merge.merge.path_contraction import Link, components, contract_paths
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import DatasetName, decode
 
-# The mark, among the sets of a `feeds` record, of a source that the same run had written before.
+# Set of a `feeds` record that marks a source which the same run had written before.
 RUN_LOCAL = "run_local"
 
-_MOVED = frozenset({"feeds", "writes", "feeds_column", "influences"})
+_MOVEMENTS = frozenset({"feeds", "writes", "feeds_column", "influences"})
 _LINKS = frozenset({"feeds", "feeds_column", "influences"})
 
 
 class Hop(NamedTuple):
-    """A dataset to leave out: its path as `via` names it, and the part of the graph that it belongs to."""
+    """A dataset to collapse: its path in `via`, and the connected component that it belongs to."""
 
     path: str
-    part: str
+    component: str
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """The records without temporary datasets; `hops` are the ids of those."""
+class Collapsed:
+    """The records without temporary datasets; `hops` are the ids of these datasets."""
 
     records: Rows[Record]
     hops: frozenset[str]
@@ -42,7 +42,7 @@ class Folded:
 
 @dataclass(slots=True)
 class _Uses:
-    """How records use one dataset. `jobs`: two stand for several; `is_own`: by marked reads only."""
+    """How records use one dataset. `jobs`: at most two; `is_own`: all reads are marked as run-local."""
 
     is_source: bool = False
     is_target: bool = False
@@ -57,36 +57,36 @@ class _Uses:
 
     @property
     def is_run_local(self) -> bool:
-        """Whether one job writes it, and reads it only after the same run has written it."""
+        """Whether a single job writes it, and reads it only after the same run has written it."""
         return len(self.jobs) == 1 and self.is_own and self.is_read and self.is_written
 
 
-def fold(resolved: Rows[Record], settings: Merge) -> Folded | None:
-    """Leave out what the settings ask for; None where there is nothing to leave out.
+def collapse(resolved: Rows[Record], settings: Merge) -> Collapsed | None:
+    """Collapse the datasets that the settings select; None if there are none.
 
-    In `resolved` each dataset has the id that counts.
+    In `resolved` each dataset has its canonical id.
     """
     if not settings.collapse_datasets and not settings.collapse_run_local:
         return None
-    resolved = resolved.keep()
-    moved = resolved.filter(_is_moved)
-    used = moved.flat_map(_uses).combine(_create, _add, _merge)
+    resolved = resolved.cache()
+    movements = resolved.filter(_is_movement)
+    used = movements.flat_map(_uses).combine(_create, _add, _merge)
     found = dict(
         used.flat_map(partial(_temporary, settings.collapse_datasets, settings.collapse_run_local)).collect()
     )
     if not found:
         return None
     engine = resolved.engine
-    pairs = moved.map_partitions(partial(_pairs, engine.share(frozenset(found)))).distinct().collect()
-    parts = components(pairs)
-    hops = engine.share({each: Hop(path, parts.get(each, each)) for each, path in found.items()})
-    lasting = resolved.map_partitions(partial(_lasting, hops))
-    links = moved.map_partitions(partial(_links, hops)).group(_part, _through)
-    return Folded(lasting.union(links), frozenset(found))
+    pairs = movements.map_partitions(partial(_pairs, engine.share(frozenset(found)))).distinct().collect()
+    component_of = components(pairs)
+    hops = engine.share({each: Hop(path, component_of.get(each, each)) for each, path in found.items()})
+    remaining = resolved.map_partitions(partial(_remaining, hops))
+    links = movements.map_partitions(partial(_links, hops)).group(_component, _contracted)
+    return Collapsed(remaining.union(links), frozenset(found))
 
 
-def _is_moved(record: Record) -> bool:
-    return record.kind in _MOVED
+def _is_movement(record: Record) -> bool:
+    return record.kind in _MOVEMENTS
 
 
 def _uses(record: Record) -> Iterator[tuple[str, _Uses]]:
@@ -124,27 +124,27 @@ def _temporary(globs: tuple[str, ...], run_local: bool, used: tuple[str, _Uses])
     if not uses.is_between:
         return
     path = path_of_id(identifier)
-    # A folder is below itself: the last segment of s3://b/tmp/<generated> is no part of a name.
+    # "s3://b/tmp/*" includes the folder itself: the generated last segment is not part of its name.
     is_temporary = any(fnmatchcase(each, glob) for each in (path, f"{path}/") for glob in globs)
     if is_temporary or (run_local and uses.is_run_local):
         yield identifier, "/".join(part for part in path.split("/") if not is_generated(part))
 
 
 def path_of_id(identifier: str) -> str:
-    """``s3://lake/tmp/x`` of the dataset id ``dev|s3://lake|tmp/x``."""
+    """Return ``s3://lake/tmp/x`` for the dataset id ``dev|s3://lake|tmp/x``."""
     _, namespace, name = (decode(part) for part in identifier.split("|", 2))
     return path_of(DatasetName(namespace, name))
 
 
 def _pairs(hops: Shared[frozenset[str]], records: Iterable[Record]) -> Iterator[tuple[str, str]]:
-    """Temporary datasets that lead to each other."""
+    """Yield pairs of temporary datasets that are connected."""
     known = hops.value
     for record in records:
         if record.kind != "writes" and record.source in known and record.target in known:
             yield str(record.source), str(record.target)
 
 
-def _lasting(hops: Shared[Mapping[str, Hop]], records: Iterable[Record]) -> Iterator[Record]:
+def _remaining(hops: Shared[Mapping[str, Hop]], records: Iterable[Record]) -> Iterator[Record]:
     known = hops.value
     return (each for each in records if each.source not in known and each.target not in known)
 
@@ -152,7 +152,7 @@ def _lasting(hops: Shared[Mapping[str, Hop]], records: Iterable[Record]) -> Iter
 def _links(
     hops: Shared[Mapping[str, Hop]], records: Iterable[Record]
 ) -> Iterator[tuple[Hop | None, Hop | None, Record]]:
-    """Records that begin or end at temporary datasets, with those: source and target."""
+    """Yield the records that start or end at temporary datasets, with their source and target hop."""
     known = hops.value
     for record in records:
         if record.kind in _LINKS:
@@ -161,14 +161,14 @@ def _links(
                 yield out_of, into, record
 
 
-def _part(link: tuple[Hop | None, Hop | None, Record]) -> str:
+def _component(link: tuple[Hop | None, Hop | None, Record]) -> str:
     hop = link[1] or link[0]
-    return hop.part if hop else ""
+    return hop.component if hop else ""
 
 
-def _through(_part: str, links: Iterable[tuple[Hop | None, Hop | None, Record]]) -> Iterator[Record]:
-    """What leads from lasting datasets to lasting ones through temporary ones of one part."""
-    for each in through(_moved(*link) for link in links):
+def _contracted(_component: str, links: Iterable[tuple[Hop | None, Hop | None, Record]]) -> Iterator[Record]:
+    """Yield the edges between permanent datasets through the temporary ones of one component."""
+    for each in contract_paths(_link(*link) for link in links):
         job_type, job_name = each.job
         yield Record(
             each.kind,
@@ -183,8 +183,8 @@ def _through(_part: str, links: Iterable[tuple[Hop | None, Hop | None, Record]])
         )
 
 
-def _moved(out_of: Hop | None, into: Hop | None, record: Record) -> Moved:
-    return Moved(
+def _link(out_of: Hop | None, into: Hop | None, record: Record) -> Link:
+    return Link(
         record.kind,
         (record.job_type or "", record.job_name or ""),
         str(record.source),

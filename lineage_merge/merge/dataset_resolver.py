@@ -1,7 +1,6 @@
-"""Which dataset a reference means: the one place where identities are decided. Pure.
+"""Resolution of dataset references to identities. Pure.
 
-It runs on Spark's workers, so it holds nothing but settings and pickles well: what it remembers of references
-is not pickled.
+Runs on Spark's workers, so it contains only settings and is small to pickle: its cache is not pickled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,16 +15,16 @@ from lineage_merge.model.elements import DatasetName, Reference, dataset_id
 from lineage_merge.model.errors import NamingError
 from lineage_merge.sources import registry
 
-# By what a short name became complete, or a catalog of Spark's the one of the configuration.
+# Parts of the configuration that complete a short name or map a Spark catalog.
 DEFAULT = "default-schema"
 SPARK_CATALOG = "spark-catalog"
-_MOST_REMEMBERED = 10_000
+_MAX_CACHED = 10_000
 
 
-class Replaced(NamedTuple):
-    """A name that a reference would have without one part of the configuration.
+class ReplacedName(NamedTuple):
+    """A name that a reference would have without one part of the configuration, `rule`.
 
-    `rule` is that part; `everywhere`: all references to the name are replaced, in every DAG.
+    `everywhere`: all references to the name are replaced, in every DAG.
     """
 
     name: DatasetName
@@ -34,13 +33,12 @@ class Replaced(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a reference turned out to be.
+    """The dataset that a reference resolves to.
 
-    `name` None: it names no dataset, and `problem` says why. `rule` is the rule that joined
-    it, "" where its own name is its identity; `alias` is then the name it had.
-    `problem` beside a name: the dataset is known by its own name, but what it stands for is not.
-    `replaced` are the names that the configuration replaced by `name`; `own`: it is a location that no
-    rule knows, under its own name.
+    `name` is None if it names no dataset; `problem` is the reason. `rule` is the rule that matched it, ""
+    if none did; `alias` is then the name that the rule replaced. `problem` with a name: the dataset has
+    its own name, but the table that it represents is unknown. `replaced` are the names that the
+    configuration replaced by `name`; `own`: a location under its own name, without a rule.
     """
 
     name: DatasetName | None
@@ -50,66 +48,67 @@ class Identity(NamedTuple):
     rule: str = ""
     alias: str = ""
     problem: str = ""
-    replaced: tuple[Replaced, ...] = ()
+    replaced: tuple[ReplacedName, ...] = ()
     own: bool = False
 
 
-class _Identities(dict[Reference, Identity]):
-    """The identities of some references, computed once in each process: many plans read the same datasets."""
+class _IdentityCache(dict[Reference, Identity]):
+    """Cache of identities per process: many plans read the same datasets."""
 
-    def __reduce__(self) -> tuple[type["_Identities"], tuple[()]]:
-        return _Identities, ()
+    def __reduce__(self) -> tuple[type["_IdentityCache"], tuple[()]]:
+        return _IdentityCache, ()
 
     def add(self, ref: Reference, identity: Identity) -> None:
-        """Remember an identity, and forget all others where there are many."""
-        if len(self) >= _MOST_REMEMBERED:
+        """Add an identity; a full cache is cleared."""
+        if len(self) >= _MAX_CACHED:
             self.clear()
         self[ref] = identity
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetResolver:
-    """The rules and defaults of one configuration."""
+    """Resolves references by the rules and defaults of one configuration."""
 
     environment: str
     rules: identity_rules.Rules
-    # The metastore behind a name that only Spark gives it: its catalog's.
+    # The metastore of each Spark catalog name.
     catalogs: Mapping[str, str] = field(default_factory=dict)
-    _remembered: _Identities = field(default_factory=_Identities, init=False, repr=False, compare=False)
+    _cache: _IdentityCache = field(default_factory=_IdentityCache, init=False, repr=False, compare=False)
 
-    def identity(self, ref: Reference) -> Identity:
-        """The identity behind a reference; never raises."""
-        found = self._remembered.get(ref)
+    def resolve(self, ref: Reference) -> Identity:
+        """Return the identity of a reference; never raises."""
+        found = self._cache.get(ref)
         if found is None:
             try:
-                found = self._identity(ref)
+                found = self._resolve(ref)
             except NamingError as error:
                 found = Identity(None, problem=error.message)
-            self._remembered.add(ref, found)
+            self._cache.add(ref, found)
         return found
 
-    def identify(self, ref: Reference) -> str:
-        """The id of the dataset, or the reference's own text where it names none."""
-        name = self.identity(ref).name
+    def resolve_id(self, ref: Reference) -> str:
+        """Return the id of the dataset, or the reference's own text if it names none."""
+        name = self.resolve(ref).name
         return dataset_id(self.environment, name) if name else redact(f"?{ref.namespace}|{ref.name}")
 
-    def _identity(self, ref: Reference) -> Identity:
+    def _resolve(self, ref: Reference) -> Identity:
         defaults = self.rules.defaults
         if ref.namespace:
             namespace = self.catalogs.get(ref.namespace, ref.namespace)
             named = naming.name_dataset(namespace, ref.name, defaults)
             replaced = [
-                Replaced(naming.name_dataset(ref.namespace, ref.name, defaults).name, SPARK_CATALOG),
-                Replaced(naming.name_dataset(namespace, ref.name).name, DEFAULT),
+                ReplacedName(naming.name_dataset(ref.namespace, ref.name, defaults).name, SPARK_CATALOG),
+                ReplacedName(naming.name_dataset(namespace, ref.name).name, DEFAULT),
             ]
-            return _as_identity(named, replaced)
+            return _identity_of(named, replaced)
         match = self.rules.match(ref)
         if match and match.dataset:
             replaced = [
-                Replaced(name, match.rule, match.everywhere) for name in _own_names(ref.name, defaults)
+                ReplacedName(name, match.rule, match.everywhere)
+                for name in _names_without_rules(ref.name, defaults)
             ]
-            joined = _as_identity(naming.name_dataset(*match.dataset, defaults), replaced)
-            return joined._replace(rule=match.rule, alias=_own_name(ref.name))
+            joined = _identity_of(naming.name_dataset(*match.dataset, defaults), replaced)
+            return joined._replace(rule=match.rule, alias=_alias_name(ref.name))
         named = naming.name_uri(ref.name, defaults)
         problem = match.problem if match else ""
         if not problem and named.generated:
@@ -117,34 +116,34 @@ class DatasetResolver:
                 "a generated path: if it stands for a table, such as one that Spark's Redshift connector"
                 " loads, add a rule with the application's name"
             )
-        replaced = [Replaced(name, DEFAULT) for name in _own_names(ref.name, {})]
-        return _as_identity(named, replaced)._replace(problem=problem, own=True)
+        replaced = [ReplacedName(name, DEFAULT) for name in _names_without_rules(ref.name, {})]
+        return _identity_of(named, replaced)._replace(problem=problem, own=True)
 
 
 def path_of(name: DatasetName) -> str:
-    """The path of a dataset that is kept in files: ``s3://tickit-lake/sales_dl``, ``/data/x``."""
+    """Return the path of a dataset that is stored in files: ``s3://tickit-lake/sales_dl``, ``/data/x``."""
     if name.namespace == "file":
         return name.name
     return f"{name.namespace.rstrip('/')}/{name.name.lstrip('/')}"
 
 
 def from_config(config: Config) -> DatasetResolver:
-    """The names of a configuration."""
+    """Return the resolver of a configuration."""
     catalogs: dict[str, str] = {}
     for source, settings in registry.configured(config):
         catalogs |= source.catalogs(settings)
     return DatasetResolver(config.environment, identity_rules.from_config(config), catalogs)
 
 
-def _as_identity(named: naming.Named, replaced: Iterable[Replaced]) -> Identity:
+def _identity_of(named: naming.Named, replaced: Iterable[ReplacedName]) -> Identity:
     others = {each.name: each for each in replaced if each.name != named.name}
     return Identity(
         named.name, named.short_name, named.label, named.stored_as_files, replaced=tuple(others.values())
     )
 
 
-def _own_names(uri: str, defaults: Mapping[str, str]) -> Iterator[DatasetName]:
-    """A location's own names, without rules: with and without defaults. None where it names no dataset."""
+def _names_without_rules(uri: str, defaults: Mapping[str, str]) -> Iterator[DatasetName]:
+    """Yield a location's names without rules, with and without defaults; none if it names no dataset."""
     for known in (defaults, {}):
         try:
             yield naming.name_uri(uri, known).name
@@ -152,8 +151,8 @@ def _own_names(uri: str, defaults: Mapping[str, str]) -> Iterator[DatasetName]:
             return
 
 
-def _own_name(uri: str) -> str:
-    """A location's own name, without what was generated: two runs must not give two aliases."""
+def _alias_name(uri: str) -> str:
+    """Return a location's name without generated parts: two runs must not create two aliases."""
     try:
         return "|".join(naming.name_uri(uri).name)
     except NamingError:

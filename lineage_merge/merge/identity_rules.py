@@ -1,7 +1,7 @@
-"""Rules that say which dataset a temporary location stands for.
+"""Rules that map temporary locations to datasets.
 
-They look at the raw URI, before anything of it is folded away: the configuration's rules
-first, in their order, then the built-in one.
+They match the raw URI, before it is normalized: the configured rules first, in their order, then the
+built-in rule.
 """
 
 import re
@@ -19,21 +19,21 @@ REDSHIFT_TEMPORARY = "redshift-temporary-directory"
 _GENERATED = re.compile(
     r"^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$", re.IGNORECASE
 )
-# Other generated ids: long, of letters and digits mixed, so neither a date nor a word.
+# Other generated ids: long, with letters and digits mixed, so neither a date nor a word.
 _MIXED = re.compile(r"^(?=(?:[^0-9]*[0-9]){4})(?=[^A-Za-z]*[A-Za-z])[0-9A-Za-z_-]{16,}$")
 _DATE_LIKE = re.compile(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d")
 _TABLE = re.compile(r"^[A-Za-z_][\w$-]*(?:\.[A-Za-z_][\w$-]*){0,2}$")
-# Folders that people put such files in: the agent then does not see the table's name.
+# Common names of folders for such files: no table name precedes the generated segment.
 _FOLDER = re.compile(r"te?mp|temp[_-]?dir|temporary|staging|stage|unload|scratch|.*redshift.*", re.IGNORECASE)
-# What Spark and Redshift put below the directory of one load.
+# Files that Spark and Redshift create below the directory of one load.
 _BELOW = ("part-", "_temporary", "_SUCCESS", "manifest", "attempt_")
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A rule's answer: the dataset, or why it could not be told.
+    """Result of a rule: the dataset, or the reason why it is unknown.
 
-    `everywhere`: it follows from the location alone, whichever application uses it.
+    `everywhere`: it depends on the location alone, not on the application.
     """
 
     rule: str
@@ -44,14 +44,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The configured rules and what the built-in one needs to know."""
+    """The configured rules, and the input of the built-in rule."""
 
     configured: tuple[Rule, ...] = ()
     warehouses: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     def match(self, ref: Reference) -> Match | None:
-        """The first rule that knows the location; None where none does."""
+        """Return the first rule that matches the location, or None."""
         for rule in self.configured:
             groups = _groups(rule, ref)
             if groups is not None:
@@ -74,7 +74,7 @@ class Rules:
         named = naming.name_dataset(warehouse, table, self.defaults).name
         if named.name.count(".") != 2:
             problem = (
-                f"a temporary directory of Redshift's table {table}, but merge.default_schemas says no"
+                f"a temporary directory of Redshift's table {table}, but merge.default_schemas has no"
                 f" database and schema for {warehouse}"
             )
             return Match(REDSHIFT_TEMPORARY, None, problem)
@@ -82,14 +82,14 @@ class Rules:
 
 
 def from_config(config: Config) -> Rules:
-    """The rules of a configuration."""
+    """Return the rules of a configuration."""
     namespaces = {project.namespace for project in config.dbt} | set(config.merge.default_schemas)
     warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
     return Rules(config.merge.rules, warehouses, config.merge.default_schemas)
 
 
 def is_generated(segment: str) -> bool:
-    """Whether a path segment is an id that a machine made up, not a date and not a word."""
+    """Whether a path segment is a generated id, neither a date nor a word."""
     if _GENERATED.match(segment):
         return True
     return bool(_MIXED.match(segment)) and not _DATE_LIKE.search(segment)
@@ -115,11 +115,11 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _groups(rule: Rule, ref: Reference) -> Mapping[str, str] | None:
-    """The named groups of a rule that fits a location; None where it does not."""
+    """Return the named groups of a rule that matches a location, or None."""
     if rule.application and not fnmatchcase(ref.application, rule.application):
         return None
     if not rule.match:
-        # By the application alone: only what it leaves at a generated path, not all it touches.
+        # Without a pattern, the application alone decides: only for generated paths, not all it accesses.
         return {} if _ends_generated(ref.name) else None
     found = _pattern(rule.match).search(ref.name)
     return {name: text or "" for name, text in found.groupdict().items()} if found else None

@@ -1,4 +1,4 @@
-"""Records of all sources into nodes and edges: follow aliases, remove temporary datasets, group by id."""
+"""Merge of the records of all sources: resolve aliases, collapse temporary datasets, group by id."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge import property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
-from lineage_merge.merge.collapse_intermediate import fold
+from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
 from lineage_merge.merge.records import Record
 
-_NOTHING_FOLDED = Merge()
+_NO_COLLAPSE = Merge()
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The graph as rows of `lineage_merge.graph_format.schema`, and the other identities of its datasets.
+    """The graph as rows of `lineage_merge.graph_format.schema`, and the aliases of its datasets.
 
-    `elements` are all rows, nodes and edges: whoever reads both reads them once.
+    `elements` are all rows, nodes and edges: a caller that needs both reads them once.
     """
 
     elements: Rows[Row]
@@ -29,50 +29,48 @@ class Merged:
 
     @property
     def nodes(self) -> Rows[Row]:
-        """The nodes."""
+        """Return the nodes."""
         return self.elements.filter(_is_node)
 
     @property
     def edges(self) -> Rows[Row]:
-        """The edges."""
+        """Return the edges."""
         return self.elements.filter(property_rows.is_edge)
 
 
-def merge(
-    records: Rows[Record], environment: str, dag_name: str, settings: Merge = _NOTHING_FOLDED
-) -> Merged:
-    """Join the records of all sources. They are read several times: keep them.
+def merge(records: Rows[Record], environment: str, dag_name: str, settings: Merge = _NO_COLLAPSE) -> Merged:
+    """Merge the records of all sources. They are read several times: cache them.
 
-    `settings` say which temporary datasets are left out.
+    `settings` select the temporary datasets to collapse.
     """
     engine = records.engine
     aliases = find_aliases(records)
-    resolved = records.map_partitions(partial(_resolved, engine.share(aliases.meanings())))
-    folded = fold(resolved, settings)
-    if folded:
-        resolved = folded.records
-        aliases = aliases.without(folded.hops)
-    said = resolved.flat_map(partial(property_rows.facts, environment, dag_name))
-    followed = engine.rows(map(property_rows.of_followed, aliases.followed.values()), engine.parallelism)
+    resolved = records.map_partitions(partial(_resolved, engine.share(aliases.canonical_ids())))
+    collapsed = collapse(resolved, settings)
+    if collapsed:
+        resolved = collapsed.records
+        aliases = aliases.without(collapsed.hops)
+    facts = resolved.flat_map(partial(property_rows.facts, environment, dag_name))
+    resolved_aliases = engine.rows(map(property_rows.of_alias, aliases.resolved.values()), engine.parallelism)
     elements = (
-        said.union(followed)
+        facts.union(resolved_aliases)
         .combine(property_rows.create, property_rows.add, property_rows.merge)
         .map(partial(_row, environment, dag_name))
     )
-    return Merged(elements.keep(), aliases)
+    return Merged(elements.cache(), aliases)
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A merged graph in this process: rows in order of id, and what each other identity could mean."""
+    """A merged graph in this process: rows sorted by id, and the candidates of each alias."""
 
     nodes: list[Row]
     edges: list[Row]
     aliases: Mapping[str, list[str]]
 
 
-def merge_here(records: Iterable[Record], environment: str, dag_name: str) -> Graph:
-    """Join the records of a few thousand elements, in this process."""
+def merge_locally(records: Iterable[Record], environment: str, dag_name: str) -> Graph:
+    """Merge the records of a few thousand elements in this process."""
     merged = merge(LocalEngine().rows(records), environment, dag_name)
     nodes, edges = (sorted(rows.collect(), key=_id) for rows in (merged.nodes, merged.edges))
     return Graph(nodes, edges, merged.aliases.candidates)
@@ -82,14 +80,14 @@ def _id(row: Row) -> str:
     return str(row["id"])
 
 
-def _resolved(meanings: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[Record]:
-    known = meanings.value
+def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[Record]:
+    known = canonical_ids.value
     for record in records:
         yield from property_rows.resolved(known, record)
 
 
-def _row(environment: str, dag_name: str, said: tuple[Key, Facts]) -> Row:
-    key, found = said
+def _row(environment: str, dag_name: str, element: tuple[Key, Facts]) -> Row:
+    key, found = element
     if isinstance(key, EdgeKey):
         return property_rows.edge_row(key, found, environment, dag_name)
     return property_rows.node_row(key, found, environment, dag_name)

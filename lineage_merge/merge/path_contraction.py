@@ -1,4 +1,4 @@
-"""Ways through temporary datasets, put together to edges between the lasting ones. Pure."""
+"""Contraction of paths through temporary datasets to edges between permanent ones. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
 
-from lineage_merge.column_lineage.transformations import Transformation, along, listed
+from lineage_merge.column_lineage.transformations import Transformation, compose, listed
 
-# Chains of operations through temporary datasets multiply: the shortest of them are kept.
-MOST_CHAINS = 20
+# Chains of operations through temporary datasets multiply: only the shortest are retained.
+MAX_CHAINS = 20
 
 Node = TypeVar("Node", bound=Hashable)
-# What a `feeds` says of which the columns are unknown.
-_LOST = {"columns": "lost"}
-# A dataset and its column, without case.
-Place = tuple[str, str]
+# Property of a `feeds` edge whose columns are unknown.
+_UNAVAILABLE = {"column_lineage": "unavailable"}
+# A dataset and its column in lower case.
+ColumnKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A record of kind `feeds`, `feeds_column` or `influences` that begins or ends at a temporary dataset.
+class Link:
+    """A `feeds`, `feeds_column` or `influences` record that starts or ends at a temporary dataset.
 
-    `out_of`, `into`: how `via` names the temporary dataset at its source, at its target.
+    `out_of`, `into`: the name in `via` of the temporary dataset at its source and at its target.
     """
 
     kind: str
@@ -36,218 +36,220 @@ class Moved:
     out_of: str | None = None
     into: str | None = None
 
-    def many(self, name: str) -> tuple[str, ...]:
-        """A set of the record's, "operations" or another; none is an empty one."""
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a set property, such as "operations"."""
         return tuple(self.sets.get(name) or ())
 
 
-# A way of datasets, as the texts of its operations with the temporary dataset that each leads into.
+# A path as pairs: the text of its operations, and the temporary dataset that they write.
 _Chain = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """From a lasting dataset into a temporary one: which others lie between, and by what operations."""
+class _Path:
+    """A path from a permanent dataset to a temporary one: datasets in between, and operations."""
 
     via: frozenset[str]
     chains: frozenset[_Chain]
-    loses_columns: bool = False
+    columns_unavailable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _ColumnWay:
-    """From a column (in its greatest spelling) of a lasting dataset to one of a temporary one."""
+class _ColumnPath:
+    """A path from a column of a permanent dataset (greatest spelling) to one of a temporary dataset."""
 
     column: str
     transformations: frozenset[str]
     expressions: frozenset[str]
 
 
-def through(rows: Iterable[Moved]) -> Iterator[Moved]:
-    """The edges between lasting datasets that the given rows make together.
+def contract_paths(rows: Iterable[Link]) -> Iterator[Link]:
+    """Yield the edges between permanent datasets that the rows form together.
 
-    `rows`: all that begin or end at temporary datasets that hang together. The job and the properties
-    are those of the last step, which writes the lasting target.
+    `rows`: all links that start or end at the temporary datasets of one connected component. Job and
+    properties are those of the last step, which writes the permanent target.
     """
-    into: dict[str, list[Moved]] = defaultdict(list)
-    last: dict[str, list[Moved]] = defaultdict(list)
+    into: dict[str, list[Link]] = defaultdict(list)
+    last: dict[str, list[Link]] = defaultdict(list)
     for row in rows:
-        # That a temporary dataset feeds itself leads nowhere new; that one of its columns does, may.
+        # A dataset that feeds itself adds no path; a column that feeds another column of it may.
         if row.into is not None and (row.source != row.target or row.kind != "feeds"):
             into[row.kind].append(row)
         elif row.into is None and row.out_of is not None:
             last[row.kind].append(row)
     flows, columns = _flows(into["feeds"]), _columns(into["feeds_column"])
-    yield from _whole_flows(last["feeds"], flows)
-    yield from _whole_columns(last["feeds_column"], columns)
-    yield from _whole_influences(last["influences"], columns)
-    yield from _inherited(last["feeds"], into, columns)
+    yield from _contracted_flows(last["feeds"], flows)
+    yield from _contracted_columns(last["feeds_column"], columns)
+    yield from _contracted_influences(last["influences"], columns)
+    yield from _inherited_influences(last["feeds"], into, columns)
 
 
-def _settled(
-    steps: Iterable[Moved],
-    ends: Callable[[Moved], tuple[Node, Node]],
-    longer: Callable[[Moved, dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
-    joined: Callable[[Any, Any], Any],
+def _fixed_point(
+    steps: Iterable[Link],
+    ends: Callable[[Link], tuple[Node, Node]],
+    extend: Callable[[Link, dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
+    merge: Callable[[Any, Any], Any],
 ) -> dict[Node, dict[Any, Any]]:
-    """What leads to each temporary place, by where it begins; circles go round until nothing is new."""
-    steps_to: dict[Node, list[Moved]] = defaultdict(list)
+    """Return the paths to each temporary node by start; cycles are followed to a fixed point."""
+    steps_to: dict[Node, list[Link]] = defaultdict(list)
     followed_by: dict[Node, set[Node]] = defaultdict(set)
     for step in steps:
         start, end = ends(step)
         steps_to[end].append(step)
         followed_by[start].add(end)
-    ways: dict[Node, dict[Any, Any]] = {}
+    paths: dict[Node, dict[Any, Any]] = {}
     waiting = dict.fromkeys(sorted(steps_to))  # type: ignore[type-var]
     while waiting:
-        place = next(iter(waiting))
-        del waiting[place]
+        node = next(iter(waiting))
+        del waiting[node]
         found: dict[Any, Any] = {}
-        for step in steps_to[place]:
-            for start, way in longer(step, ways):
-                found[start] = joined(found[start], way) if start in found else way
-        if found != ways.get(place):
-            ways[place] = found
-            waiting.update(dict.fromkeys(each for each in followed_by[place] if each in steps_to))
-    return ways
+        for step in steps_to[node]:
+            for start, path in extend(step, paths):
+                found[start] = merge(found[start], path) if start in found else path
+        if found != paths.get(node):
+            paths[node] = found
+            waiting.update(dict.fromkeys(each for each in followed_by[node] if each in steps_to))
+    return paths
 
 
-def _flows(steps: Iterable[Moved]) -> dict[str, dict[str, _Way]]:
-    def longer(step: Moved, ways: Mapping[str, Mapping[str, _Way]]) -> Iterator[tuple[str, _Way]]:
+def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
+    def extend(step: Link, paths: Mapping[str, Mapping[str, _Path]]) -> Iterator[tuple[str, _Path]]:
         here = step.into or ""
-        own = frozenset({here, *step.many("via")})
-        loses = _LOST.items() <= step.properties.items()
-        ends = [(operations, step.target) for operations in step.many("operations") or ("",)]
+        own = frozenset({here, *step.values("via")})
+        unavailable = _UNAVAILABLE.items() <= step.properties.items()
+        ends = [(operations, step.target) for operations in step.values("operations") or ("",)]
         if step.out_of is None:
-            yield step.source, _Way(own, frozenset((end,) for end in ends), loses)
+            yield step.source, _Path(own, frozenset((end,) for end in ends), unavailable)
             return
-        for start, way in ways.get(step.source, {}).items():
-            # No chain goes round in circles.
+        for start, path in paths.get(step.source, {}).items():
+            # A chain passes each dataset once.
             chains = (
                 (*chain, end)
-                for chain, end in product(way.chains, ends)
+                for chain, end in product(path.chains, ends)
                 if all(end[1] != before for _, before in chain)
             )
-            yield start, _Way(way.via | own, _shortest(chains), way.loses_columns or loses)
+            yield start, _Path(path.via | own, _shortest(chains), path.columns_unavailable or unavailable)
 
-    def joined(one: _Way, other: _Way) -> _Way:
-        loses = one.loses_columns or other.loses_columns
-        return _Way(one.via | other.via, _shortest(one.chains | other.chains), loses)
+    def merge(one: _Path, other: _Path) -> _Path:
+        unavailable = one.columns_unavailable or other.columns_unavailable
+        return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable)
 
-    return _settled(steps, lambda step: (step.source, step.target), longer, joined)
+    return _fixed_point(steps, lambda step: (step.source, step.target), extend, merge)
 
 
 def _shortest(chains: Iterable[_Chain]) -> frozenset[_Chain]:
-    return frozenset(sorted(set(chains), key=lambda chain: (len(chain), chain))[:MOST_CHAINS])
+    return frozenset(sorted(set(chains), key=lambda chain: (len(chain), chain))[:MAX_CHAINS])
 
 
-def _columns(steps: Iterable[Moved]) -> dict[Place, dict[Place, _ColumnWay]]:
-    def longer(
-        step: Moved, ways: Mapping[Place, Mapping[Place, _ColumnWay]]
-    ) -> Iterator[tuple[Place, _ColumnWay]]:
-        own = frozenset(step.many("transformation"))
-        expressions = frozenset(step.many("expression"))
+def _columns(steps: Iterable[Link]) -> dict[ColumnKey, dict[ColumnKey, _ColumnPath]]:
+    def extend(
+        step: Link, paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+    ) -> Iterator[tuple[ColumnKey, _ColumnPath]]:
+        own = frozenset(step.values("transformation"))
+        expressions = frozenset(step.values("expression"))
         if step.out_of is None:
-            yield _start(step), _ColumnWay(step.source_column or "", own, expressions)
+            yield _start(step), _ColumnPath(step.source_column or "", own, expressions)
             return
-        for start, way in ways.get(_start(step), {}).items():
-            composed = _composed(own, way.transformations)
-            yield start, _ColumnWay(way.column, composed, expressions or way.expressions)
+        for start, path in paths.get(_start(step), {}).items():
+            composed = _composed(own, path.transformations)
+            yield start, _ColumnPath(path.column, composed, expressions or path.expressions)
 
-    def joined(one: _ColumnWay, other: _ColumnWay) -> _ColumnWay:
-        return _ColumnWay(
+    def merge(one: _ColumnPath, other: _ColumnPath) -> _ColumnPath:
+        return _ColumnPath(
             max(one.column, other.column),
             one.transformations | other.transformations,
             one.expressions | other.expressions,
         )
 
-    return _settled(steps, lambda step: (_start(step), _end(step)), longer, joined)
+    return _fixed_point(steps, lambda step: (_start(step), _end(step)), extend, merge)
 
 
-def _start(step: Moved) -> Place:
+def _start(step: Link) -> ColumnKey:
     return step.source, (step.source_column or "").lower()
 
 
-def _end(step: Moved) -> Place:
+def _end(step: Link) -> ColumnKey:
     return step.target, (step.target_column or "").lower()
 
 
 def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
     pairs = product(nearer, further)
-    return frozenset(along(Transformation[near], Transformation[far]).name for near, far in pairs)
+    return frozenset(compose(Transformation[near], Transformation[far]).name for near, far in pairs)
 
 
-def _whole_flows(last: Iterable[Moved], flows: Mapping[str, Mapping[str, _Way]]) -> Iterator[Moved]:
+def _contracted_flows(last: Iterable[Link], flows: Mapping[str, Mapping[str, _Path]]) -> Iterator[Link]:
     for step in last:
-        for start, way in flows.get(step.source, {}).items():
+        for start, path in flows.get(step.source, {}).items():
             operations = {
                 " > ".join(text for text in (*(text for text, _ in chain), end) if text)
-                for chain, end in product(way.chains, step.many("operations") or ("",))
+                for chain, end in product(path.chains, step.values("operations") or ("",))
             }
             sets = {
-                "via": sorted(way.via.union(step.many("via"))),
-                "operations": sorted(operations - {""}, key=lambda text: (len(text), text))[:MOST_CHAINS],
+                "via": sorted(path.via.union(step.values("via"))),
+                "operations": sorted(operations - {""}, key=lambda text: (len(text), text))[:MAX_CHAINS],
             }
-            properties = {**step.properties, **(_LOST if way.loses_columns else {})}
-            yield Moved("feeds", step.job, start, step.target, properties=properties, sets=sets)
+            properties = {**step.properties, **(_UNAVAILABLE if path.columns_unavailable else {})}
+            yield Link("feeds", step.job, start, step.target, properties=properties, sets=sets)
 
 
-def _whole_columns(
-    last: Iterable[Moved], columns: Mapping[Place, Mapping[Place, _ColumnWay]]
-) -> Iterator[Moved]:
+def _contracted_columns(
+    last: Iterable[Link], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+) -> Iterator[Link]:
     for step in last:
-        for (start, _), way in columns.get(_start(step), {}).items():
-            composed = _composed(step.many("transformation"), way.transformations)
+        for (start, _), path in columns.get(_start(step), {}).items():
+            composed = _composed(step.values("transformation"), path.transformations)
             sets = {
                 "transformation": [each.name for each in listed(Transformation[name] for name in composed)],
-                # The step nearest to the target that is more than a rename.
-                "expression": step.many("expression") or sorted(way.expressions),
+                # The expression nearest to the target that is more than a rename.
+                "expression": step.values("expression") or sorted(path.expressions),
             }
-            yield Moved(
-                "feeds_column", step.job, start, step.target, way.column, step.target_column, sets=sets
+            yield Link(
+                "feeds_column", step.job, start, step.target, path.column, step.target_column, sets=sets
             )
 
 
-def _whole_influences(
-    last: Iterable[Moved], columns: Mapping[Place, Mapping[Place, _ColumnWay]]
-) -> Iterator[Moved]:
+def _contracted_influences(
+    last: Iterable[Link], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+) -> Iterator[Link]:
     for step in last:
-        for (start, _), way in columns.get(_start(step), {}).items():
-            sets = {"transformation": step.many("transformation")}
-            yield Moved("influences", step.job, start, step.target, way.column, sets=sets)
+        for (start, _), path in columns.get(_start(step), {}).items():
+            sets = {"transformation": step.values("transformation")}
+            yield Link("influences", step.job, start, step.target, path.column, sets=sets)
 
 
-def _inherited(
-    last: Iterable[Moved],
-    into: Mapping[str, Sequence[Moved]],
-    columns: Mapping[Place, Mapping[Place, _ColumnWay]],
-) -> Iterator[Moved]:
-    """What decides the rows of a temporary dataset decides those of everything behind it."""
+def _inherited_influences(
+    last: Iterable[Link],
+    into: Mapping[str, Sequence[Link]],
+    columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]],
+) -> Iterator[Link]:
+    """Yield the influences on the rows of a temporary dataset for every dataset downstream of it."""
     sources: dict[str, set[str]] = defaultdict(set)
     for step in into["feeds"]:
         if step.out_of is not None:
             sources[step.target].add(step.source)
-    deciding: dict[str, list[Moved]] = defaultdict(list)
+    influences: dict[str, list[Link]] = defaultdict(list)
     for step in into["influences"]:
-        deciding[step.target].append(step)
+        influences[step.target].append(step)
 
     ends: dict[str, set[tuple[tuple[str, str], str]]] = defaultdict(set)
     for step in last:
         ends[step.source].add((step.job, step.target))
     for hop, targets in ends.items():
         found: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for before in _behind(hop, sources):
-            for step in deciding[before]:
-                ways = columns.get(_start(step), {}).items()
-                places = [(start, way.column) for (start, _), way in ways]
-                for place in places if step.out_of is not None else [(step.source, step.source_column or "")]:
-                    found[place].update(step.many("transformation"))
+        for before in _with_ancestors(hop, sources):
+            for step in influences[before]:
+                paths = columns.get(_start(step), {}).items()
+                origins = [(start, path.column) for (start, _), path in paths]
+                if step.out_of is None:
+                    origins = [(step.source, step.source_column or "")]
+                for origin in origins:
+                    found[origin].update(step.values("transformation"))
         for (job, target), ((start, column), kinds) in product(sorted(targets), found.items()):
-            yield Moved("influences", job, start, target, column, sets={"transformation": sorted(kinds)})
+            yield Link("influences", job, start, target, column, sets={"transformation": sorted(kinds)})
 
 
-def _behind(hop: str, sources: Mapping[str, set[str]]) -> set[str]:
-    """The temporary dataset and those that it is made of."""
+def _with_ancestors(hop: str, sources: Mapping[str, set[str]]) -> set[str]:
+    """Return the temporary dataset and the temporary datasets upstream of it."""
     seen, waiting = {hop}, [hop]
     while waiting:
         new = sources.get(waiting.pop(), set()) - seen
@@ -257,7 +259,7 @@ def _behind(hop: str, sources: Mapping[str, set[str]]) -> set[str]:
 
 
 def components(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The things that pairs tie together, each with the least of those it hangs together with."""
+    """Return the connected components of pairs: each member with the smallest member of its component."""
     parent: dict[str, str] = {}
 
     def root(one: str) -> str:
@@ -266,6 +268,6 @@ def components(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         return one
 
     for one, other in pairs:
-        least, greater = sorted((root(one), root(other)))
-        parent[greater] = least
+        smallest, greater = sorted((root(one), root(other)))
+        parent[greater] = smallest
     return {each: root(each) for each in parent}

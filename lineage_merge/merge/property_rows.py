@@ -1,4 +1,4 @@
-"""What one record says of nodes and edges, and how all that is said of one element becomes its row. Pure."""
+"""Properties of nodes and edges: from records to one row per element. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
-from lineage_merge.merge.alias_resolution import Followed
+from lineage_merge.merge.alias_resolution import ResolvedAlias
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import (
     Authority,
@@ -18,10 +18,10 @@ from lineage_merge.model.elements import (
     operation_id,
 )
 
-# Texts of which an edge may have several, of several writes or branches.
+# Texts with several values on one edge, from several writes or branches.
 SEVERAL = ("via", "operations", "expression")
-LONGEST_EXPRESSION = 1000
-# The order in which the ways of a column are listed: those that make its value first.
+MAX_EXPRESSION_LENGTH = 1000
+# The order in which transformations are listed: direct ones first.
 TRANSFORMATIONS = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
 
 _Sets = Mapping[str, Iterable[str]]
@@ -36,11 +36,11 @@ _ONE_OF_EDGE = {
     each.name: each for each in EDGE_PROPERTIES if each.name not in {"transformation", *SEVERAL, *_OF_JOB}
 }
 # Of several writes in one run, the first counts.
-_LEAST = "sequence"
+_SMALLEST = "sequence"
 
 
 class EdgeKey(NamedTuple):
-    """What makes an edge itself, within a DAG and environment. One that belongs to no job has none."""
+    """Key of an edge within a DAG and environment. `has_column` edges belong to no job."""
 
     label: str
     start: str
@@ -53,7 +53,7 @@ Key = str | EdgeKey
 
 
 class Fact(NamedTuple):
-    """What is said of an element once; values of a higher `rank` count more."""
+    """Properties of an element from one record; values of a higher `rank` take precedence."""
 
     rank: int
     label: str | None
@@ -63,32 +63,32 @@ class Fact(NamedTuple):
 
 @dataclass(slots=True)
 class Facts:
-    """All that is said of an element: of each property the value that counts, of each set all values."""
+    """Combined properties of an element: the value with the highest rank, and all values of sets."""
 
     label: tuple[int, str] | None = None
     best: dict[str, tuple[int, Any]] = field(default_factory=dict)
     sets: dict[str, set[str]] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Facts move between processes by the million; a dataclass with slots pickles itself slowly.
+        # Millions of these move between processes, and dataclasses with slots pickle slowly.
         return Facts, (self.label, self.best, self.sets)
 
 
-def resolved(meanings: Mapping[str, str], record: Record) -> Iterator[Record]:
-    """The record with each dataset under the id that counts."""
-    means = meanings.get(record.target or "")
-    if means is not None and record.kind == "dataset" and record.authority == Authority.PLATFORM:
-        return  # what the name of another identity tells is not true of the dataset itself
-    starts = meanings.get(record.source or "")
-    if means is not None:
-        record = record._replace(target=means)
+def resolved(canonical_ids: Mapping[str, str], record: Record) -> Iterator[Record]:
+    """Yield the record with canonical dataset ids."""
+    canonical_id = canonical_ids.get(record.target or "")
+    if canonical_id is not None and record.kind == "dataset" and record.authority == Authority.PLATFORM:
+        return  # properties derived from the name of an alias do not describe the dataset
+    starts = canonical_ids.get(record.source or "")
+    if canonical_id is not None:
+        record = record._replace(target=canonical_id)
     if starts is not None:
         record = record._replace(source=starts)
     yield record
 
 
 def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key, Fact]]:
-    """What a resolved record says of nodes and edges."""
+    """Yield the properties of nodes and edges in a resolved record."""
     kind = record.kind
     if kind == "dataset":
         yield str(record.target), Fact(record.authority or 0, record.label, record.properties, record.sets)
@@ -101,7 +101,7 @@ def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key
     if kind in _EDGES:
         yield _edge(environment, dag_name, record), Fact(0, None, record.properties, record.sets)
         if kind in _WITH_COLUMNS:
-            # A column that only lineage names is one too: its vertex must be there before its edges.
+            # Columns that only lineage names need a vertex too, before their edges.
             for dataset, column in (
                 (record.source, record.source_column),
                 (record.target, record.target_column),
@@ -121,13 +121,13 @@ def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key
             yield operation, Fact(0, kind, {**properties, "job_name": key.name}, {})
 
 
-def of_followed(followed: Followed) -> tuple[Key, Fact]:
-    """What another identity tells of the dataset that it means."""
-    return followed.means, Fact(Authority.PLATFORM, None, followed.properties, {"aliases": followed.aliases})
+def of_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:
+    """Return the properties that a resolved alias adds to its dataset."""
+    return alias.canonical_id, Fact(Authority.PLATFORM, None, alias.properties, {"aliases": alias.aliases})
 
 
 def _end(dataset: str | None, column: str | None) -> str:
-    """The id of a record's end: the dataset, or its column where the record names one."""
+    """Return the id at one end of a record: the column if the record names one, else the dataset."""
     return str(dataset) if column is None else column_id(str(dataset), column)
 
 
@@ -148,32 +148,32 @@ def _edge(environment: str, dag_name: str, record: Record) -> EdgeKey:
 
 
 def create(fact: Fact) -> Facts:
-    """The facts of one fact."""
+    """Return the facts with one fact."""
     return add(Facts(), fact)
 
 
-def add(said: Facts, fact: Fact) -> Facts:
+def add(facts: Facts, fact: Fact) -> Facts:
     """Add a fact."""
     rank, label, properties, sets = fact
-    if label is not None and (said.label is None or said.label < (rank, label)):
-        said.label = (rank, label)
-    best = said.best
+    if label is not None and (facts.label is None or facts.label < (rank, label)):
+        facts.label = (rank, label)
+    best = facts.best
     for name, text in properties.items():
         value = _value(name, text)
         if value is None:
             continue
         known = best.get(name)
-        # Of equals the greatest, so that order never counts.
+        # Of equal rank the greatest value, so that the result does not depend on order.
         if known is None or known < (rank, value):
             best[name] = (rank, value)
     for name, values in sets.items():
         if values:
-            said.sets.setdefault(name, set()).update(values)
-    return said
+            facts.sets.setdefault(name, set()).update(values)
+    return facts
 
 
 def merge(one: Facts, other: Facts) -> Facts:
-    """All facts of both."""
+    """Merge two sets of facts."""
     if other.label is not None and (one.label is None or one.label < other.label):
         one.label = other.label
     for name, value in other.best.items():
@@ -186,7 +186,7 @@ def merge(one: Facts, other: Facts) -> Facts:
 
 
 def _value(name: str, text: Any) -> str | int | None:
-    """A property's value, of which the greatest counts; None where it is no property or has no value."""
+    """Return the value of a property, of which the greatest counts; None for an unknown property."""
     declared = _ONE_OF_NODE.get(name) or _ONE_OF_EDGE.get(name)
     if declared is None or text is None:
         return None
@@ -196,30 +196,30 @@ def _value(name: str, text: Any) -> str | int | None:
         number = int(text)
     except ValueError:
         return None
-    return -number if name == _LEAST else number
+    return -number if name == _SMALLEST else number
 
 
-def node_row(identifier: str, said: Facts, environment: str, dag_name: str) -> Row:
+def node_row(identifier: str, facts: Facts, environment: str, dag_name: str) -> Row:
     """Return the row of a node (`graph_format.schema.node_ddl`), without unknown values."""
-    label = said.label[1] if said.label else None
+    label = facts.label[1] if facts.label else None
     row: Row = {"id": identifier, "label": label, "environment": environment, "dag_name": dag_name}
     for item in NODE_PROPERTIES:
         if item.many:
-            values = said.sets.get(item.name)
+            values = facts.sets.get(item.name)
             if not values:
                 continue
-            if item.name == "resolved_names":  # each with the DAG whose configuration says so
+            if item.name == "resolved_names":  # each with the DAG whose configuration resolves it
                 row[item.name] = [f"{encode(dag_name)}|{each}" for each in sorted(values)]
             else:
                 row[item.name] = sorted(values)
-        elif (found := said.best.get(item.name)) is not None and not (
-            item.name == "location" and label == "file"  # its path is its name already
+        elif (found := facts.best.get(item.name)) is not None and not (
+            item.name == "location" and label == "file"  # the name of a file is its path
         ):
             row[item.name] = found[1]
     return row
 
 
-def edge_row(key: EdgeKey, said: Facts, environment: str, dag_name: str) -> Row:
+def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row:
     """Return the row of an edge (`graph_format.schema.edge_ddl`), without unknown values."""
     job = None if key.job_type is None else JobKey(key.job_type, key.job_name or "")
     row: Row = {
@@ -233,20 +233,20 @@ def edge_row(key: EdgeKey, said: Facts, environment: str, dag_name: str) -> Row:
     if job is not None:
         row |= {"job_type": job.job_type, "job_name": job.name}
     for item in EDGE_PROPERTIES:
-        if item.name not in _OF_JOB and (value := _of_edge(item, said)) is not None:
+        if item.name not in _OF_JOB and (value := _of_edge(item, facts)) is not None:
             row[item.name] = value
     return row
 
 
-def _of_edge(item: Property, said: Facts) -> str | int | None:
+def _of_edge(item: Property, facts: Facts) -> str | int | None:
     if item.name == "transformation":
-        found = said.sets.get(item.name, ())
+        found = facts.sets.get(item.name, ())
         return ",".join(each for each in TRANSFORMATIONS if each in found) or None
     if item.name in SEVERAL:
-        text = " | ".join(sorted(said.sets.get(item.name, ())))
-        return (text[:LONGEST_EXPRESSION] if item.name == "expression" else text) or None
-    value: str | int | None = said.best.get(item.name, (0, None))[1]
-    return -value if item.name == _LEAST and isinstance(value, int) else value
+        text = " | ".join(sorted(facts.sets.get(item.name, ())))
+        return (text[:MAX_EXPRESSION_LENGTH] if item.name == "expression" else text) or None
+    value: str | int | None = facts.best.get(item.name, (0, None))[1]
+    return -value if item.name == _SMALLEST and isinstance(value, int) else value
 
 
 def is_edge(row: Row) -> bool:

@@ -1,9 +1,9 @@
-"""Elements as records: the one shape in which every source hands its elements to the merge.
+"""Records: the common row format of elements between the sources and the merge.
 
-Here references become ids: each worker names what it translated (`lineage_merge.merge.dataset_resolver`),
-so that the merge joins and groups by id alone.
+Here references become ids: each worker resolves the datasets that it translated
+(`lineage_merge.merge.dataset_resolver`), so that the merge joins and groups by id alone.
 
-`row` makes every record and redacts its texts, so no source can hand on a secret of a document.
+`row` creates every record and redacts its texts, so no source can pass on a secret of a document.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,28 +35,30 @@ from lineage_merge.model.elements import (
 
 
 class Record(NamedTuple):
-    """What an element says, as one row; what a kind does not use is None or empty. By kind:
+    """An element as one row; fields that a kind does not use are None or empty. By kind:
 
-    dataset   target, label, authority, properties, sets: what somebody says of a dataset column    target,
-    target_column, authority, properties job       job, at, properties operation job, source is its key,
-    properties feeds     source, target, job, properties, sets; "run_local" among the sets:
-    merge/collapse_intermediate.py feeds_column, influences
+    dataset   target, label, authority, properties, sets: properties of a dataset from one source
+    column    target, target_column, authority, properties
+    job       job, at, properties
+    operation job, source (the operation's key), properties
+    feeds     source, target, job, properties, sets (with "run_local": merge/collapse_intermediate.py)
+    feeds_column, influences
               source, source_column, target, target_column, job, sets
     follows   job, source and target are keys of operations
     writes    target, job
-    alias     source is another identity of target, known by rule; sets: how vertices show it;
-              of several, those with the highest authority count; properties: of the target, where
-              nothing else may tell of it
+    alias     source is an alias of target, found by rule; sets: its text on vertices; of several
+              targets, those with the highest authority count; properties: of a target that no other
+              record may describe
     joined    target was found by rule
-    resolved  target is the id of a reference, source the id that it has without one part of the
-              configuration, rule; at 1 where all references to source mean target. Both are the same where
-              a location has its own name, which no rule knows
+    resolved  target is the id of a reference, source the id that it has without rule, a part of the
+              configuration; at is 1 if all references to source resolve to target. Both are equal if
+              a location has its own name and no rule matches
     problem   rule is its kind; document, field, message; source is the key of the source that found it,
-              which `merge.report_builder.of_source` fills in
-    count     rule is what was counted, at how many
-    runs      job, at how many good runs of it the source looked at: when none of them wrote what the
-              graph says that the job writes, it is retired after `spline.retire_after` of them
-    plan      a source's own book-keeping, dropped before the merge
+              set by `merge.report_builder.of_source`
+    count     rule is what was counted, at the number
+    runs      job, at the number of its successful runs that the source read: a target that none of them
+              wrote is retired after `spline.retire_after` runs
+    plan      internal to a source, dropped before the merge
     """
 
     kind: str
@@ -77,7 +79,7 @@ class Record(NamedTuple):
     message: str | None = None
 
 
-# SQL, where `password = 'x'` compares; a column can be named by its expression.
+# SQL: `password = 'x'` is a comparison in it, and an expression can name a column.
 _SQL = frozenset({"expression"})
 
 
@@ -97,7 +99,7 @@ def row(
     sets: Mapping[str, Iterable[str]] | None = None,
     problem: tuple[str, str, str] | None = None,
 ) -> Record:
-    """A record from its parts. `source` and `target` are ids, made of redacted names."""
+    """Return a record with redacted texts. `source` and `target` are ids of redacted names."""
     record = Record(
         kind,
         source,
@@ -119,11 +121,11 @@ def row(
         redact(problem[1]) if problem else None,
         redact(problem[2]) if problem else None,
     )
-    return record if _is_ascii(record) else _without_half_pairs(record)
+    return record if _is_ascii(record) else _without_lone_surrogates(record)
 
 
 def problem_of(record: Record) -> Problem:
-    """The problem that a record of kind ``problem`` was made of."""
+    """Return the problem of a record of kind ``problem``."""
     kind: Any = record.rule
     return Problem(kind, record.document or "", record.field or "", record.message or "")
 
@@ -133,7 +135,7 @@ def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, st
         name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
         for name, value in properties.items()
     }
-    # A table's short name was cut off its whole one, and may have lost what shows that it is a secret.
+    # The short name is the end of the full name, without the context that identifies a secret.
     whole = texts.get("qualified_name")
     if whole is not None and "name" in texts and whole != properties["qualified_name"]:
         texts["name"] = redact(whole.rpartition(".")[2])
@@ -149,45 +151,47 @@ def _is_ascii(record: Record) -> bool:
     )
 
 
-def _without_half_pairs(record: Record) -> Record:
-    """The record, U+FFFD in place of each half of a surrogate pair, which no file and no graph can hold."""
-    return Record._make(_whole(each) if isinstance(each, str) else each for each in record)._replace(
-        properties={name: _whole(value) for name, value in record.properties.items()},
-        sets={name: [_whole(value) for value in values] for name, values in record.sets.items()},
+def _without_lone_surrogates(record: Record) -> Record:
+    """Replace lone surrogates, which neither files nor graphs can store, by U+FFFD."""
+    return Record._make(
+        _replace_surrogates(each) if isinstance(each, str) else each for each in record
+    )._replace(
+        properties={name: _replace_surrogates(value) for name, value in record.properties.items()},
+        sets={name: [_replace_surrogates(value) for value in values] for name, values in record.sets.items()},
     )
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def with_kind(record: Record, kind: str) -> Record:
-    """The record as one of another kind."""
+    """Return the record with another kind."""
     return record._replace(kind=kind)
 
 
 def records(elements: Iterable[Element], names: DatasetResolver) -> Iterator[Record]:
-    """Elements as rows, and with the first mention of each dataset what its name tells.
+    """Yield elements as records, and at the first reference to each dataset the properties of its name.
 
-    A dataset that cannot be named becomes a problem; what hangs on it is left out.
+    A dataset that cannot be resolved becomes a problem; elements that depend on it are dropped.
     """
-    book = _Book(names)
+    builder = RecordBuilder(names)
     for element in elements:
-        yield from book.rows(element)
+        yield from builder.rows(element)
 
 
-class _Book:
-    """The references met so far, each named once."""
+class RecordBuilder:
+    """Builds records; resolves each reference once."""
 
     def __init__(self, names: DatasetResolver) -> None:
         self._names = names
         self._identities: dict[Reference, Identity] = {}
-        self._news: list[Record] = []
+        self._introductions: list[Record] = []
 
     def rows(self, element: Element) -> Iterator[Record]:
         made = self._row(element)
-        yield from self._news
-        self._news.clear()
+        yield from self._introductions
+        self._introductions.clear()
         if made is not None:
             yield made
 
@@ -196,8 +200,8 @@ class _Book:
             case Dataset(ref, authority, label, properties, sets):
                 target = self._id(ref)
                 identity = self._identities[ref]
-                # A format belongs to files: a warehouse's table has none, and that of a
-                # temporary file is not the table's.
+                # Only files have a format: a warehouse table has none, and the format of a
+                # temporary file is not that of the table.
                 if identity.rule or not identity.stored_as_files:
                     properties = {name: value for name, value in properties.items() if name != "format"}
                 if not target:
@@ -223,9 +227,11 @@ class _Book:
                     if target and name
                     else None
                 )
-            case FeedsColumn(job, source_ref, source_column, target_ref, target_column, how, expression):
+            case FeedsColumn(
+                job, source_ref, source_column, target_ref, target_column, transformations, expression
+            ):
                 source, target = self._id(source_ref), self._id(target_ref)
-                sets = {"transformation": how, "expression": (expression,) if expression else ()}
+                sets = {"transformation": transformations, "expression": (expression,) if expression else ()}
                 return (
                     row(
                         "feeds_column",
@@ -239,7 +245,7 @@ class _Book:
                     if source and target
                     else None
                 )
-            case Influences(job, source_ref, source_column, target_ref, how):
+            case Influences(job, source_ref, source_column, target_ref, transformations):
                 source, target = self._id(source_ref), self._id(target_ref)
                 return (
                     row(
@@ -248,7 +254,7 @@ class _Book:
                         source_column=source_column,
                         target=target,
                         job=job,
-                        sets={"transformation": how},
+                        sets={"transformation": transformations},
                     )
                     if source and target
                     else None
@@ -269,8 +275,8 @@ class _Book:
                 return row("writes", target=target, job=job) if target else None
             case Alias(ref, of, rule, assumed):
                 source = self._id(ref)
-                # Nobody may have seen what is only assumed: it is a dataset where the alias is followed.
-                assumption = self._names.identity(of) if assumed else None
+                # An assumed dataset exists only if the alias is resolved to it.
+                assumption = self._names.resolve(of) if assumed else None
                 target = self._id(of) if assumption is None else self._id_of(assumption)
                 if not source or not target or source == target:
                     return None
@@ -281,7 +287,7 @@ class _Book:
                     target=target,
                     authority=Authority.READER if assumed else Authority.CATALOG,
                     rule=rule,
-                    properties=_told_by_name(assumption) if assumption else None,
+                    properties=_properties_of_name(assumption) if assumption else None,
                     sets={"aliases": [shown]},
                 )
             case Job(key, at, properties):
@@ -294,22 +300,22 @@ class _Book:
     def _id(self, ref: Reference) -> Redacted | None:
         known = self._identities.get(ref)
         if known is None:
-            known = self._identities[ref] = self._names.identity(ref)
-            self._news.extend(self._introduce(ref, known))
+            known = self._identities[ref] = self._names.resolve(ref)
+            self._introductions.extend(self._introduce(ref, known))
         return self._id_of(known)
 
     def _id_of(self, identity: Identity) -> Redacted | None:
         return self._dataset_id(identity.name) if identity.name else None
 
     def _dataset_id(self, name: DatasetName) -> Redacted:
-        # Naming redacts what it is given, and encoding a name uncovers nothing.
+        # Names are redacted already, and encoding them reveals nothing.
         return Redacted(dataset_id(self._names.environment, name))
 
     def _introduce(self, ref: Reference, identity: Identity) -> Iterator[Record]:
-        """What the platform says of a dataset, the rule that found it, and what is wrong with it."""
+        """Yield the properties of a dataset's name, the rule that found it, and its problem."""
         if identity.problem:
-            place = f"{redact(ref.namespace)}|{redact(ref.name)}" if ref.namespace else ref.name
-            yield row("problem", rule="not-joined", problem=(place, "", identity.problem))
+            reference = f"{redact(ref.namespace)}|{redact(ref.name)}" if ref.namespace else ref.name
+            yield row("problem", rule="not-joined", problem=(reference, "", identity.problem))
         if identity.name is None:
             return
         target = self._dataset_id(identity.name)
@@ -323,7 +329,7 @@ class _Book:
             target=target,
             label=identity.label,
             authority=Authority.PLATFORM,
-            properties=_told_by_name(identity),
+            properties=_properties_of_name(identity),
             sets=sets,
         )
         if identity.rule:
@@ -335,8 +341,8 @@ class _Book:
             yield row("resolved", source=target, target=target, at=0)
 
 
-def _told_by_name(identity: Identity) -> dict[str, str]:
-    """The properties of a dataset that its name alone tells."""
+def _properties_of_name(identity: Identity) -> dict[str, str]:
+    """Return the properties of a dataset that follow from its name."""
     if identity.name is None:
         return {}
     properties = {
@@ -344,6 +350,6 @@ def _told_by_name(identity: Identity) -> dict[str, str]:
         "namespace": identity.name.namespace,
         "qualified_name": identity.name.name,
     }
-    if identity.label == "file":  # a table of a catalog is kept in files too, but who knows where
+    if identity.label == "file":  # the location of a catalog's table is not part of its name
         properties["location"] = path_of(identity.name)
     return properties

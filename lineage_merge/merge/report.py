@@ -1,4 +1,4 @@
-"""What a merge says of itself: counts and a short list. Needs no Spark, so anybody can read it."""
+"""Report of a merge: counts and examples of problems. Imports no Spark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import Problem
 
-# Examples of each source and kind. The driver keeps a list for people, not a second copy of the data.
-MOST_PROBLEMS = 1000
-# What the merge itself finds counts under this name among the sources.
+# Examples per source and kind: bounds the memory of the driver.
+MAX_EXAMPLES = 1000
+# Source name of problems that the merge itself finds.
 MERGE = "merge"
-# Its file, beside the node and edge files.
+# File name, beside the node and edge files.
 REPORT = "report.json"
 
 
 class Joined(NamedTuple):
-    """A rule and how many datasets it joined."""
+    """A rule and the number of datasets that it joined."""
 
     rule: str
     datasets: int
@@ -26,9 +26,9 @@ class Report:
     """The outcome of a merge.
 
     `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined`: by rule.
-    `problems`: examples of what a person should know of, at most `MOST_PROBLEMS` of each source and kind.
-    `by_source` counts all problems, by source (its key, or `MERGE`) and kind, `totals` by kind.
-    `not_retired`: of which sources nothing is retired, and why.
+    `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
+    problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
+    nothing is retired, with the reason.
     """
 
     read: Mapping[str, int]
@@ -41,28 +41,28 @@ class Report:
     not_retired: tuple[str, ...] = ()
 
     def of_kind(self, kind: str) -> list[Problem]:
-        """The problems of one kind."""
+        """Return the problems of one kind."""
         return [problem for problem in self.problems if problem.kind == kind]
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "Report":
-        """A report out of what `as_json` made of it."""
+    def from_json(cls, stored: Mapping[str, Any]) -> "Report":
+        """Parse the output of `as_json`."""
         return cls(
-            read=told.get("read", {}),
-            nodes=told.get("nodes", {}),
-            edges=told.get("edges", {}),
-            joined=tuple(Joined(each["rule"], each["datasets"]) for each in told.get("joined", ())),
+            read=stored.get("read", {}),
+            nodes=stored.get("nodes", {}),
+            edges=stored.get("edges", {}),
+            joined=tuple(Joined(each["rule"], each["datasets"]) for each in stored.get("joined", ())),
             problems=tuple(
                 Problem(each["kind"], each["document"], each["field"], each["message"])
-                for each in told.get("problems", ())
+                for each in stored.get("problems", ())
             ),
-            totals=told.get("totals", {}),
-            by_source=told.get("by_source", {}),
-            not_retired=tuple(told.get("not_retired", ())),
+            totals=stored.get("totals", {}),
+            by_source=stored.get("by_source", {}),
+            not_retired=tuple(stored.get("not_retired", ())),
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The report as `report.json` holds it."""
+        """Return the JSON object of `report.json`."""
         return {
             "read": dict(self.read),
             "nodes": dict(self.nodes),

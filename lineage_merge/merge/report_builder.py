@@ -1,4 +1,4 @@
-"""What a merge read, made and joined, and what it could not join: counts and a short list."""
+"""Builds the report of a merge from its records and elements."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,22 +13,22 @@ from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.records import Record, problem_of
-from lineage_merge.merge.report import MERGE, MOST_PROBLEMS, Joined, Report
+from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, Joined, Report
 from lineage_merge.model.elements import Problem, ProblemKind
 
-# Rules that join without a name of their own.
+# Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
 
 
-# What a report is made of, each of them once: ``("problem", source, kind, document, field, message)``,
+# Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
 # ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)`` with a number,
-# and ``("dataset", id)`` with what edges do with it.
+# and ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _Uses:
-    """What edges do with one dataset. `job_types`: of those whose data it is, or is made of."""
+    """Uses of one dataset by edges. `job_types`: types of the jobs that read or write it."""
 
     is_read: bool = False
     dbt_reads: bool = False
@@ -39,7 +39,7 @@ class _Uses:
 
 @dataclass(slots=True)
 class _Part:
-    """A part of the report: what one partition holds of it."""
+    """The report of one partition."""
 
     read: Counter[str] = field(default_factory=Counter)
     nodes: Counter[str] = field(default_factory=Counter)
@@ -49,17 +49,17 @@ class _Part:
     examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
 
     def find(self, source: str, problem: Problem) -> None:
-        """Count a problem, and keep the first of its source and kind."""
+        """Count a problem, and retain the first examples of its source and kind."""
         key = source, problem.kind
         self.problems[key] += 1
         examples = self.examples[key]
         examples.append(problem)
-        if len(examples) > 2 * MOST_PROBLEMS:
-            self.examples[key] = nsmallest(MOST_PROBLEMS, examples, key=_order)
+        if len(examples) > 2 * MAX_EXAMPLES:
+            self.examples[key] = nsmallest(MAX_EXAMPLES, examples, key=_order)
 
 
 def report(records: Rows[Record], merged: Merged) -> Report:
-    """Count and list; on Spark one job over records and elements, which computes them."""
+    """Build the report; on Spark a single job that also computes records and elements."""
     engine = records.engine
     of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
     parts = (
@@ -69,11 +69,11 @@ def report(records: Rows[Record], merged: Merged) -> Report:
         .map_partitions(_part)
         .collect()
     )
-    return _whole(parts)
+    return _total(parts)
 
 
 def of_source(records: Rows[Record], key: str) -> Rows[Record]:
-    """Note in the problems among the records of a source which source reported them (`source`)."""
+    """Set the `source` of problems among the records of a source."""
     return records.map(partial(_reported_by, key))
 
 
@@ -84,7 +84,7 @@ def _reported_by(key: str, record: Record) -> Record:
 def _of_record(record: Record) -> "Iterator[tuple[_Key, int | _Uses]]":
     match record.kind:
         case "problem":
-            # Several workers may report the same one: it counts once.
+            # Several workers may report the same problem: it counts once.
             yield _problem(record.source or MERGE, problem_of(record))
         case "joined":
             yield ("joined", record.rule or "", str(record.target)), 0
@@ -131,7 +131,7 @@ def _add(one: "int | _Uses", other: "int | _Uses") -> "int | _Uses":
         return one
     if isinstance(one, int) and isinstance(other, int):
         return one + other
-    raise TypeError("a number and the uses of a dataset have one key")
+    raise TypeError("a number and the uses of a dataset have the same key")
 
 
 def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
@@ -139,7 +139,7 @@ def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
     for (tag, *names), value in found:
         if isinstance(value, _Uses):
             part.joined[SAME_NAME] += len(value.job_types) > 1
-            problem = _loose_end(names[0], value)
+            problem = _disconnected(names[0], value)
             if problem:
                 part.find(MERGE, problem)
         elif tag == "problem":
@@ -153,8 +153,8 @@ def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
     yield part
 
 
-def _loose_end(dataset: str, uses: _Uses) -> Problem | None:
-    """A table that dbt reads and nothing writes, or the output of a job that nothing reads."""
+def _disconnected(dataset: str, uses: _Uses) -> Problem | None:
+    """Return a table that dbt reads and no job writes, or a job's output that no job reads."""
     if uses.dbt_reads and not uses.is_written:
         return Problem("no-producer", dataset, "", "dbt reads it, nothing writes it")
     if uses.writer and not uses.is_read:
@@ -162,29 +162,29 @@ def _loose_end(dataset: str, uses: _Uses) -> Problem | None:
     return None
 
 
-def _whole(parts: Iterable[_Part]) -> Report:
-    whole = _Part()
+def _total(parts: Iterable[_Part]) -> Report:
+    total = _Part()
     for part in parts:
         for name in ("read", "nodes", "edges", "joined", "problems"):
-            getattr(whole, name).update(getattr(part, name))
+            getattr(total, name).update(getattr(part, name))
         for key, problems in part.examples.items():
-            whole.examples[key].extend(problems)
+            total.examples[key].extend(problems)
     by_source: dict[str, dict[str, int]] = {}
     totals: Counter[str] = Counter()
-    for (source, kind), number in sorted(whole.problems.items()):
+    for (source, kind), number in sorted(total.problems.items()):
         by_source.setdefault(source, {})[kind] = number
         totals[kind] += number
-    # The same problem of two sources is shown once.
+    # A problem that two sources report is listed once.
     examples = {
         problem
-        for problems in whole.examples.values()
-        for problem in nsmallest(MOST_PROBLEMS, problems, key=_order)
+        for problems in total.examples.values()
+        for problem in nsmallest(MAX_EXAMPLES, problems, key=_order)
     }
     return Report(
-        read=dict(sorted(whole.read.items())),
-        nodes=dict(sorted(whole.nodes.items())),
-        edges=dict(sorted(whole.edges.items())),
-        joined=tuple(Joined(*each) for each in sorted(whole.joined.items()) if each[1]),
+        read=dict(sorted(total.read.items())),
+        nodes=dict(sorted(total.nodes.items())),
+        edges=dict(sorted(total.edges.items())),
+        joined=tuple(Joined(*each) for each in sorted(total.joined.items()) if each[1]),
         problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,

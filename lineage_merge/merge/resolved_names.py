@@ -1,4 +1,4 @@
-"""What the names of datasets mean in a merge, and how often its jobs ran: for the load."""
+"""Resolved dataset names of a merge, and run counts of its jobs: input of the load."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -9,30 +9,30 @@ from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import JobKey
 
-# `how` a merge knows it: a location has its own name, as no rule knows it; a rule knows the location, which
-# holds for every DAG; by another part of this DAG's configuration; a source or a catalog knows it.
+# Values of `known_by`: the location has its own name, no rule matches; a rule that depends on the location
+# alone, so it holds for every DAG; another part of this DAG's configuration; a source or a catalog.
 OWN, EVERYWHERE, CONFIGURED, ALIAS = "own", "everywhere", "configured", "alias"
 
 
 class IdentityRow(NamedTuple):
-    """A name (`other`) and what it means, both as ids, and `how` that is known."""
+    """An alias, the dataset that it resolves to (both as ids), and the origin of that knowledge."""
 
-    other: str
-    means: str
-    how: str
+    alias_id: str
+    canonical_id: str
+    known_by: str
 
 
 def identities(records: Rows[Record], aliases: Aliases) -> Rows[IdentityRow]:
-    """Each name and what it means. What a name is resolved to may be another dataset's alias itself."""
-    known = {other: each[0] for other, each in aliases.candidates.items() if len(each) == 1}
+    """Return each name with its canonical id. A rule may resolve to an alias, which is resolved here."""
+    known = {alias_id: each[0] for alias_id, each in aliases.candidates.items() if len(each) == 1}
     engine = records.engine
     resolved = records.filter(_is_resolved).map(_own)
     of_aliases = engine.rows((IdentityRow(*each, ALIAS) for each in known.items()), engine.parallelism)
-    return resolved.distinct().map(partial(_meaning, known)).union(of_aliases).distinct()
+    return resolved.distinct().map(partial(_canonical, known)).union(of_aliases).distinct()
 
 
 def job_runs(records: Rows[Record]) -> dict[JobKey, int]:
-    """How many successful runs of each job the sources read; of two sources, the smaller number counts."""
+    """Return the number of successful runs per job; if two sources report a job, the smaller number."""
     found = records.filter(_is_runs).map(_runs).combine(_same, min, min).collect()
     return {JobKey(*key): number for key, number in found}
 
@@ -42,13 +42,13 @@ def _is_resolved(record: Record) -> bool:
 
 
 def _own(record: Record) -> IdentityRow:
-    other, means = str(record.source), str(record.target)
-    how = OWN if other == means else EVERYWHERE if record.at == 1 else CONFIGURED
-    return IdentityRow(other, means, how)
+    alias_id, canonical_id = str(record.source), str(record.target)
+    known_by = OWN if alias_id == canonical_id else EVERYWHERE if record.at == 1 else CONFIGURED
+    return IdentityRow(alias_id, canonical_id, known_by)
 
 
-def _meaning(known: Mapping[str, str], row: IdentityRow) -> IdentityRow:
-    return row._replace(means=known.get(row.means, row.means))
+def _canonical(known: Mapping[str, str], row: IdentityRow) -> IdentityRow:
+    return row._replace(canonical_id=known.get(row.canonical_id, row.canonical_id))
 
 
 def _is_runs(record: Record) -> bool:

@@ -1,4 +1,4 @@
-"""What a merge looked at, and so may find gone. Imports no Spark."""
+"""Which sources a merge read completely: the scope of what may be retired. Imports no Spark."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceCompleteness:
-    """What a merge looked at.
+    """What a merge read, and how completely.
 
-    `runs`: whether it read the sources that tell runs, and all of them; `job_types` are those of which they
-    tell for certain. `projects`: the types of jobs that are told project by project, such as dbt's, each
-    with whether those that were read are whole. `retire_after`: good runs of a job that did not write a
-    target; 0 means never.
+    `runs`: whether the sources that report runs were read completely; `job_types` are the types of jobs
+    that they report. `projects`: the types of jobs that are reported per project, such as dbt's, each with
+    whether the projects were read completely. `retire_after`: the number of successful runs of a job
+    without a write to a target after which the target is retired; 0: never.
     """
 
     runs: bool = False
@@ -27,17 +27,17 @@ class SourceCompleteness:
     job_types: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "SourceCompleteness":
-        """What `as_json` made; what is not told was not looked at."""
+    def from_json(cls, stored: Mapping[str, Any]) -> "SourceCompleteness":
+        """Parse the output of `as_json`; missing keys mean that nothing was read."""
         return cls(
-            bool(told.get("runs", False)),
-            {kind: bool(whole) for kind, whole in told.get("projects", {}).items()},
-            int(told.get("retire_after", 3)),
-            tuple(told.get("job_types", ())),
+            bool(stored.get("runs", False)),
+            {kind: bool(complete) for kind, complete in stored.get("projects", {}).items()},
+            int(stored.get("retire_after", 3)),
+            tuple(stored.get("job_types", ())),
         )
 
     def as_json(self) -> dict[str, Any]:
-        """As `report.json` holds it."""
+        """Return the JSON object of `report.json`."""
         return asdict(self)
 
 
@@ -45,7 +45,7 @@ NOTHING = SourceCompleteness()
 
 
 def assess(config: "Config", report: Report) -> SourceCompleteness:
-    """Return what may be retired: of a source with rejected documents nothing, for they may hold it."""
+    """Return what may be retired: nothing of a source with rejected documents, which may contain it."""
     projects = {kind: False for source in registry.SOURCES if source.by_project for kind in source.job_types}
     runs = True
     after: list[int] = []

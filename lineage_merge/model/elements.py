@@ -1,12 +1,11 @@
-"""The words of the project as types: dataset, column, job, feeds, writes, and their ids.
+"""Elements of lineage as types (dataset, column, job, feeds, writes, ...), and their ids.
 
-A source's translation yields these elements and nothing else (`Element`), the merge
-reads nothing else, so a new source needs to know only this module. The types hold no
-Spark and no Gremlin.
+The interface between sources and merge: translators yield only these types (`Element`), and the merge reads
+only these types. They depend on neither Spark nor Gremlin.
 
-A translation does not name datasets by itself: it says what it saw, as a `Reference`,
-and the merge finds out which dataset that is (`lineage_merge.merge.dataset_resolver`). So rules
-that need the raw text, such as the one for Redshift's temporary directories, see it.
+Translators do not resolve dataset names: they yield a `Reference` to the raw name, and the merge resolves
+it (`lineage_merge.merge.dataset_resolver`). So rules that need the raw text, such as the one for Redshift's
+temporary directories, have it.
 """
 
 import hashlib
@@ -20,18 +19,17 @@ Scalar = str | int
 
 
 class DatasetName(NamedTuple):
-    """What OpenLineage calls a dataset: ``("s3://tickit-raw", "sales")``."""
+    """An OpenLineage dataset name: ``("s3://tickit-raw", "sales")``."""
 
     namespace: str
     name: str
 
 
 class Reference(NamedTuple):
-    """A dataset as a source mentions it.
+    """A reference to a dataset, as a source contains it.
 
-    With a `namespace`, the pair is a dataset's name already (dbt knows it). Without
-    (``""``), `name` is a raw URI, just as Spline recorded it, and `application` is the
-    job that touched it: some rules look at that.
+    With a `namespace`, the pair is a dataset name (dbt provides it). Without (``""``), `name` is the raw
+    URI that Spline recorded, and `application` is the job that accessed it, for rules that depend on it.
     """
 
     namespace: str
@@ -47,10 +45,10 @@ class JobKey(NamedTuple):
 
 
 class Authority(IntEnum):
-    """Whose word counts when two sides tell a property of a dataset differently.
+    """Precedence of sources with conflicting property values of a dataset, lowest first.
 
-    Who builds a dataset decides what it is, then the catalog that lists it, then the platform
-    it lies on, then who only reads it.
+    The job that builds a dataset takes precedence over the catalog that lists it, then its platform, then
+    jobs that only read it.
     """
 
     READER = 1
@@ -61,7 +59,7 @@ class Authority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What a source knows about one dataset. `label` None: no opinion what it is."""
+    """Properties of a dataset from one source. `label` is None if the source does not know it."""
 
     ref: Reference
     authority: Authority
@@ -72,9 +70,9 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a source knows about one column of a dataset: `data_type`, `position` (from 0), `description`.
+    """Properties of a column from one source: `data_type`, `position` (from 0), `description`.
 
-    Columns compare without case; the name that counts most is shown as it is spelled.
+    Column names compare case-insensitively; the graph has the spelling with the highest authority.
     """
 
     ref: Reference
@@ -85,7 +83,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What moves data under one name. `at` (ms since 1970) says which of two is newer."""
+    """A named process that moves data. `at`: ms since 1970; the newest counts."""
 
     key: JobKey
     at: int = 0
@@ -105,10 +103,10 @@ class Feeds:
 
 @dataclass(frozen=True, slots=True)
 class FeedsColumn:
-    """A column's value is made of, or steered by, another dataset's column.
+    """The value of a column depends, directly or indirectly, on a column of another dataset.
 
     `transformations` are names of `lineage_merge.column_lineage.transformations.Transformation`, `expression`
-    is readable text, "" where the column is only renamed.
+    is readable text, "" if the column is only renamed.
     """
 
     job: JobKey
@@ -122,7 +120,7 @@ class FeedsColumn:
 
 @dataclass(frozen=True, slots=True)
 class Influences:
-    """A column decides which rows a dataset has.
+    """A column determines the rows of a dataset.
 
     `transformations` are names of `lineage_merge.column_lineage.transformations.InfluenceKind`.
     """
@@ -136,7 +134,7 @@ class Influences:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One step of a job, as Spline keeps it. `key` is unique within the job, run after run."""
+    """An operation of a job, from Spline. `key` is unique within the job and the same in every run."""
 
     job: JobKey
     key: str
@@ -145,7 +143,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """An operation consumes what another one of the same job puts out."""
+    """An operation consumes the output of another operation of the same job."""
 
     job: JobKey
     operation: str
@@ -162,9 +160,9 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Two references are one dataset, which is named by `of`; `rule` says how that is known.
+    """`ref` and `of` are one dataset, whose name is that of `of`; `rule` names the evidence.
 
-    One that is `assumed` holds only where nobody knows better.
+    An `assumed` alias yields to any other alias of `ref`.
     """
 
     ref: Reference
@@ -180,15 +178,13 @@ ProblemKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that a person should know of.
+    """A finding for the report.
 
-    `rejected`: a broken document, left out. `skipped`: a whole document that is fine but
-    says nothing usable. `not-joined`: a dataset whose identity is unknown or could be several.
-    `no-columns`: something whose columns could not be told; its datasets are there.
-    `no-producer`: a table that dbt reads and nothing writes.
-    `no-consumer`: what Spark writes and nothing reads.
-    `notice`: the result is complete, but was made another way than usual.
-    `document` names the place (collection and key, file, or dataset), `field` the path in it.
+    `rejected`: an invalid document, not read. `skipped`: a valid document without lineage. `not-joined`: a
+    dataset whose identity is unknown or ambiguous. `no-columns`: column lineage is unavailable, dataset
+    lineage is complete. `no-producer`: a table that dbt reads and no job writes. `no-consumer`: a table that
+    a job writes and no job reads. `notice`: the result is complete, but a fallback was used. `document` is
+    the location (collection and key, file, or dataset), `field` the path in it.
     """
 
     kind: ProblemKind
@@ -199,7 +195,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of something a source read (`what`: "execution plans"); a report adds them up."""
+    """The number of items that a source read (`what`: "execution plans"), summed up in the report."""
 
     what: str
     number: int
@@ -222,44 +218,42 @@ Element = (
 
 
 def encode(part: str) -> str:
-    """Percent-encode what separates the parts of an id, so that no two things share one."""
+    """Percent-encode the separators of ids, so that ids are unique."""
     return part.replace("%", "%25").replace("|", "%7C")
 
 
 def decode(part: str) -> str:
-    """A part of an id as it was before `encode`."""
+    """Reverse `encode`."""
     return part.replace("%7C", "|").replace("%25", "%")
 
 
 def dataset_id(environment: str, name: DatasetName) -> str:
-    """``dev|s3://tickit-raw|sales``."""
+    """Return an id such as ``dev|s3://tickit-raw|sales``."""
     return f"{encode(environment)}|{encode(name.namespace)}|{encode(name.name)}"
 
 
 def column_id(dataset: str, column: str) -> str:
-    """``dev|s3://tickit-raw|sales|pricepaid``: of the dataset's id, the column without case.
+    """Return an id such as ``dev|s3://tickit-raw|sales|pricepaid``, with the column in lower case.
 
-    Spark, Hive, Redshift and Snowflake compare columns without case: two sources that spell one
-    differently mean the same, whichever comes first.
+    Spark, Hive, Redshift and Snowflake compare columns case-insensitively: sources may spell one differently.
     """
     return f"{dataset}|{encode(column.lower())}"
 
 
 def job_id(environment: str, dag_name: str, job: JobKey) -> str:
-    """``dev|tickit_daily|spark|tickit_sales_ingest``."""
+    """Return an id such as ``dev|tickit_daily|spark|tickit_sales_ingest``."""
     return "|".join(encode(part) for part in (environment, dag_name, *job))
 
 
 def operation_id(job: str, key: str) -> str:
-    """``dev|tickit_daily|spark|tickit_sales_ingest|1:op-3``: of the job's id."""
+    """Return an id such as ``dev|tickit_daily|spark|tickit_sales_ingest|1:op-3``, from the id of its job."""
     return f"{job}|{encode(key)}"
 
 
 def edge_id(environment: str, dag_name: str, job: JobKey | None, from_id: str, label: str, to_id: str) -> str:
-    """A hash of what makes an edge itself: 20 hex digits (80 bits), the same everywhere.
+    """Return a stable hash of an edge's key: 20 hex digits (80 bits).
 
-    `job` None: the edge belongs to the DAG alone (`has_column`). `lineage_merge.merge.edges`
-    computes the same in Spark.
+    `job` is None for edges of no job (`has_column`).
     """
     parts = (environment, dag_name, *(job or ()), from_id, label, to_id)
     text = "|".join(encode(part) for part in parts)

@@ -1,38 +1,37 @@
-"""Everything that lineage_merge raises on purpose, as one tree.
+"""Exception tree of lineage_merge.
 
 ::
 
     LineageMergeError
-    ├── ConfigError              a key of the configuration is wrong
+    ├── ConfigError              an invalid configuration key
     ├── SourceError              a source cannot be read
-    │   ├── SourceMissing        a file, folder, collection or bucket is not there
+    │   ├── SourceMissing        a missing file, folder, collection or bucket
     │   ├── SourceUnreachable    no connection to ArangoDB, S3 or Glue
-    │   ├── SourceDenied         a wrong password, no permission
-    │   ├── DocumentError        a document is broken, or of an unknown version
+    │   ├── SourceDenied         wrong password or missing permission
+    │   ├── DocumentError        an invalid document, or an unknown version
     │   └── CaptureError         a frame or a statement whose lineage cannot be captured
-    ├── InputTooLarge            the sources hold more than one process is to read
+    ├── InputTooLarge            the input exceeds the limit of one process
     ├── NamingError              a URI that names no dataset
     ├── IntermediateError        node or edge files that do not fit their schema
     ├── GraphError               the graph cannot be written or read
-    │   ├── GraphUnreachable     no connection to the graph, or it is too busy
-    │   ├── GraphDenied          no credentials, or no right to the graph
-    │   ├── GraphRejected        the graph refused a request
-    │   │   └── GraphUnsupported the graph does not understand a request
-    │   ├── BulkLoadFailed       Neptune's bulk loader did not load what it was given
-    │   └── RetireRefused        a merge would take out so much that it may be a mistake
-    ├── ExportError              the merged lineage cannot be exported
-    │   ├── ExportUnreachable    no connection to a catalog
-    │   └── ExportDenied         a catalog refuses the token
-    ├── CheckFailed              a change of SQL files breaks something, or cannot be read
-    ├── QueryError               a question cannot be answered as it is asked
-    │   ├── NotFound             nothing in the graph has this name
-    │   └── Ambiguous            several have it
+    │   ├── GraphUnreachable     no connection to the graph, or it is overloaded
+    │   ├── GraphDenied          missing credentials or permission
+    │   ├── GraphRejected        the graph rejected a request
+    │   │   └── GraphUnsupported the graph does not support a request
+    │   ├── BulkLoadFailed       Neptune's bulk loader failed
+    │   └── RetireRefused        a merge would retire more than the limit
+    ├── ExportError              an export of the merged graph failed
+    │   ├── ExportUnreachable      no connection to a catalog
+    │   └── ExportDenied           a catalog rejects the token
+    ├── CheckFailed              a change of SQL files breaks lineage, or cannot be parsed
+    ├── QueryError               a query cannot be answered
+    │   ├── NotFound             no match in the graph
+    │   └── Ambiguous            several matches
     └── EmbeddedError            the embedded Gremlin Server cannot start
         └── JavaMissing          no Java 17 or newer on this machine
 
-A message is one line that a person can act on. It names the document and the
-field, or the key, or the address; it is redacted here, so it never holds a password.
-`exit_code` is what the command line ends with.
+A message is one line: the document and field, key or address, then the problem. It is redacted here, so it
+never contains a password. `exit_code` is the exit code of the command line.
 """
 
 from typing import ClassVar
@@ -41,7 +40,7 @@ from lineage_merge.infra.redaction import redact
 
 
 class LineageMergeError(Exception):
-    """The root: `except LineageMergeError` catches whatever this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose."""
 
     exit_code: ClassVar[int] = 1
 
@@ -51,7 +50,7 @@ class LineageMergeError(Exception):
 
 
 class ConfigError(LineageMergeError):
-    """The configuration is wrong; `key` is the dotted key, such as ``spline.arango.hosts``."""
+    """The configuration is invalid; `key` is the dotted key, such as ``spline.arango.hosts``."""
 
     exit_code = 2
 
@@ -67,34 +66,34 @@ class SourceError(LineageMergeError):
 
 
 class SourceMissing(SourceError):
-    """A file, a folder, a required collection or a bucket is not there."""
+    """A file, folder, required collection or bucket is missing."""
 
 
 class SourceUnreachable(SourceError):
-    """There is no connection to the server that holds the source."""
+    """The server of a source cannot be reached."""
 
 
 class SourceDenied(SourceError):
-    """The server of a source refuses these credentials."""
+    """The server of a source rejects the credentials."""
 
 
 class DocumentError(SourceError):
-    """A document is broken or of an unknown version.
+    """A document is invalid or of an unknown version.
 
-    `document` names it (collection and key, or a file), `field` is the path inside it,
-    empty when the whole document is meant.
+    `document` is its location (collection and key, or a file), `field` the path in it, "" for the whole
+    document.
     """
 
     def __init__(self, document: str, field: str, problem: str) -> None:
-        place = f"{document}: {field}" if field else document
-        super().__init__(f"{place}: {problem}")
+        location = f"{document}: {field}" if field else document
+        super().__init__(f"{location}: {problem}")
         self.document: str = redact(document)
         self.field: str = redact(field)
         self.problem: str = redact(problem)
 
     def __reduce__(self) -> tuple[type["DocumentError"], tuple[str, str, str]]:
-        # Exceptions with several arguments do not unpickle by themselves, and Spark's
-        # workers hand theirs to the driver pickled.
+        # Spark's workers send pickled exceptions to the driver, and exceptions with several arguments do
+        # not unpickle by default.
         return (type(self), (self.document, self.field, self.problem))
 
 
@@ -103,11 +102,11 @@ class CaptureError(SourceError):
 
 
 class InputTooLarge(LineageMergeError):
-    """The sources hold more text than `input_budget.limited` allows: more than one process is to read."""
+    """The input exceeds `input_budget.limited`: it must be distributed."""
 
 
 class NamingError(LineageMergeError):
-    """A URI names no dataset: unknown in form, or its table was lost to password masking."""
+    """A URI names no dataset: its form is unknown, or password masking removed its table."""
 
 
 class IntermediateError(LineageMergeError):
@@ -123,59 +122,59 @@ class GraphError(LineageMergeError):
 
 
 class GraphUnreachable(GraphError):
-    """There is no connection to the Gremlin endpoint, or it has no time for requests."""
+    """The Gremlin endpoint cannot be reached, or is overloaded."""
 
 
 class GraphDenied(GraphError):
-    """There are no AWS credentials, or they have no right to the graph. It is never tried again."""
+    """AWS credentials or permissions are missing. Never retried."""
 
 
 class GraphRejected(GraphError):
-    """The graph understood the request and refused it."""
+    """The graph rejected a request."""
 
 
 class GraphUnsupported(GraphRejected):
-    """The graph does not understand a request: an engine that is too old. It is never tried again."""
+    """The graph does not support a request, for example an old engine version. Never retried."""
 
 
 class BulkLoadFailed(GraphError):
-    """Neptune's bulk loader did not load what it was given. What it loaded until then stays."""
+    """Neptune's bulk loader failed. Elements that it loaded before remain."""
 
 
 class RetireRefused(GraphError):
-    """A merge would retire so much of a DAG that it stopped, before it wrote anything."""
+    """A merge would retire more of a DAG than the limit. Nothing was written."""
 
     exit_code = 8
 
 
 class ExportError(LineageMergeError):
-    """What was merged cannot be taken on to a catalog or a file. The graph is as it was."""
+    """The export to a catalog or file failed. The graph itself is loaded."""
 
     exit_code = 11
 
 
 class ExportUnreachable(ExportError):
-    """There is no connection to the server of an exporter."""
+    """The server of an exporter cannot be reached."""
 
 
 class ExportDenied(ExportError):
-    """The server of an exporter refuses the token."""
+    """The server of an exporter rejects the token."""
 
 
 class CheckFailed(LineageMergeError):
-    """A change of SQL files takes away what somebody reads, or holds what cannot be parsed."""
+    """A change of SQL files removes columns or datasets that are read, or cannot be parsed."""
 
     exit_code = 12
 
 
 class QueryError(LineageMergeError):
-    """A question cannot be answered as it is asked."""
+    """A query cannot be answered."""
 
     exit_code = 9
 
 
 class NotFound(QueryError):
-    """Nothing in the graph has this name; `candidates` are ids whose names are like it."""
+    """No element of the graph matches; `candidates` are ids with similar names."""
 
     def __init__(self, message: str, candidates: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -183,7 +182,7 @@ class NotFound(QueryError):
 
 
 class Ambiguous(QueryError):
-    """Several have this name: `candidates`, by id."""
+    """Several elements match; `candidates` are their ids."""
 
     exit_code = 10
 
@@ -193,7 +192,7 @@ class Ambiguous(QueryError):
 
 
 class EmbeddedError(LineageMergeError):
-    """The embedded Gremlin Server cannot be fetched or started."""
+    """The embedded Gremlin Server cannot be downloaded or started."""
 
     exit_code = 6
 

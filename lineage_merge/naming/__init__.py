@@ -1,7 +1,7 @@
-"""What sources write, as OpenLineage names: a namespace and a name.
+"""OpenLineage names (namespace and name) of the addresses that sources contain.
 
-Each platform has a file; `registry.PLATFORMS` lists them. Names follow OpenLineage's
-naming conventions (https://openlineage.io/docs/spec/naming).
+One module per platform; `registry.PLATFORMS` lists them. Names follow OpenLineage's naming conventions
+(https://openlineage.io/docs/spec/naming).
 """
 
 from lineage_merge.infra.redaction import redact

@@ -1,4 +1,4 @@
-"""URIs and namespaces taken apart, without the credentials in them."""
+"""Parser of URIs and namespaces; credentials are removed."""
 
 import re
 from typing import NamedTuple
@@ -13,15 +13,15 @@ _AUTHORITY_END = re.compile(r"[/?#;]")
 _PORT = re.compile(r":\d*\Z")
 _QUERY = re.compile(r"\?[A-Za-z][\w.-]*=")
 _PARAMETERS = re.compile(r"[?;][A-Za-z][\w.-]*=")
-# What java.net.URI would have encoded: text that holds one of these was never encoded.
+# Characters that java.net.URI encodes: text with one of them is not encoded.
 _NOT_IN_A_URI = re.compile(r"[\x00-\x20\"<>{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
 
 
 class Address(NamedTuple):
     """``s3a://bucket/key`` is ``("s3a", "bucket", "/key", ...)``; ``kafka:topic`` has no authority.
 
-    `authority` is None without ``//``, and never holds a user or a password. A namespace
-    without a colon (``file``, ``bigquery``) is all scheme.
+    `authority` is None without ``//``, and never contains credentials. A namespace without a colon
+    (``file``, ``bigquery``) consists of its scheme.
     """
 
     scheme: str
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
 
 def parse(text: str) -> Address:
-    """Take a URI or a namespace apart. A path has an empty scheme."""
+    """Parse a URI or a namespace. A path has an empty scheme."""
     match = _SCHEME.match(text)
     if match is None:
         return Address("", None, text, text)
@@ -44,7 +44,7 @@ def parse(text: str) -> Address:
 
 
 def parse_namespace(namespace: str) -> Address:
-    """As `parse`; a namespace with no colon is its own scheme."""
+    """Like `parse`; a namespace without a colon is its scheme."""
     text = trimmed(namespace.lstrip())
     if not text:
         raise NamingError("a dataset with an empty namespace")
@@ -54,7 +54,7 @@ def parse_namespace(namespace: str) -> Address:
 
 
 def trimmed(text: str) -> str:
-    """Without slashes and spaces at the end."""
+    """Remove slashes and spaces at the end."""
     end = len(text)
     while end and (text[end - 1] == "/" or text[end - 1].isspace()):
         end -= 1
@@ -62,37 +62,36 @@ def trimmed(text: str) -> str:
 
 
 def split_authority(text: str, *, keeps_user: bool = False) -> tuple[str, str]:
-    """Split what follows ``//`` into the authority, freed of credentials, and the rest."""
+    """Split the text after ``//`` into the authority, without credentials, and the rest."""
     match = _AUTHORITY_END.search(text)
     end = match.start() if match else len(text)
     if "@" not in text[:end] and ":" in text[:end] and not _PORT.search(text[:end]) and "@" in text[end:]:
-        # s3a://KEY:SECRET/WITH/SLASHES@bucket: not a legal URI, yet Hadoop users wrote it.
+        # s3a://KEY:SECRET/WITH/SLASHES@bucket is not a valid URI, but Hadoop accepts it.
         start = text.rindex("@") + 1
         match = _AUTHORITY_END.search(text, start)
         end = match.start() if match else len(text)
     user, at, host = text[:end].rpartition("@")
-    kept = f"{user.partition(':')[0]}@{host}" if at and keeps_user else host
-    return "".join(kept.split()), text[end:]  # no host and no bucket has a space
+    retained = f"{user.partition(':')[0]}@{host}" if at and keeps_user else host
+    return "".join(retained.split()), text[end:]  # hosts and buckets have no spaces
 
 
 def without_query(text: str) -> str:
-    """Cut ``?versionId=...`` off a path; a lone ``?`` is a glob and stays."""
+    """Remove ``?versionId=...`` from a path; a single ``?`` is a glob and stays."""
     match = _QUERY.search(text)
     return text[: match.start()] if match else text
 
 
 def without_parameters(text: str) -> str:
-    """Cut ``?a=b`` or ``;a=b`` off."""
+    """Remove ``?a=b`` or ``;a=b``."""
     match = _PARAMETERS.search(text)
     return text[: match.start()] if match else text
 
 
 def decoded(path: str) -> str:
-    """Undo percent-encoding, once, where the text can be an encoded URI.
+    """Undo percent-encoding once if the text can be an encoded URI.
 
-    A catalog's location and Spark 3.4's file paths reach Spline as java.net.URI text
-    (``my%20dir``), a path from Hadoop's `Path` as it is (``my dir``): both are one
-    directory. OpenLineage decodes too.
+    Catalog locations and file paths of Spark 3.4 reach Spline as java.net.URI text (``my%20dir``), paths of
+    Hadoop's `Path` unencoded (``my dir``): both are one directory. OpenLineage decodes too.
     """
     if "%" not in path or _NOT_IN_A_URI.search(path):
         return path
@@ -103,7 +102,7 @@ def decoded(path: str) -> str:
 
 
 def canonical_hosts(authority: str, port: int | None) -> str:
-    """Lower-case hosts, each with a port: ``DB1,db2:5433`` is ``db1:5432,db2:5433``."""
+    """Return hosts in lower case, each with a port: ``DB1,db2:5433`` is ``db1:5432,db2:5433``."""
     hosts = (host.strip().rstrip(":").lower() for host in authority.split(","))
     return ",".join(_with_port(host, port) for host in hosts if host)
 

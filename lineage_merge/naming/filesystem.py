@@ -1,4 +1,4 @@
-"""File systems and object stores: a dataset is a folded path."""
+"""File systems and object stores: a dataset is a normalized path."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,15 @@ from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, decoded, trimmed, without_query
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
-from lineage_merge.naming.path_normalization import fold
+from lineage_merge.naming.path_normalization import normalize_path
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileSystem:
     """A platform of paths.
 
-    `schemes` gives each scheme its canonical one. An object store has keys, without a
-    leading slash, and always a bucket; a file system has absolute paths. The root of
-    both is ``/``, as OpenLineage has it.
+    `schemes` maps each scheme to its canonical one. An object store has keys without a leading slash, and
+    always a bucket; a file system has absolute paths. The root of both is ``/``, as in OpenLineage.
     """
 
     schemes: Mapping[str, str] = field(default_factory=dict)
@@ -28,7 +27,7 @@ class FileSystem:
         return address.scheme in self.schemes
 
     def authority(self, authority: str) -> str:
-        """The one spelling of a bucket or a host; a platform with several overrides this."""
+        """Return the canonical spelling of a bucket or a host."""
         return authority
 
     def _root(self, address: Address) -> str:
@@ -37,7 +36,7 @@ class FileSystem:
         return f"{scheme}://{authority}" if authority else scheme
 
     def canonical_namespace(self, address: Address) -> str:
-        """A namespace with a path is the location of a catalog's warehouse, and keeps it."""
+        """Return the canonical namespace; its path, the location of a catalog's warehouse, is retained."""
         path = trimmed(without_query(address.rest)).lstrip("/")
         root = self._root(address)
         if not path:
@@ -50,27 +49,27 @@ class FileSystem:
         return Located(self._root(address), decoded(without_query(address.rest)))
 
     def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
-        if _holds_a_path(namespace):
-            return _table_below_a_warehouse(namespace, name)
-        folded = fold(name)
-        path = "/".join(folded.segments)
+        if _has_path(namespace):
+            return _warehouse_table(namespace, name)
+        normalized = normalize_path(name)
+        path = "/".join(normalized.segments)
         root_name = namespace.partition("://")[2] or "/"
         return Named(
             name=DatasetName(namespace, (path if self.object_store else f"/{path}") or "/"),
             label="file",
             stored_as_files=True,
-            short_name=folded.segments[-1] if folded.segments else root_name,
-            generated=folded.generated,
+            short_name=normalized.segments[-1] if normalized.segments else root_name,
+            generated=normalized.generated,
         )
 
 
-def _holds_a_path(namespace: str) -> bool:
+def _has_path(namespace: str) -> bool:
     _, colon, rest = namespace.partition(":")
     return bool(colon) and "/" in rest.removeprefix("//")
 
 
-def _table_below_a_warehouse(namespace: str, name: str) -> Named:
-    """OpenLineage names a catalog without a server by its warehouse: ``file:/warehouse``, ``db.table``."""
+def _warehouse_table(namespace: str, name: str) -> Named:
+    """Name a table of a catalog without a server: ``file:/warehouse`` and ``db.table`` in OpenLineage."""
     table = split_name(name)[-1].value
     if not table:
         raise NamingError(f"{redact(namespace)}: a name without a table")

@@ -1,7 +1,7 @@
 """Tables of a Hive metastore: ``hive://host:9083`` and ``database.table``, lower-case.
 
-``spark_catalog`` is Spark's session catalog where its metastore is not known. HiveServer2
-(``jdbc:hive2://host:10000``) keeps its own address: nothing in it tells the metastore's.
+``spark_catalog`` is Spark's session catalog if its metastore is unknown. HiveServer2
+(``jdbc:hive2://host:10000``) has a namespace of its own: its address does not contain that of the metastore.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
-"""Dotted names of tables: quoted as SQL has them, bare as OpenLineage has them."""
+"""Dotted table names: quoted as in SQL, unquoted as in OpenLineage."""
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 _CLOSING = {'"': '"', "`": "`", "[": "]"}
-# A bare part with one of these would be read back as something else.
+# Parts with one of these must be quoted, or they would be parsed differently.
 _SPECIAL = re.compile(r"[.\"`\[\]/]")
 
 
@@ -19,8 +19,7 @@ class Identifier(NamedTuple):
 def split_name(text: str) -> list[Identifier]:
     """``dev."My.Schema".t`` is ``dev``, ``My.Schema`` (quoted), ``t``.
 
-    Double quotes, backticks and brackets all quote. Text whose quotes do not pair is
-    split at its dots and otherwise left as it is.
+    Double quotes, backticks and brackets are quotes. Text with unbalanced quotes is only split at its dots.
     """
     parts: list[Identifier] = []
     position = 0
@@ -29,12 +28,12 @@ def split_name(text: str) -> list[Identifier]:
         if text[position : position + 1] in _CLOSING and position < len(text):
             quoted = _read_quoted(text, position)
             if quoted is None:
-                return _split_bare(text)
+                return _split_unquoted(text)
             value, position = quoted
             parts.append(Identifier(value, quoted=True))
             position = _skip_spaces(text, position)
             if position < len(text) and text[position] != ".":
-                return _split_bare(text)
+                return _split_unquoted(text)
         else:
             end = text.find(".", position)
             end = len(text) if end < 0 else end
@@ -46,7 +45,7 @@ def split_name(text: str) -> list[Identifier]:
 
 
 def join_name(parts: Sequence[str]) -> str:
-    """The dotted name; a part that holds a dot, a quote or a slash is put in double quotes."""
+    """Return the dotted name; parts with a dot, a quote or a slash are put in double quotes."""
     return ".".join(_quote(part) for part in parts)
 
 
@@ -56,7 +55,7 @@ def _quote(part: str) -> str:
     return part
 
 
-def _split_bare(text: str) -> list[Identifier]:
+def _split_unquoted(text: str) -> list[Identifier]:
     return [Identifier(part.strip(), quoted=False) for part in text.split(".")]
 
 
@@ -67,7 +66,7 @@ def _skip_spaces(text: str, position: int) -> int:
 
 
 def _read_quoted(text: str, start: int) -> tuple[str, int] | None:
-    """The text between quotes, a doubled closing quote being one, and where it ends."""
+    """Return the text between quotes (a doubled closing quote is one quote), and its end."""
     closing = _CLOSING[text[start]]
     value: list[str] = []
     position = start + 1

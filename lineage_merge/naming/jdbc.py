@@ -1,4 +1,4 @@
-"""JDBC addresses as Spark's listeners write them: connection URL, a colon, table or query."""
+"""JDBC addresses as Spark's listeners write them: connection URL, colon, table or query."""
 
 import re
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ _QUERY_START = re.compile(r"(?i):[\s(]*(?:select|with)(?=[\s(*])")
 _PROTOCOL = re.compile(r"([A-Za-z][\w+.-]*):")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\[\]]*\]')
 _OPENING = {'"': '"', "`": "`", "]": "["}
-# Outside quotes, no name of a table holds these: they belong to a connection URL.
-_OF_A_URL = re.compile(r"[=&;?/\\]")
+# Outside quotes, table names never contain these: they belong to a connection URL.
+_URL_CHARACTERS = re.compile(r"[=&;?/\\]")
 _MASKED = re.compile(r"[=:/]\*{3,}")
 _PORT = re.compile(r"\d+\Z")
 _SEMICOLON_PARAMETER = re.compile(r";([^=;]*)=(\{(?:[^}]|\}\})*\}|[^;]*)")
@@ -29,9 +29,9 @@ def is_jdbc(uri: str) -> bool:
 def split_jdbc(uri: str) -> tuple[str, str]:
     """Split ``jdbc:redshift://host:5439/dev:public.event`` into the connection URL and the rest.
 
-    The rest is what Spark's `dbtable` or `query` option said: a table as SQL text, or a query.
-    Raises `NamingError` when there is none: Spline's password masking runs to the next
-    ``&`` or ``;``, so a password at the URL's end swallows the table.
+    The rest is the value of Spark's `dbtable` or `query` option: a table as SQL text, or a query. Raises
+    `NamingError` if it is missing: Spline's password masking extends to the next ``&`` or ``;`` and so
+    removes the table after a password at the end of the URL.
     """
     text = redact_ambiguous(uri.strip())
     if not is_jdbc(text):
@@ -42,15 +42,15 @@ def split_jdbc(uri: str) -> tuple[str, str]:
     colon = _last_colon_outside_quotes(text)
     table = text[colon + 1 :].strip()
     first_word = _QUOTED.sub("Q", table).partition(" ")[0]
-    if colon < 5 or table in ("", MASK) or _OF_A_URL.search(first_word) or _PORT.match(table):
+    if colon < 5 or table in ("", MASK) or _URL_CHARACTERS.search(first_word) or _PORT.match(table):
         if _MASKED.search(text):
-            raise NamingError(f"{redact(text)}: its table was lost to password masking")
+            raise NamingError(f"{redact(text)}: password masking removed its table")
         raise NamingError(f"{redact(text)}: names no table")
     return text[:colon], table
 
 
 def _last_colon_outside_quotes(text: str) -> int:
-    """Walk back from the end, each quoted part in one step; -1 if there is no such colon."""
+    """Return the position of the last colon outside quotes, or -1."""
     position = len(text) - 1
     while position >= 0 and text[position] != ":":
         opening = _OPENING.get(text[position])
@@ -59,19 +59,19 @@ def _last_colon_outside_quotes(text: str) -> int:
 
 
 def table_identifiers(connection_url: str, table: str) -> list[Identifier]:
-    """The parts of a table's name in SQL text, without an alias. Raises `NamingError` for a query."""
+    """Return the parts of a table name in SQL text, without an alias. Raises `NamingError` for a query."""
     name = table.strip()
-    bare, *alias = _QUOTED.sub("Q", name).split() or [""]
+    unquoted, *alias = _QUOTED.sub("Q", name).split() or [""]
     if len(alias) == 2 and alias[0].lower() == "as":
         del alias[0]
     is_alias = not alias or (len(alias) == 1 and alias[0].isidentifier())
-    if bare.lower() in {"select", "with"} or re.search(r"[(),]", bare) or not is_alias:
+    if unquoted.lower() in {"select", "with"} or re.search(r"[(),]", unquoted) or not is_alias:
         raise NamingError(f"{redact(connection_url)}: is a query, not a table")
     return split_name(_before_alias(name))
 
 
 def _before_alias(name: str) -> str:
-    """Cut at the first space outside quotes."""
+    """Return the text before the first space outside quotes."""
     position = 0
     while position < len(name) and not name[position].isspace():
         quoted = _QUOTED.match(name, position)
@@ -81,11 +81,11 @@ def _before_alias(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connection URL taken apart; no user and no password in `authority`.
+    """A parsed connection URL; `authority` is without credentials.
 
     `protocols` are the words before ``//`` in lower case (``("redshift", "iam")``,
-    ``("jtds", "sqlserver")``), `subname` is what follows the first of them, as written,
-    `path` what follows the authority, `parameters` those after ``?`` or ``;``, keys in lower case.
+    ``("jtds", "sqlserver")``), `subname` is the text after the first of them,
+    `path` the text after the authority, `parameters` those after ``?`` or ``;``, keys in lower case.
     """
 
     url: str
@@ -97,17 +97,17 @@ class Connection:
 
     @property
     def database(self) -> str:
-        """The path, where it is a database and not another place for parameters (DB2, Teradata)."""
+        """Return the path if it is a database, not a list of parameters (DB2, Teradata)."""
         database = self.path.strip("/").partition(":")[0]
         return "" if "=" in database else unquote(database)
 
     def parameter(self, *names: str) -> str:
-        """The first of these parameters (lower case) that has a value, or ""."""
+        """Return the first value of these parameters (lower case), or ""."""
         return next((value for name in names if (value := self.parameters.get(name, ""))), "")
 
 
 def parse_connection(url: str) -> Connection:
-    """Take a connection URL apart. Raises `NamingError` when it has no driver's word."""
+    """Parse a connection URL. Raises `NamingError` if it has no protocol."""
     rest = url.strip()[5:]
     protocols: list[str] = []
     while match := _PROTOCOL.match(rest):
@@ -131,7 +131,7 @@ def parse_connection(url: str) -> Connection:
 
 
 def _parameters(text: str) -> dict[str, str]:
-    # A list that starts with ";" goes on with ";": a password may hold an ampersand, and the reverse.
+    # Only the first separator counts: a password may contain the other one.
     pattern = _SEMICOLON_PARAMETER if text.startswith(";") else _QUERY_PARAMETER
     found: dict[str, str] = {}
     for key, value in pattern.findall(text):

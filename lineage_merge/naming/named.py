@@ -1,4 +1,4 @@
-"""What naming gives back, and what a platform has to be able to do."""
+"""Result of naming, and the interface of platforms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Defaults = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A dataset's OpenLineage name, and what the name alone tells about it."""
+    """A dataset's OpenLineage name, and properties that follow from it."""
 
     name: DatasetName
     label: Label
@@ -24,49 +24,48 @@ class Named:
     stored_as_files: bool
     # The last path segment, the table's own name, or the topic.
     short_name: str
-    # The generated last segments that folding took off, such as a UUID; "" if none.
+    # Generated last segments that normalization removed, such as a UUID; "" if none.
     generated: str = ""
 
 
 class Located(NamedTuple):
-    """Where a URI points to: a canonical namespace, and a name that `identify` still has to settle."""
+    """A canonical namespace, and a name for `identify` to normalize."""
 
     namespace: str
     name: str
 
 
 class Platform(Protocol):
-    """What holds datasets. One file each, and one line in `registry.PLATFORMS`.
+    """A platform of datasets. One module each, and one line in `registry.PLATFORMS`.
 
-    For every name that `identify` gives, `identify` of the same namespace and that name
-    gives it again: a dataset named twice is one dataset.
+    `identify` is idempotent: its own result in the same namespace does not change.
     """
 
     def claims(self, address: Address) -> bool:
-        """Whether a URI or a namespace of this form is this platform's."""
+        """Whether a URI or a namespace belongs to this platform."""
         ...
 
     def canonical_namespace(self, address: Address) -> str:
-        """The one spelling of a namespace."""
+        """Return the canonical spelling of a namespace."""
         ...
 
     def locate(self, address: Address) -> Located:
-        """Split a URI that is not JDBC. Raises `NamingError` when it names no dataset."""
+        """Split a URI other than JDBC. Raises `NamingError` if it names no dataset."""
         ...
 
     def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
-        """Settle a name in a canonical namespace: folding, spelling, completing."""
+        """Normalize a name in a canonical namespace: path, case, defaults."""
         ...
 
 
 @runtime_checkable
 class JdbcPlatform(Platform, Protocol):
-    """A platform that is also reached over JDBC."""
+    """A platform that is also accessed over JDBC."""
 
     def claims_jdbc(self, connection: Connection) -> bool:
-        """Whether a JDBC connection leads to this platform."""
+        """Whether a JDBC connection belongs to this platform."""
         ...
 
     def locate_jdbc(self, connection: Connection, table: str) -> Located:
-        """Name a table as SQL text (quotes and all) that was opened through a connection."""
+        """Locate a table, given as SQL text, that is accessed through a connection."""
         ...

@@ -1,7 +1,7 @@
 """Oracle: ``oracle://host:1521`` and ``service.schema.table``, upper-case.
 
-The service or the SID takes the place of a database. Oracle turns names without quotes
-to upper case. A bare table is the connected user's own, where the URL tells the user.
+The service or the SID takes the place of a database. Oracle converts unquoted names to upper case. The schema
+of an unqualified table is the user, if the URL contains it.
 """
 
 import re
@@ -35,14 +35,14 @@ class Oracle(Warehouse):
 
 
 def _target(connection: Connection) -> tuple[str, str, str]:
-    """Host, port and service or SID."""
+    """Return host, port and service or SID."""
     target = connection.subname.rpartition("@")[2].strip()
     if target.startswith("("):
         found = (_HOST.search(target), _PORT.search(target), _SERVICE.search(target))
         host, port, service = (match[1].strip() if match else "" for match in found)
         return host, port, service
     if target[:4].lower() == "ldap":
-        raise NamingError(f"{redact(connection.url)}: a name in a directory (LDAP) tells no host")
+        raise NamingError(f"{redact(connection.url)}: a name in a directory (LDAP) contains no host")
     match = _TARGET.match(target)
     if match is None or "@" not in connection.subname:
         raise NamingError(f"{redact(connection.url)}: names no host")

@@ -1,7 +1,7 @@
-"""Everything without a file of its own: kept as it is written, less credentials and parameters.
+"""Platforms without a module: names are unchanged, without credentials and parameters.
 
-``scheme://authority`` and a path; a JDBC driver's word as the scheme; ``scheme`` alone and
-the rest, for addresses such as ``odpstable:project.table``.
+``scheme://authority`` and a path; a JDBC protocol as the scheme; ``scheme`` alone and the rest, for addresses
+such as ``odpstable:project.table``.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Other(FileSystem):
         if address.authority:
             return f"{address.scheme}://{address.authority}{rest}"
         if address.scheme and rest:
-            # Two slashes would make what follows a host.
+            # Two slashes would turn the next segment into a host.
             path = f"/{rest.lstrip('/')}" if rest.startswith("/") else rest
             return f"{address.scheme}:{path}"
         return address.scheme if ":" in address.text and address.scheme else address.text

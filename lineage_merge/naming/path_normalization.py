@@ -1,8 +1,7 @@
-"""Paths folded to the dataset they belong to.
+"""Normalization of paths to the directory of their dataset.
 
-Whatever a writer adds below a dataset's directory is not part of its name: partition
-directories, part files, staging folders, a table format's own files, generated ids.
-An ordinary name, a date and a number always stay.
+Removes what writers add below that directory: partition directories, part files, staging folders, files of
+table formats, generated ids. Ordinary names, dates and numbers always stay.
 """
 
 import re
@@ -15,7 +14,7 @@ _GENERATED = re.compile(rf"(?i)(?:{_UUID}|(?!\d{{32}}(?!\w))[0-9a-f]{{32}})(?:\.
 
 _PARTITION = re.compile(r"[^\W\d][\w .%-]*=(?!=)[^/]+\Z")
 
-# Folders that only ever hold a writer's or a table format's own files: they and all below go.
+# Folders with internal files of a writer or a table format: removed with everything below.
 _INTERNAL_FOLDER = re.compile(
     r"(?:_temporary|_delta_log|_spark_metadata|_symlink_format_manifest|_change_data|\.hoodie"
     r"|\.hive-staging.*|\.spark-staging.*|__magic(?:_job-.*)?)\Z"
@@ -47,32 +46,32 @@ _DATA_FILE = re.compile(
     r"(?i).+\.(?:csv|tsv|txt|json|jsonl|ndjson|xml|parquet|orc|avro|gz|bz2|zst|lz4|snappy|deflate|log|dat)\Z"
 )
 
-# EMR and Hadoop's older S3 file systems mark a directory with an empty object of this name.
+# EMR and old S3 file systems of Hadoop mark directories with an empty object of this name.
 _FOLDER_MARKER = "_$folder$"
 
 
-class Folded(NamedTuple):
-    """What is left of a path, and the generated segments that were taken off."""
+class NormalizedPath(NamedTuple):
+    """A normalized path, and the generated segments that were removed."""
 
     segments: tuple[str, ...]
     generated: str
 
 
-def fold(path: str) -> Folded:
-    """Fold a path, without its scheme and authority. No segment left: the root is the dataset."""
+def normalize_path(path: str) -> NormalizedPath:
+    """Normalize a path without scheme and authority. No segments: the dataset is the root."""
     segments = [_without_marker(part) for part in path.split("/")]
-    kept = [part for part in segments if part not in {"", "."}]
-    kept = _cut_at_internals(kept[: _first_glob(kept)])
+    retained = [part for part in segments if part not in {"", "."}]
+    retained = _cut_at_internals(retained[: _first_glob(retained)])
     generated: list[str] = []
-    while kept:
-        if _GENERATED.match(kept[-1]):
-            generated.insert(0, kept.pop())
+    while retained:
+        if _GENERATED.match(retained[-1]):
+            generated.insert(0, retained.pop())
             continue
-        surplus = _surplus(kept)
-        if not surplus:
+        count = _count_generated(retained)
+        if not count:
             break
-        del kept[-surplus:]
-    return Folded(tuple(kept), "/".join(generated))
+        del retained[-count:]
+    return NormalizedPath(tuple(retained), "/".join(generated))
 
 
 def _without_marker(segment: str) -> str:
@@ -82,8 +81,8 @@ def _without_marker(segment: str) -> str:
     return segment[:end]
 
 
-def _surplus(segments: Sequence[str]) -> int:
-    """How many of the last segments a writer added."""
+def _count_generated(segments: Sequence[str]) -> int:
+    """Return the number of last segments that a writer added."""
     last = segments[-1]
     parent = segments[-2] if len(segments) > 1 else ""
     if _ICEBERG_METADATA.match(last) and parent == "metadata":
@@ -110,7 +109,7 @@ def _cut_at_internals(segments: list[str]) -> list[str]:
 
 
 def _first_glob(segments: Sequence[str]) -> int:
-    """The index of the first segment with a glob; a brace may close in a later segment."""
+    """Return the index of the first segment with a glob; a brace may close in a later segment."""
     last_brace = max((index for index, segment in enumerate(segments) if "}" in segment), default=-1)
     for index, segment in enumerate(segments):
         if "*" in segment or "?" in segment:

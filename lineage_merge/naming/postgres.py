@@ -1,8 +1,8 @@
 """PostgreSQL: ``postgres://host:5432`` and ``database.schema.table``.
 
-Names keep their case; SQL text without quotes means lower case. A bare table in a JDBC
-connection is in ``public``, where PostgreSQL's default `search_path` ends, unless the URL
-(`currentSchema`) or a configured default says otherwise.
+Names keep their case; unquoted SQL names are lower case. An unqualified table in a JDBC connection is in
+``public``, the end of PostgreSQL's default `search_path`, unless the URL (`currentSchema`) or a configured
+default sets another schema.
 """
 
 from lineage_merge.naming.warehouse import Warehouse

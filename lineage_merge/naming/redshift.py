@@ -1,9 +1,8 @@
 """Amazon Redshift: ``redshift://cluster.region:5439`` and ``database.schema.table``.
 
-A cluster's own host, a serverless workgroup's, the IAM form of the JDBC URL and
-PostgreSQL's driver all lead to the same tables. Redshift compares names without case
-unless a session asks otherwise, so an identity is lower-case. A bare table in a JDBC
-connection is in ``public``: both `search_path` defaults end there.
+Cluster hosts, serverless workgroups, the IAM form of the JDBC URL and PostgreSQL's driver address the same
+tables. Redshift compares names case-insensitively by default, so an identity is lower-case. An unqualified
+table in a JDBC connection is in ``public``: both `search_path` defaults end there.
 """
 
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ def _is_redshift_host(authority: str) -> bool:
 
 
 def _short(host: str) -> str:
-    """``cluster.abc123.us-east-1.redshift.amazonaws.com`` is ``cluster.us-east-1``."""
+    """Shorten ``cluster.abc123.us-east-1.redshift.amazonaws.com`` to ``cluster.us-east-1``."""
     suffix = next((suffix for suffix in _HOSTS if host.endswith(suffix)), "")
     labels = host.removesuffix(suffix).split(".")
     return f"{labels[0]}.{labels[-1]}" if suffix and len(labels) > 1 else host

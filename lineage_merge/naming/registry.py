@@ -1,4 +1,4 @@
-"""The platforms, in the order in which they are asked. A new one: its file, and a line here."""
+"""Registry of platforms, in order of precedence."""
 
 from lineage_merge.naming.athena import ATHENA
 from lineage_merge.naming.azure import AZURE
@@ -49,5 +49,5 @@ PLATFORMS: tuple[Platform, ...] = (
     ELASTICSEARCH,
     MONGODB,
     KAFKA,
-    OTHER,  # claims whatever is left
+    OTHER,  # claims all other addresses
 )

@@ -1,6 +1,6 @@
-"""From what a source writes to a dataset's name.
+"""Names of datasets from URIs and from pairs of namespace and name.
 
-Each text is redacted before it is named: no secret reaches an id, in whichever form a platform has it.
+Each text is redacted first, so that no secret becomes part of an id.
 """
 
 from collections.abc import Mapping
@@ -18,46 +18,46 @@ from lineage_merge.naming.registry import PLATFORMS
 from lineage_merge.naming.warehouse import Warehouse
 
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
-_MOST_NAMINGS = 4
+_MAX_ROUNDS = 4
 _JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
 
 
 def name_uri(uri: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
     """Name the dataset of a raw URI, as Spline records it.
 
-    `defaults` maps a canonical namespace to ``database.schema`` or ``database``, which
-    completes shorter names there. Raises `NamingError` when the URI names no dataset: its
-    form is unknown, it is a query, or its table was lost. The message holds no secret.
+    `defaults` maps a canonical namespace to ``database.schema`` or ``database``, to complete short names
+    there. Raises `NamingError` if the URI names no dataset: its form is unknown, it is a query, or its table
+    is missing. The message contains no secret.
     """
     text = uri.strip()
     if not text:
         raise NamingError("an empty address")
     if is_jdbc(text):
-        # Redacted without the table, which a password at the end of the URL would take along.
+        # Redacted without the table, which redaction of a password at the end of the URL would remove.
         url, table = split_jdbc(text)
         connection = parse_connection(redact(url))
         jdbc = next(platform for platform in _JDBC_PLATFORMS if platform.claims_jdbc(connection))
         located = jdbc.locate_jdbc(connection, table)
-        # An unknown driver's word may be another platform's scheme: whoever owns it settles the name.
+        # The protocol of an unknown driver may be the scheme of another platform, which normalizes the name.
         return name_dataset(located.namespace, located.name, defaults)
     address = parse(redact(text))
     platform = _platform(address)
-    return _identified(platform, *platform.locate(address), defaults)
+    return _normalized(platform, *platform.locate(address), defaults)
 
 
 def name_dataset(namespace: str, name: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
-    """Name a dataset that somebody has named in OpenLineage's terms already (dbt, a rule).
+    """Name a dataset with a given OpenLineage namespace and name (dbt, a rule).
 
     Both parts become canonical: ``s3a://b`` and ``x/part-00000`` are ``s3://b`` and ``x``.
     Raises `NamingError` for an empty namespace, or a name without a table.
     """
     address = parse_namespace(redact(namespace))
     platform = _platform(address)
-    return _identified(platform, platform.canonical_namespace(address), redact(name), defaults)
+    return _normalized(platform, platform.canonical_namespace(address), redact(name), defaults)
 
 
 def canonical_namespace(namespace: str) -> str:
-    """The one spelling of a namespace; ``redshift://wh.us-east-1`` gets its port.
+    """Return the canonical spelling of a namespace, such as ``redshift://wh.us-east-1`` with its port.
 
     Raises `NamingError` for an empty one.
     """
@@ -66,7 +66,7 @@ def canonical_namespace(namespace: str) -> str:
 
 
 def completes_names(namespace: str, default: str) -> bool:
-    """Whether a default has every part that the shortest name in a namespace lacks.
+    """Whether a default completes the shortest names in a namespace.
 
     ``public`` does not complete names of Redshift, which have a database and a schema: ``public.sales`` would
     become ``public.public.sales``. Raises `NamingError` for an empty namespace.
@@ -77,7 +77,7 @@ def completes_names(namespace: str, default: str) -> bool:
 
 
 def path_uri(namespace: str, name: str) -> str:
-    """The URI of a dataset that OpenLineage names by its path; "" where the namespace holds tables.
+    """Return the URI of a dataset that OpenLineage names by its path; "" in a namespace of tables.
 
     ``("s3a://bucket", "a/b")`` is ``s3a://bucket/a/b``, ``("file", "/data/a")`` is ``file:/data/a``.
     """
@@ -85,7 +85,7 @@ def path_uri(namespace: str, name: str) -> str:
         address = parse_namespace(namespace)
     except NamingError:
         return ""
-    # With a path of its own a namespace is the warehouse of a catalog.
+    # A namespace with a path is the warehouse of a catalog.
     platform = _platform(address)
     if platform is OTHER or not isinstance(platform, FileSystem) or address.rest.strip("/"):
         return ""
@@ -93,10 +93,10 @@ def path_uri(namespace: str, name: str) -> str:
     return f"{root}/{name.lstrip('/')}" if "://" in root else f"{root.rstrip(':')}:/{name.lstrip('/')}"
 
 
-def _identified(platform: Platform, namespace: str, name: str, defaults: Mapping[str, str]) -> Named:
-    """Settle a name. Quotes that it gets or loses on the way can show another part to redact."""
+def _normalized(platform: Platform, namespace: str, name: str, defaults: Mapping[str, str]) -> Named:
+    """Normalize a name. Added or removed quotes can reveal another part to redact."""
     named = platform.identify(namespace, name, defaults)
-    for _ in range(_MOST_NAMINGS):
+    for _ in range(_MAX_ROUNDS):
         redacted = redact(named.name.name)
         if redacted == named.name.name:
             return named

@@ -19,10 +19,10 @@ class SqlServer(Warehouse):
         return self._namespace(host, instance or path.strip())
 
     def _namespace(self, host: str, instance: str) -> str:
-        bare = canonical_hosts(host, None)
-        if instance and bare and ":" not in bare:
-            return f"{self.scheme}://{bare}/{instance.lower()}"
-        hosts = canonical_hosts(bare, self.port)
+        plain_host = canonical_hosts(host, None)
+        if instance and plain_host and ":" not in plain_host:
+            return f"{self.scheme}://{plain_host}/{instance.lower()}"
+        hosts = canonical_hosts(plain_host, self.port)
         return f"{self.scheme}://{hosts}" if hosts else self.scheme
 
     def jdbc_namespace(self, connection: Connection) -> str:
@@ -32,7 +32,7 @@ class SqlServer(Warehouse):
         instance = instance or connection.parameter("instancename", "instance")
         port = port or connection.parameter("portnumber", "port")
         server = self.server(host.rstrip(":"), connection).partition("://")[2]
-        self.server(instance or server, connection)  # no slash and no space in it either
+        self.server(instance or server, connection)  # it must not contain slashes or spaces either
         return self._namespace(f"{server}:{port}" if port and ":" not in server else server, instance)
 
     def jdbc_database(self, connection: Connection) -> str:

@@ -46,7 +46,7 @@ EMPTY = Report({}, {}, {}, (), ())
 
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
-IDENTITY_DDL = "other string, means string, how string"
+IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Built:
 
     def release(self) -> None:
         """Free the rows, which cannot be read any more."""
-        self.nodes.engine.release()
+        self.nodes.engine.unpersist_all()
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +112,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                 spark,
                 merged.aliases.candidates,
                 job_runs(records),
-                identities(records, merged.aliases).keep(),
+                identities(records, merged.aliases).cache(),
                 assess(config, found),
                 (config.environment, config.dag_name),
             )
@@ -200,7 +200,7 @@ def load_folder(
             is_small = files.unpacked_size(folder) <= config.spark.distribute_above_mb << 20
             engine: Engine = _local_engine() if is_small else SparkEngine(spark)
             with _released_on_error(engine):
-                nodes, edges = (rows.keep() for rows in files.read_rows(engine, spark, folder))
+                nodes, edges = (rows.cache() for rows in files.read_rows(engine, spark, folder))
                 aliases = files.read_facts(engine, spark, folder, "aliases", ALIAS_DDL)
                 runs = files.read_facts(engine, spark, folder, "runs", RUNS_DDL)
                 resolved = files.read_facts(engine, spark, folder, "identities", IDENTITY_DDL)
@@ -220,7 +220,7 @@ def load_folder(
 
 
 def _identity(row: Row) -> IdentityRow:
-    return IdentityRow(row["other"], row["means"], row["how"])
+    return IdentityRow(row["alias_id"], row["canonical_id"], row["known_by"])
 
 
 def _fewest(rows: list[Row]) -> dict[JobKey, int]:
@@ -331,7 +331,7 @@ def _released_on_error(engine: Engine) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        engine.release()
+        engine.unpersist_all()
         raise
 
 

@@ -11,7 +11,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
-from lineage_merge.merge.catalog_filter import of_mentioned
+from lineage_merge.merge.catalog_filter import filter_referenced
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record
 from lineage_merge.merge.report_builder import of_source
@@ -41,10 +41,10 @@ def read_all(
                 catalogs.append((source, read))
             else:
                 found.append(of_source(read, source.key))
-    records = engine.union(found).keep()
+    records = engine.union(found).cache()
     for source, catalog in catalogs:
-        listed = catalog.keep()
-        records = records.union(of_source(of_mentioned(listed, records), source.key)).keep()
+        listed = catalog.cache()
+        records = records.union(of_source(filter_referenced(listed, records), source.key)).cache()
     return records
 
 

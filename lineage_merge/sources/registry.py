@@ -2,7 +2,7 @@
 
 A source's reader takes an engine, the configuration and the names of datasets, and returns rows of
 `lineage_merge.merge.records.Record`: elements of `lineage_merge.model.elements`. A catalog's returns rows of
-`lineage_merge.merge.catalog_filter.Described`, of which only those count that are about something that
+`lineage_merge.merge.catalog_filter.CatalogRecord`, of which only those count that are about something that
 another source references.
 """
 

@@ -133,7 +133,9 @@ def test_an_rdd_is_followed_to_the_files_that_it_was_made_of(spark: SparkSession
         "constants": set(),
     }
     edges = capture(of_texts, target="s3://lake/out").edges
-    assert {each.properties.get("columns") for each in edges if each.label == "feeds"} == {"lost"}
+    assert {each.properties.get("column_lineage") for each in edges if each.label == "feeds"} == {
+        "unavailable"
+    }
 
 
 def test_an_rdd_whose_origin_is_gone_is_a_problem(spark: SparkSession, folder: Path) -> None:

@@ -22,7 +22,7 @@ def test_each_partition_has_a_number_of_its_own(engine: Engine) -> None:
     def numbered(number: int, rows: Iterable[int]) -> Iterator[tuple[int, int]]:
         return ((number, row) for row in rows)
 
-    rows = engine.rows(range(30)).spread(3)
+    rows = engine.rows(range(30)).repartition(3)
     found = rows.map_numbered_partitions(numbered).collect()
     assert sorted(row for _, row in found) == list(range(30))
     assert {number for number, _ in found} <= set(range(rows.partition_count))
@@ -34,7 +34,7 @@ def test_rows_of_one_key_are_in_one_partition(engine: Engine) -> None:
         found = list(rows)
         yield {row % 5 for row in found}, len(found)
 
-    rows = engine.rows(range(40)).spread_by(lambda row: row % 5, 3)
+    rows = engine.rows(range(40)).repartition_by(lambda row: row % 5, 3)
     assert rows.partition_count <= 3
     found = rows.map_partitions(keys).collect()
     assert sum(number for _, number in found) == 40

@@ -75,7 +75,7 @@ def built(
     write(spark, str(folders["parquet"]), *graph, "parquet")
     write(spark, str(folders["jsonl"]), *graph, "jsonl")
     yield folders
-    engine.release()
+    engine.unpersist_all()
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ def test_a_large_partition_becomes_several_files_and_an_empty_one_none(
 
 def test_few_elements_make_few_files(engine: Engine, tmp_path: Path) -> None:
     made = [("i", "table", "dev", "d", *([None] * (len(VERTEX_FIELDS) - 4)))] * 10
-    spread = engine.rows(made, 8).spread(8)
+    spread = engine.rows(made, 8).repartition(8)
     assert write_rows(str(tmp_path), VERTICES, spread, 10) == Written(10, 1)
     assert write_rows(str(tmp_path), VERTICES, spread, 50_000).files == 2
 

@@ -11,15 +11,23 @@ HELD_OF_JOB = {name: [value] for name, value in OF_JOB.items()}
 def test_an_edge_loses_what_its_merge_asserts_no_longer_and_keeps_what_is_not_declared() -> None:
     held = {
         **HELD_OF_JOB,
-        "columns": ["lost"],
+        "column_lineage": ["unavailable"],
         "operations": ["Read > Write"],
         "via": ["s3://b/tmp"],
         "write_mode": ["append"],
         "checked": ["by ann"],
     }
     change, told, cleared = edge_change({**OF_JOB, "write_mode": "overwrite"}, held)
-    assert (change, told, set(cleared)) == ("changed", ["write_mode"], {"columns", "operations", "via"})
-    assert edge_change(OF_JOB, {**HELD_OF_JOB, "columns": ["lost"]}) == ("changed", [], ["columns"])
+    assert (change, told, set(cleared)) == (
+        "changed",
+        ["write_mode"],
+        {"column_lineage", "operations", "via"},
+    )
+    assert edge_change(OF_JOB, {**HELD_OF_JOB, "column_lineage": ["unavailable"]}) == (
+        "changed",
+        [],
+        ["column_lineage"],
+    )
 
 
 @pytest.mark.parametrize("edge", [{}, {"sequence": 4}])

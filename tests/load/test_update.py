@@ -105,7 +105,7 @@ def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
     earlier = pipeline()
     for edge in earlier.edges.values():
         if edge["label"] == "feeds":
-            edge["columns"] = "lost"
+            edge["column_lineage"] = "unavailable"
     for node in earlier.nodes.values():
         if node["label"] == "job":
             node["rows_written"] = 7
@@ -118,7 +118,9 @@ def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
     # Three edges between datasets, and two columns' expressions.
     assert load(changed).edges == 5
     held = whole(gremlin)
-    assert not [each for each in held[1].values() if {"expression", "operations", "columns"} & each[3].keys()]
+    assert not [
+        each for each in held[1].values() if {"expression", "operations", "column_lineage"} & each[3].keys()
+    ]
     assert {each[3]["checked"] for each in held[1].values()} == {"yes"}
     assert not [each for each in held[0].values() if "rows_written" in each[1]]
 

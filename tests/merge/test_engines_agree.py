@@ -80,7 +80,7 @@ def test_other_sources_are_the_same_graph(spark: SparkSession, data: Path, sourc
     assert merged(LocalEngine(), settings) == merged(SparkEngine(spark), settings)
 
 
-def test_who_contradicts_whom_is_decided_the_same_way(spark: SparkSession) -> None:
+def test_conflicts_are_resolved_identically(spark: SparkSession) -> None:
     settings = config.Config("d|ä", "dev", merge=config.Merge())
     job, other = JobKey("sql", "a|b.sql"), JobKey("spark", "c")
     table, path, twin = (
@@ -92,7 +92,7 @@ def test_who_contradicts_whom_is_decided_the_same_way(spark: SparkSession) -> No
         Dataset(table, Authority.READER, "table", {"description": "read"}, {"tags": ("b", "a")}),
         Dataset(table, Authority.BUILDER, "view", {"description": "built"}, {"tags": ("c",)}),
         Dataset(table, Authority.BUILDER, "table", {"description": "built too"}),
-        Alias(table, path, "told"),
+        Alias(table, path, "catalog"),
         Alias(twin, path, "one"),
         Alias(twin, Reference("", "s3://b/else"), "two"),
         Alias(Reference("spark_catalog", "db.v"), path, "assumed", assumed=True),
@@ -104,16 +104,16 @@ def test_who_contradicts_whom_is_decided_the_same_way(spark: SparkSession) -> No
         Writes(job, table),
         Feeds(job, twin, table, {"sequence": 10, "write_mode": "append"}, {"via": ("x", "b")}),
         Feeds(job, twin, path, {"sequence": 9, "write_mode": "overwrite"}, {"via": ("a",)}),
-        Feeds(other, path, path, {"columns": "lost"}),
+        Feeds(other, path, path, {"column_lineage": "unavailable"}),
         FeedsColumn(job, twin, "X", table, "A%", ("WINDOW", "IDENTITY"), "é" * 1000),
         FeedsColumn(job, twin, "x", path, "a%", ("AGGREGATION",), "a" * 999),
         Influences(job, twin, "y", table, ("SORT", "FILTER")),
     ]
-    told = list(records(elements, dataset_resolver.from_config(settings)))
+    given = list(records(elements, dataset_resolver.from_config(settings)))
 
-    local = merged(LocalEngine(), settings, told)
+    local = merged(LocalEngine(), settings, given)
 
-    assert local == merged(SparkEngine(spark), settings, told)
+    assert local == merged(SparkEngine(spark), settings, given)
     assert {each["id"]: each["label"] for each in local[0] if each["label"] in ("table", "view")} == {
         "dev|s3://b|t": "view",
         "dev|spark_catalog|db.u": "table",

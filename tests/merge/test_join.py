@@ -1,4 +1,4 @@
-"""Records into nodes and edges: aliases, authority, grouping."""
+"""Merge of records into nodes and edges: aliases, authority, grouping."""
 
 from collections.abc import Iterable
 
@@ -66,48 +66,48 @@ def test_an_edges_id_is_the_models_id(engine: Engine) -> None:
     assert ("dev|dag|spark|job%7Cone", "writes", "dev|s3://lake|b") in edges(found)
 
 
-def test_a_table_known_only_by_name_is_the_path_that_the_catalog_gives(engine: Engine) -> None:
+def test_a_table_name_resolves_to_the_path_in_the_catalog(engine: Engine) -> None:
     found = merged(
         engine,
         Alias(TABLE, PATH, "catalog-table"),
         Feeds(JOB, TABLE, LAKE),
-        Dataset(TABLE, Authority.READER, properties={"description": "said of the name"}),
+        Dataset(TABLE, Authority.READER, properties={"description": "from the name"}),
     )
 
     assert edges(found) == {("dev|s3://lake|db/t", "feeds", "dev|s3://lake|b")}
     table = node(found, "dev|s3://lake|db/t")
     assert table["aliases"] == ["spark_catalog|db.t (catalog-table)"]
-    assert table["description"] == "said of the name"
+    assert table["description"] == "from the name"
     assert (table["name"], table["namespace"], table["label"]) == ("t", "s3://lake", "file")
     assert "dev|spark_catalog|db.t" not in {row["id"] for row in found.nodes.collect()}
 
 
-def test_a_name_that_two_paths_answer_to_is_joined_with_neither(engine: Engine) -> None:
+def test_an_ambiguous_alias_is_not_resolved(engine: Engine) -> None:
     elements: Iterable[Element] = (
         Alias(TABLE, PATH, "catalog-table"),
         Alias(TABLE, OTHER_PATH, "catalog-table"),
         Feeds(JOB, TABLE, LAKE),
     )
-    told = rows(engine, *elements)
-    found = merge(told, "dev", "dag")
+    given = rows(engine, *elements)
+    found = merge(given, "dev", "dag")
 
     assert edges(found) == {("dev|spark_catalog|db.t", "feeds", "dev|s3://lake|b")}
-    [problem] = report(told, found).of_kind("not-joined")
+    [problem] = report(given, found).of_kind("not-joined")
     assert problem.document == "dev|spark_catalog|db.t"
     assert "dev|s3://lake|db/t, dev|s3://lake|db/u" in problem.message
 
 
-def test_who_builds_a_dataset_says_what_it_is(engine: Engine) -> None:
+def test_the_builder_of_a_dataset_takes_precedence_over_readers(engine: Engine) -> None:
     ref = Reference("redshift://c.us-east-1:5439", "dev.public.v")
-    read = Dataset(ref, Authority.READER, "table", {"description": "as its reader sees it"})
-    built = Dataset(ref, Authority.BUILDER, "view", {"description": "as its builder says"})
+    read = Dataset(ref, Authority.READER, "table", {"description": "from a reader"})
+    built = Dataset(ref, Authority.BUILDER, "view", {"description": "from the builder"})
 
     for order in ((read, built), (built, read)):
         view = node(merged(engine, *order), "dev|redshift://c.us-east-1:5439|dev.public.v")
-        assert (view["label"], view["description"]) == ("view", "as its builder says")
+        assert (view["label"], view["description"]) == ("view", "from the builder")
 
 
-def test_one_write_that_is_told_twice_is_one_edge(engine: Engine) -> None:
+def test_a_write_that_is_reported_twice_is_one_edge(engine: Engine) -> None:
     twice = [Feeds(JOB, RAW, LAKE, {"write_mode": "overwrite"})] * 2
     parts = [Feeds(JOB, Reference("", f"s3://raw/a/part-0000{n}-x.c000.csv"), LAKE) for n in range(3)]
 
@@ -118,7 +118,7 @@ def test_one_write_that_is_told_twice_is_one_edge(engine: Engine) -> None:
     assert edge["write_mode"] == "overwrite"
 
 
-def test_what_was_folded_away_is_the_union_of_all_tellings(engine: Engine) -> None:
+def test_via_is_the_union_over_all_records(engine: Engine) -> None:
     found = merged(
         engine,
         Feeds(JOB, RAW, LAKE, sets={"via": ("b", "a")}),
@@ -128,7 +128,7 @@ def test_what_was_folded_away_is_the_union_of_all_tellings(engine: Engine) -> No
     assert edge["via"] == "a | b | c"
 
 
-def test_a_jobs_newest_facts_count(engine: Engine) -> None:
+def test_the_newest_properties_of_a_job_count(engine: Engine) -> None:
     older = Job(JOB, 1, {"last_run_id": "z", "last_run_at": 1, "rows_written": 9})
     newer = Job(JOB, 2, {"last_run_id": "a", "last_run_at": 2})
 
@@ -137,18 +137,18 @@ def test_a_jobs_newest_facts_count(engine: Engine) -> None:
     assert (job["last_run_id"], job["last_run_at"], job["name"]) == ("a", 2, "job|one")
 
 
-def test_what_cannot_be_named_is_reported_with_no_secret(engine: Engine) -> None:
+def test_an_unresolved_reference_is_reported_without_secrets(engine: Engine) -> None:
     uri = "jdbc:postgresql://db:5432/dev?user=me&password=hunter2:(select * from t) q"
-    told = rows(engine, Feeds(JOB, Reference("", uri), LAKE), Writes(JOB, LAKE))
-    found = merge(told, "dev", "dag")
+    given = rows(engine, Feeds(JOB, Reference("", uri), LAKE), Writes(JOB, LAKE))
+    found = merge(given, "dev", "dag")
 
     assert edges(found) == {("dev|dag|spark|job%7Cone", "writes", "dev|s3://lake|b")}
-    [problem] = report(told, found).of_kind("not-joined")
+    [problem] = report(given, found).of_kind("not-joined")
     assert "query" in problem.message
     assert "hunter2" not in repr(problem)
 
 
-def test_a_name_that_leads_over_another_means_where_that_leads(engine: Engine) -> None:
+def test_a_chain_of_aliases_resolves_to_its_end(engine: Engine) -> None:
     third = Reference("awsathena://athena.eu-west-1.amazonaws.com", "catalog.db.t")
     found = merged(
         engine,
@@ -170,7 +170,7 @@ def test_a_name_that_leads_over_another_means_where_that_leads(engine: Engine) -
     assert {row["id"] for row in found.nodes.collect()} == {"dev|s3://lake|db/t", "dev|s3://lake|b"}
 
 
-def test_two_names_that_lead_to_each_other_are_one_dataset(engine: Engine) -> None:
+def test_two_names_that_are_aliases_of_each_other_are_one_dataset(engine: Engine) -> None:
     one, other = Reference("redshift://wh:5439", "dev.public.t"), Reference("trino://t:8080", "dev.public.t")
     found = merged(
         engine,
@@ -182,10 +182,10 @@ def test_two_names_that_lead_to_each_other_are_one_dataset(engine: Engine) -> No
         Feeds(JOB, other, LAKE),
     )
 
-    least = "dev|redshift://wh:5439|dev.public.t"
+    canonical = "dev|redshift://wh:5439|dev.public.t"
     assert edges(found) == {
-        ("dev|s3://raw|a", "feeds", least),
-        (least, "feeds", "dev|s3://lake|b"),
+        ("dev|s3://raw|a", "feeds", canonical),
+        (canonical, "feeds", "dev|s3://lake|b"),
     }
-    assert node(found, least)["namespace"] == "redshift://wh:5439"
-    assert found.aliases.candidates == {"dev|trino://t:8080|dev.public.t": [least]}
+    assert node(found, canonical)["namespace"] == "redshift://wh:5439"
+    assert found.aliases.candidates == {"dev|trino://t:8080|dev.public.t": [canonical]}

@@ -1,4 +1,4 @@
-"""What a report counts, however much was found, and what that lets a merge retire."""
+"""Counts and examples of a report, and completeness of its sources."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import merge
 from lineage_merge.merge.records import records
-from lineage_merge.merge.report import MOST_PROBLEMS, Report
+from lineage_merge.merge.report import MAX_EXAMPLES, Report
 from lineage_merge.merge.report_builder import of_source, report
 from lineage_merge.merge.source_completeness import assess, why_not_retired
 from lineage_merge.model.elements import (
@@ -28,13 +28,13 @@ REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 HIVE = {"log": "hive.log"}
 GLUE = [{"region": "eu-west-1"}]
-MANY = 2 * MOST_PROBLEMS
+MANY = 2 * MAX_EXAMPLES
 
 
 def reported(engine: Engine, **by_source: Iterable[Element]) -> Report:
     found = engine.union(
         [of_source(engine.rows(records(each, KNOWN), 2), key) for key, each in by_source.items()]
-    ).keep()
+    ).cache()
     return report(found, merge(found, "dev", "dag"))
 
 
@@ -42,25 +42,25 @@ def config(**sources: Any) -> Config:
     return CONFIGURATION.parse({"environment": "dev", "dag_name": "d", **sources})
 
 
-def findings(kind: Any, number: int) -> list[Problem]:
+def problems(kind: Any, number: int) -> list[Problem]:
     return [Problem(kind, f"document {each:06}", "", "found") for each in range(number)]
 
 
-def test_a_rejected_document_among_many_other_findings_is_counted_listed_and_stops_retiring(
+def test_a_rejected_document_among_many_problems_is_counted_listed_and_prevents_retiring(
     each_engine: Engine,
 ) -> None:
-    broken = Problem("rejected", "target/manifest.json: model.shop.orders", "columns", "is no object")
-    found = reported(each_engine, dbt=[*findings("no-columns", MANY), *findings("notice", MANY), broken])
+    broken = Problem("rejected", "target/manifest.json: model.shop.orders", "columns", "must be an object")
+    found = reported(each_engine, dbt=[*problems("no-columns", MANY), *problems("notice", MANY), broken])
 
     assert found.totals == {"no-columns": MANY, "notice": MANY, "rejected": 1}
     assert found.by_source == {"dbt": {"no-columns": MANY, "notice": MANY, "rejected": 1}}
     assert found.of_kind("rejected") == [broken]
-    assert len(found.of_kind("notice")) == MOST_PROBLEMS
+    assert len(found.of_kind("notice")) == MAX_EXAMPLES
     assert assess(config(dbt=[DBT]), found).projects["dbt"] is False
 
 
-def test_many_harmless_findings_do_not_stop_retiring(each_engine: Engine) -> None:
-    found = reported(each_engine, dbt=findings("no-columns", MANY), hive=findings("skipped", MANY))
+def test_many_harmless_problems_do_not_prevent_retiring(each_engine: Engine) -> None:
+    found = reported(each_engine, dbt=problems("no-columns", MANY), hive=problems("skipped", MANY))
 
     assert assess(config(dbt=[DBT], hive=HIVE), found).projects["dbt"] is True
     assert assess(config(dbt=[DBT], hive=HIVE), found).runs is True
@@ -69,14 +69,14 @@ def test_many_harmless_findings_do_not_stop_retiring(each_engine: Engine) -> Non
 
 def test_many_counts_leave_room_for_problems(each_engine: Engine) -> None:
     counts = [Count(f"documents of {each:06}", 2) for each in range(MANY)]
-    found = reported(each_engine, hive=[*counts, *findings("rejected", 3)])
+    found = reported(each_engine, hive=[*counts, *problems("rejected", 3)])
 
     assert found.read == {f"documents of {each:06}": 2 for each in range(MANY)}
     assert found.totals == {"rejected": 3}
     assert [each.document for each in found.problems] == [f"document {each:06}" for each in range(3)]
 
 
-def test_one_finding_of_several_workers_counts_once_and_one_of_two_sources_twice(
+def test_a_problem_counts_once_for_several_workers_and_once_per_source(
     each_engine: Engine,
 ) -> None:
     same = Problem("rejected", "a document", "", "broken")
@@ -86,20 +86,20 @@ def test_one_finding_of_several_workers_counts_once_and_one_of_two_sources_twice
     assert found.totals == {"rejected": 2}
 
 
-def test_names_that_could_be_several_datasets_and_loose_ends_are_counted_without_a_limit(
+def test_ambiguous_names_and_disconnected_datasets_are_counted_without_a_limit(
     each_engine: Engine,
 ) -> None:
     job = JobKey("spark", "job")
     elements: list[Element] = []
-    for each in range(MOST_PROBLEMS + 1):
+    for each in range(MAX_EXAMPLES + 1):
         table = Reference("spark_catalog", f"db.t{each:06}")
         elements += [Alias(table, Reference("", f"s3://{bucket}/t{each}"), "symlink") for bucket in "ab"]
         elements += [Feeds(job, table, target := Reference("", f"s3://out/{each}")), Writes(job, target)]
     found = reported(each_engine, hive=elements)
 
-    assert found.totals == {"not-joined": MOST_PROBLEMS + 1, "no-consumer": MOST_PROBLEMS + 1}
+    assert found.totals == {"not-joined": MAX_EXAMPLES + 1, "no-consumer": MAX_EXAMPLES + 1}
     assert found.by_source == {"merge": found.totals}
-    assert len(found.of_kind("no-consumer")) == len(found.of_kind("not-joined")) == MOST_PROBLEMS
+    assert len(found.of_kind("no-consumer")) == len(found.of_kind("not-joined")) == MAX_EXAMPLES
     assert found.of_kind("not-joined")[0] == Problem(
         "not-joined",
         "dev|spark_catalog|db.t000000",
@@ -108,20 +108,20 @@ def test_names_that_could_be_several_datasets_and_loose_ends_are_counted_without
     )
 
 
-def test_broken_entries_of_a_catalog_stop_no_other_source_from_retiring(each_engine: Engine) -> None:
-    found = reported(each_engine, glue=findings("rejected", 3), hive=findings("notice", 1))
-    asked = config(hive=HIVE, dbt=[DBT], glue=GLUE)
+def test_rejected_catalog_entries_do_not_prevent_retiring_of_other_sources(each_engine: Engine) -> None:
+    found = reported(each_engine, glue=problems("rejected", 3), hive=problems("notice", 1))
+    settings = config(hive=HIVE, dbt=[DBT], glue=GLUE)
 
-    assert assess(asked, found).runs is True
-    assert assess(asked, found).projects["dbt"] is True
+    assert assess(settings, found).runs is True
+    assert assess(settings, found).projects["dbt"] is True
     assert found.totals == {"notice": 1, "rejected": 3}
 
 
-def test_a_report_says_of_which_sources_nothing_is_retired_and_why(each_engine: Engine) -> None:
-    found = reported(each_engine, dbt=findings("rejected", 1), hive=findings("rejected", MANY))
-    asked = config(dbt=[DBT], hive=HIVE, openlineage={"events": "events.json", "retire_after": 0})
+def test_a_report_lists_sources_that_are_not_retired_with_the_reason(each_engine: Engine) -> None:
+    found = reported(each_engine, dbt=problems("rejected", 1), hive=problems("rejected", MANY))
+    settings = config(dbt=[DBT], hive=HIVE, openlineage={"events": "events.json", "retire_after": 0})
 
-    assert why_not_retired(asked, found) == (
+    assert why_not_retired(settings, found) == (
         "OpenLineage: retire_after is 0",
         f"Hive: {MANY} documents rejected",
         "dbt: 1 document rejected",

@@ -1,4 +1,4 @@
-"""JDBC addresses, as Spline joins them: connection URL, colon, table or query."""
+"""JDBC addresses as Spline writes them: connection URL, colon, table or query."""
 
 import pytest
 
@@ -30,18 +30,18 @@ HOST = "tickit-wh.abc123xyz789.us-east-1.redshift.amazonaws.com"
 @pytest.mark.parametrize(
     "table", ["public.event", '"public"."event"', "PUBLIC.Event", "event", "dev.public.event e"]
 )
-def test_every_way_to_a_redshift_table_gives_one_name(connection: str, table: str) -> None:
+def test_all_addresses_of_a_redshift_table_have_one_name(connection: str, table: str) -> None:
     named = name_uri(f"{connection}:{table}")
     assert named.name == (REDSHIFT, "dev.public.event")
     assert (named.label, named.stored_as_files, named.short_name) == ("table", False, "event")
 
 
-def test_a_cluster_in_china_loses_its_longer_suffix_too() -> None:
+def test_the_suffix_of_a_cluster_in_china_is_removed() -> None:
     uri = "jdbc:redshift://wh.abc.cn-north-1.redshift.amazonaws.com.cn:5439/dev:s.t"
     assert name_uri(uri).name == ("redshift://wh.cn-north-1:5439", "dev.s.t")
 
 
-def test_a_redshift_host_under_a_name_of_its_own_stays_that_name() -> None:
+def test_a_custom_domain_of_redshift_stays() -> None:
     assert (
         name_uri("jdbc:redshift://DWH.example.com/dev:s.t").name.namespace
         == "redshift://dwh.example.com:5439"
@@ -126,7 +126,7 @@ def test_a_jdbc_table_has_its_platform_s_name(uri: str, namespace: str, name: st
     assert name_uri(uri).name == (namespace, name)
 
 
-def test_a_configured_schema_completes_a_bare_table_of_the_same_database() -> None:
+def test_a_configured_schema_completes_an_unqualified_table_of_the_same_database() -> None:
     defaults = {"redshift://wh.example.com:5439": "dev.sales"}
     assert name_uri("jdbc:redshift://wh.example.com/DEV:event", defaults).name.name == "dev.sales.event"
     assert name_uri("jdbc:redshift://wh.example.com/prod:event", defaults).name.name == "prod.public.event"
@@ -167,8 +167,8 @@ def test_a_query_is_split_off_and_is_not_named(uri: str, connection: str, query:
         "jdbc:mysql://h/d?serverTimezone=GMT+01:00&password=*****",
     ],
 )
-def test_a_table_that_password_masking_swallowed_is_said_to_be_lost(uri: str) -> None:
-    with pytest.raises(NamingError, match="its table was lost to password masking"):
+def test_a_table_that_password_masking_removed_is_reported(uri: str) -> None:
+    with pytest.raises(NamingError, match="password masking removed its table"):
         name_uri(uri)
 
 

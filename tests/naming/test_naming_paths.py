@@ -1,4 +1,4 @@
-"""Paths become the dataset they belong to, and nothing more is folded away."""
+"""Normalization of paths to their datasets."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_a_path_has_one_name_however_it_is_written(uri: str, namespace: str, nam
     ],
 )
 @pytest.mark.parametrize("dataset", ["lake/sales", "/"])
-def test_what_a_writer_adds_below_a_dataset_is_not_part_of_its_name(below: str, dataset: str) -> None:
+def test_files_of_a_writer_below_a_dataset_are_not_part_of_its_name(below: str, dataset: str) -> None:
     named = name_uri(f"s3://b/{dataset}/{below}")
     assert named.name == ("s3://b", dataset)
     assert named.generated == ""
@@ -136,7 +136,7 @@ def test_an_ordinary_name_stays_as_it_is(ordinary: str) -> None:
         (UUID, "/", UUID),
     ],
 )
-def test_a_generated_segment_is_taken_off_and_told(path: str, name: str, generated: str) -> None:
+def test_a_generated_segment_is_removed_and_reported(path: str, name: str, generated: str) -> None:
     named = name_uri(f"s3://b/{path}")
     assert (named.name.name, named.generated) == (name, generated)
 
@@ -184,7 +184,7 @@ def test_an_address_that_names_no_dataset_is_refused(uri: str) -> None:
         name_uri(uri)
 
 
-def test_a_table_that_openlineage_names_by_its_warehouse_s_location_is_not_taken_for_a_path() -> None:
+def test_a_table_named_by_its_warehouse_location_is_not_a_path() -> None:
     named = name_dataset("file:/user/hive/warehouse", "tpch.lineitem")
     assert named.name == ("file:/user/hive/warehouse", "tpch.lineitem")
     assert (named.label, named.short_name) == ("table", "lineitem")

@@ -1,4 +1,4 @@
-"""Pairs in OpenLineage's terms, and the addresses that Spline's plugins make up."""
+"""Pairs of namespace and name, and addresses of Spline's plugins."""
 
 import pytest
 
@@ -121,7 +121,9 @@ def test_a_default_of_one_namespace_does_not_reach_another() -> None:
         ("awsathena://athena.us-east-1.amazonaws.com", True),
     ],
 )
-def test_a_catalog_s_table_lies_in_files_and_a_warehouse_s_does_not(namespace: str, is_files: bool) -> None:
+def test_tables_of_catalogs_are_files_and_tables_of_warehouses_are_not(
+    namespace: str, is_files: bool
+) -> None:
     named = name_dataset(namespace, "a.b.c")
     assert named.label == "table"
     assert named.stored_as_files is is_files

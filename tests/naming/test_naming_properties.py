@@ -1,4 +1,4 @@
-"""What holds for every address, however odd."""
+"""Properties that hold for every address, valid or malformed."""
 
 import string
 import time
@@ -13,7 +13,7 @@ from lineage_merge.naming import PLATFORMS, Named, canonical_namespace, name_dat
 
 SECRET = "S3cr3t"
 
-# A busy machine must not fail a property; how long naming takes has a test of its own.
+# No deadline: a busy machine must not fail a property; another test measures the time.
 patient = settings(deadline=None)
 DEFAULTS = {
     "redshift://h.example.com:5439": "dev.public",

@@ -43,5 +43,5 @@ from lineage_merge.infra.redaction import redact
         ("s3://b/AKIAIOSFODNN7EXAMPLE/x", "s3://b/*****/x"),
     ],
 )
-def test_only_the_credentials_go(uri: str, redacted: str) -> None:
+def test_only_credentials_are_removed(uri: str, redacted: str) -> None:
     assert redact(uri) == redacted

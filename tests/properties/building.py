@@ -73,7 +73,7 @@ def build(engine: Engine, found: Pipelines, folder: Path) -> Built:
     built = Built(
         whole=_merged(records, settings, config.Merge()), folded=_merged(records, settings, settings.merge)
     )
-    engine.release()
+    engine.unpersist_all()
     return built
 
 

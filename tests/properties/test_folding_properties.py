@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.merge.path_contraction import Moved, components, through
+from lineage_merge.merge.path_contraction import Link, components, contract_paths
 from tests.properties.drawn import examples
 
 # Datasets whose names begin with t are temporary.
 _NAMES = [*(f"l{number}" for number in range(4)), *(f"t{number}" for number in range(5))]
 _COLUMNS = st.sampled_from(["a", "A", "b"])
 _JOBS = st.sampled_from([("spark", "one"), ("spark", "two")])
-_WAYS = st.lists(
+_TRANSFORMATIONS = st.lists(
     st.sampled_from(["IDENTITY", "TRANSFORMATION", "AGGREGATION", "CONDITIONAL", "WINDOW"]),
     min_size=1,
     max_size=2,
@@ -23,33 +23,33 @@ _WAYS = st.lists(
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> list[Moved]:
+def graphs(draw: st.DrawFn) -> list[Link]:
     """Flows between datasets, and columns and influences where there are flows, in circles too."""
     ends = st.tuples(_JOBS, st.sampled_from(_NAMES), st.sampled_from(_NAMES))
     rows = []
     for job, source, target in draw(st.lists(ends, max_size=14, unique=True)):
-        rows.append(Moved("feeds", job, source, target, sets={"operations": [f"{source}{target}"]}))
+        rows.append(Link("feeds", job, source, target, sets={"operations": [f"{source}{target}"]}))
         for column, other in draw(st.lists(st.tuples(_COLUMNS, _COLUMNS), max_size=2, unique=True)):
-            sets = {"transformation": draw(_WAYS)}
-            rows.append(Moved("feeds_column", job, source, target, column, other, sets=sets))
+            sets = {"transformation": draw(_TRANSFORMATIONS)}
+            rows.append(Link("feeds_column", job, source, target, column, other, sets=sets))
         if draw(st.booleans()):
             sets = {"transformation": ["FILTER"]}
-            rows.append(Moved("influences", job, source, target, draw(_COLUMNS), sets=sets))
+            rows.append(Link("influences", job, source, target, draw(_COLUMNS), sets=sets))
     return rows
 
 
-def hops_of(rows: Iterable[Moved]) -> set[str]:
+def hops_of(rows: Iterable[Link]) -> set[str]:
     """The temporary datasets that lie between others."""
     flows = [row for row in rows if row.kind == "feeds" and row.source != row.target]
     return {row.source for row in flows if row.source[0] == "t"} & {row.target for row in flows}
 
 
-def folded(rows: list[Moved]) -> list[Moved]:
+def folded(rows: list[Link]) -> list[Link]:
     """The rows after `merge.collapse_intermediate`: hops that are tied together in one group."""
     hops = hops_of(rows)
     tied = [(row.source, row.target) for row in rows if row.source in hops and row.target in hops]
     part = {hop: hop for hop in hops} | components(tied)
-    touching: defaultdict[str, list[Moved]] = defaultdict(list)
+    touching: defaultdict[str, list[Link]] = defaultdict(list)
     lasting = []
     for row in rows:
         of = {part[end] for end in (row.source, row.target) if end in hops}
@@ -59,10 +59,10 @@ def folded(rows: list[Moved]) -> list[Moved]:
             touching[of.pop()].append(replace(row, out_of=out_of, into=into))
         else:
             lasting.append(row)
-    return [*lasting, *(each for group in touching.values() for each in through(group))]
+    return [*lasting, *(each for group in touching.values() for each in contract_paths(group))]
 
 
-def reached(rows: Iterable[Moved], hops: set[str]) -> set[tuple[str, str]]:
+def reached(rows: Iterable[Link], hops: set[str]) -> set[tuple[str, str]]:
     """Pairs of lasting datasets of which one leads to the other through temporary ones alone."""
     after: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
@@ -82,7 +82,7 @@ def reached(rows: Iterable[Moved], hops: set[str]) -> set[tuple[str, str]]:
 
 @examples(120)
 @given(graphs())
-def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[Moved]) -> None:
+def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[Link]) -> None:
     hops = hops_of(rows)
 
     left = folded(rows)
@@ -93,7 +93,7 @@ def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[Moved]) -> No
 
 @examples(120)
 @given(graphs())
-def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[Moved]) -> None:
+def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[Link]) -> None:
     writers = {(row.job, row.target) for row in rows if row.kind == "feeds"}
 
     assert {(row.job, row.target) for row in folded(rows) if row.kind == "feeds"} <= writers
@@ -101,7 +101,7 @@ def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[M
 
 @examples(120)
 @given(graphs())
-def test_columns_flow_only_where_datasets_do(rows: list[Moved]) -> None:
+def test_columns_flow_only_where_datasets_do(rows: list[Link]) -> None:
     left = folded(rows)
     flows = {(row.job, row.source, row.target) for row in left if row.kind == "feeds"}
 
@@ -110,11 +110,11 @@ def test_columns_flow_only_where_datasets_do(rows: list[Moved]) -> None:
 
 @examples(100)
 @given(graphs())
-def test_columns_lead_to_just_what_they_led_to(rows: list[Moved]) -> None:
-    def as_places(moved: Iterable[Moved]) -> list[Moved]:
+def test_columns_lead_to_just_what_they_led_to(rows: list[Link]) -> None:
+    def as_places(moved: Iterable[Link]) -> list[Link]:
         """Columns as if they were datasets of their own."""
         return [
-            Moved(
+            Link(
                 "feeds",
                 row.job,
                 f"{row.source}.{(row.source_column or '').lower()}",

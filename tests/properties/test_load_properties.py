@@ -45,7 +45,7 @@ def drawn(count: int) -> list[Element]:
 
 
 def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> join.Graph:
-    return join.merge_here(records(elements, DatasetResolver(environment, Rules())), environment, dag_name)
+    return join.merge_locally(records(elements, DatasetResolver(environment, Rules())), environment, dag_name)
 
 
 def load(engine: Engine, url: str, rows: join.Graph) -> LoadResult:

@@ -30,7 +30,7 @@ def _mentions(draw: st.DrawFn) -> Mention:
 
 
 def named(uri_of_it: str) -> DatasetName:
-    name = NAMES.identity(Reference("", uri_of_it)).name
+    name = NAMES.resolve(Reference("", uri_of_it)).name
     assert name is not None, uri_of_it
     return name
 
@@ -38,7 +38,7 @@ def named(uri_of_it: str) -> DatasetName:
 @examples(400)
 @given(SCHEMAS, _mentions(), st.text(max_size=4))
 def test_every_spelling_is_the_one_name(schema: str, mention: Mention, where: str) -> None:
-    assert NAMES.identify(Reference("", uri(schema, mention, where))) == identity(schema, mention.place)
+    assert NAMES.resolve_id(Reference("", uri(schema, mention, where))) == identity(schema, mention.place)
 
 
 @examples(300)
@@ -56,7 +56,7 @@ def test_two_datasets_never_meet(schema: str, one: Mention, other: Mention) -> N
 def test_a_name_named_again_stays(schema: str, mention: Mention) -> None:
     name = named(uri(schema, mention, "a"))
 
-    assert NAMES.identity(Reference(*name)).name == name
+    assert NAMES.resolve(Reference(*name)).name == name
     # And as a URI: how a subquery, a catalog or another source would write it.
     if name.namespace.startswith("s3:"):
         assert named(f"{name.namespace}/{name.name}") == name

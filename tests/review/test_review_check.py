@@ -119,7 +119,7 @@ def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Re
 
     assert code == 12
     assert told["changes"]["lost"] == {"none|spark_catalog|dw.t": ["c"]}  # type: ignore[index]
-    why = "names columns of which nobody can tell the table: c"
+    why = "names columns whose table is unknown: c"
     assert told["breaks"] == [{"where": "etl/report.sql, line 1", "why": why}]
 
 

@@ -1,6 +1,6 @@
-"""What the columns of a SELECT are made of.
+"""Column lineage of SQL queries. Needs sqlglot.
 
-`names` finds a table of SQL among the datasets, `tables` holds what is known of each
-dataset's columns, `scope` what the names inside a query mean, `values` reads expressions,
-`query` reads queries, `told` says it in the words that all sources share. Needs sqlglot.
+`names` resolves table names to datasets, `tables` tracks the known columns of each dataset, `scope` resolves
+names inside a query, `values` reads expressions, `query` reads queries, `column_flows` converts the result to
+the model that all sources share.
 """

@@ -1,8 +1,8 @@
-"""What decides about rows behind a SELECT's list: WHERE, GROUP BY, ORDER BY and the like."""
+"""Influences of the clauses of a SELECT: WHERE, GROUP BY, ORDER BY and others."""
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import deciding
+from lineage_merge.column_lineage.sql.derivation import influences_of
 from lineage_merge.column_lineage.sql.scope import Item, Named, Scope
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import InfluenceKind
@@ -15,7 +15,7 @@ class Clauses:
         self._values = values
 
     def read(self, query: exp.Select, scope: Scope, items: list[Item]) -> None:
-        """`scope` learns what WHERE, GROUP BY, ORDER BY decide. `items`: the SELECT's columns."""
+        """Add the influences of WHERE, GROUP BY, ORDER BY to `scope`. `items`: the SELECT's columns."""
         args = query.args
         influence = self._values.influence
         connect = args.get("connect")
@@ -48,13 +48,13 @@ class Clauses:
         self._values.influence(parts, scope, InfluenceKind.GROUP_BY)
 
     def order(self, order: exp.Expr, scope: Scope, items: list[Item]) -> None:
-        """The same of an ORDER BY alone."""
+        """Add the influences of an ORDER BY to `scope`."""
         for ordered in order.expressions:
             part = ordered.this if isinstance(ordered, exp.Ordered) else ordered
             if isinstance(part, exp.Var) and part.name.upper() == "ALL":
                 for item in items:
                     if isinstance(item, Named):
-                        scope.influence(deciding(item.derivation, InfluenceKind.SORT))
+                        scope.influence(influences_of(item.derivation, InfluenceKind.SORT))
             elif not self._ordinal(part, scope, items, InfluenceKind.SORT):
                 self._values.influence([part], scope, InfluenceKind.SORT)
 
@@ -65,5 +65,5 @@ class Clauses:
         if 0 < position <= len(items) and all(isinstance(item, Named) for item in items[:position]):
             item = items[position - 1]
             if isinstance(item, Named):
-                scope.influence(deciding(item.derivation, kind))
+                scope.influence(influences_of(item.derivation, kind))
         return True

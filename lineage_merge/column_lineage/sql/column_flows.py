@@ -1,4 +1,4 @@
-"""What was found out about columns, in the words that all sources share."""
+"""Conversion of derivations and influences to the model that all sources share."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,7 +8,7 @@ from lineage_merge.column_lineage.transformations import ColumnFlow, Influence, 
 
 
 def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]]:
-    """What leads to each column of a dataset, of its name and what it is made of."""
+    """Yield the flows to each column of a dataset, given by name and derivation."""
     for name, derivation in columns:
         for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
             expression = cut(" | ".join(sorted({text() for text in step.texts} - {""})))
@@ -16,6 +16,6 @@ def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]
 
 
 def influences(found: Influences) -> Iterator[Influence[str]]:
-    """What decides which rows there are."""
+    """Yield the influences on the rows of a dataset."""
     for origin, kinds in sorted(found.items()):
         yield Influence(origin.dataset, origin.column, tuple(sorted(kinds)))

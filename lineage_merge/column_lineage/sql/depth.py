@@ -1,4 +1,4 @@
-"""Room for SQL that is nested deeper than Python's stack usually allows."""
+"""A larger stack for deeply nested SQL."""
 
 import sys
 import threading
@@ -8,17 +8,17 @@ from typing import TypeVar
 
 _Result = TypeVar("_Result")
 
-# Some 500 functions inside each other; a hundred MB that only what is so deep really uses.
+# Enough for some 500 nested functions. The memory is reserved, but only used as far as needed.
 _CALLS = 20_000
 _STACK = 128 * 1024 * 1024
 _lock = threading.Lock()
 _here = threading.local()
 
 
-def deep(work: Callable[[], _Result]) -> _Result:
-    """What `work` returns. It is tried again on a larger stack where the usual one is too small.
+def with_deep_stack(work: Callable[[], _Result]) -> _Result:
+    """Return the result of `work`, retried on a larger stack after a `RecursionError`.
 
-    Raises `RecursionError` where that is too small too.
+    Raises `RecursionError` if the larger stack is too small too.
     """
     try:
         return work()

@@ -1,4 +1,4 @@
-"""What a column is made of: where its value comes from, how, and as which text."""
+"""Derivation of a column: its origins, the kinds of transformation, and the expression."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -14,9 +14,9 @@ class Origin(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How a value comes out of one origin: a kind for each chain, and what the SQL says.
+    """How a value derives from one origin: the kind of each chain, and the SQL expressions.
 
-    No text: the column is only renamed.
+    Without a text, the column is only renamed.
     """
 
     kinds: frozenset[Transformation]
@@ -26,16 +26,16 @@ class Step(NamedTuple):
 Derivation = Mapping[Origin, Step]
 Influences = dict[Origin, set[InfluenceKind]]
 
-_AS_IT_IS = Step(frozenset({Transformation.IDENTITY}), ())
+_UNCHANGED = Step(frozenset({Transformation.IDENTITY}), ())
 
 
 def itself(origin: Origin) -> Derivation:
-    """The column as it is."""
-    return {origin: _AS_IT_IS}
+    """Return the derivation of an unchanged column."""
+    return {origin: _UNCHANGED}
 
 
 def merged(derivations: Iterable[Derivation]) -> Derivation:
-    """Several chains side by side, as those of a union's branches."""
+    """Merge alternative derivations, such as those of a union's branches."""
     result: dict[Origin, Step] = {}
     for derivation in derivations:
         for origin, step in derivation.items():
@@ -48,11 +48,11 @@ def merged(derivations: Iterable[Derivation]) -> Derivation:
 
 
 def derived(kinds: Mapping[Origin, Iterable[Transformation]], text: Callable[[], str]) -> Derivation:
-    """One expression, whose text stands for all that lies behind it."""
+    """Return the derivation of an expression; its text replaces those of its inputs."""
     texts = (text,)
     return {origin: Step(frozenset(found), texts) for origin, found in kinds.items()}
 
 
-def deciding(origins: Iterable[Origin], kind: InfluenceKind) -> Influences:
-    """The columns decide which rows there are."""
+def influences_of(origins: Iterable[Origin], kind: InfluenceKind) -> Influences:
+    """Return influences of one kind for the origins."""
     return {origin: {kind} for origin in origins}

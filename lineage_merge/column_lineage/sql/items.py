@@ -1,19 +1,19 @@
-"""Columns as lists: what ``*``, EXCEPT, USING and set operations make of them."""
+"""Column lists: expansion of ``*``, EXCEPT, USING and set operations."""
 
 from itertools import zip_longest
 
 from lineage_merge.column_lineage.sql.derivation import Derivation, derived, merged
 from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope
-from lineage_merge.column_lineage.sql.tables import Everything, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.transformations import Transformation
 
 
 def star(scope: Scope) -> list[Item]:
-    """What ``*`` stands for."""
+    """Return the columns of ``*``."""
     items: list[Item] = []
     seen = set(scope.shared)
     if scope.shared:
-        # USING: such a column comes once, and first.
+        # Columns of USING appear once, and first.
         names = {
             fold(item.name): item.name
             for source in scope.sources.values()
@@ -29,8 +29,8 @@ def star(scope: Scope) -> list[Item]:
 def without(items: list[Item], hidden: set[str]) -> list[Item]:
     result: list[Item] = []
     for item in items:
-        if isinstance(item, Everything):
-            result.append(Everything(item.table, item.hidden | hidden))
+        if isinstance(item, AllColumns):
+            result.append(AllColumns(item.table, item.hidden | hidden))
         elif fold(item.name) not in hidden:
             result.append(item)
     return result
@@ -52,40 +52,40 @@ def coalesced(left: Derivation, right: Derivation, name: str) -> Derivation:
 
 
 def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
-    """The left names with what both sides give; False: some columns of the right are not told."""
-    # What an incremental model reads of itself has the columns of the other side.
-    for one, other in ((left, right), (right, left)):
-        if len(one) == 1 and isinstance(one[0], Everything) and one[0].own:
-            return other, True
+    """Combine columns by position under the left names; False if some right columns are not matched."""
+    # The self-reference of an incremental model has the columns of the other side.
+    for side, other_side in ((left, right), (right, left)):
+        if len(side) == 1 and isinstance(side[0], AllColumns) and side[0].own:
+            return other_side, True
     items: list[Item] = []
     start = 0
-    for mine, theirs in zip_longest(left, right):
-        if not (isinstance(mine, Named) and isinstance(theirs, Named)):
+    for one, other in zip_longest(left, right):
+        if not (isinstance(one, Named) and isinstance(other, Named)):
             break
-        items.append(Named(mine.name, merged((mine.derivation, theirs.derivation))))
+        items.append(Named(one.name, merged((one.derivation, other.derivation))))
         start += 1
     end: list[Item] = []
-    for mine, theirs in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
-        if not (isinstance(mine, Named) and isinstance(theirs, Named)):
+    for one, other in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
+        if not (isinstance(one, Named) and isinstance(other, Named)):
             break
-        end.insert(0, Named(mine.name, merged((mine.derivation, theirs.derivation))))
-    middle, other = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
-    same = len(middle) == len(other) and all(
-        isinstance(mine, Everything)
-        and isinstance(theirs, Everything)
-        and (mine.table, mine.hidden) == (theirs.table, theirs.hidden)
-        for mine, theirs in zip(middle, other, strict=True)
+        end.insert(0, Named(one.name, merged((one.derivation, other.derivation))))
+    middle, right_middle = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
+    same = len(middle) == len(right_middle) and all(
+        isinstance(one, AllColumns)
+        and isinstance(other, AllColumns)
+        and (one.table, one.hidden) == (other.table, other.hidden)
+        for one, other in zip(middle, right_middle, strict=True)
     )
     return [*items, *middle, *end], same
 
 
 def by_name(left: Relation, right: Relation) -> list[Item]:
-    theirs = {fold(item.name): item for item in right.named}
+    unmatched = {fold(item.name): item for item in right.named}
     items: list[Item] = []
     for item in left.items:
-        other = theirs.pop(fold(item.name), None) if isinstance(item, Named) else None
+        other = unmatched.pop(fold(item.name), None) if isinstance(item, Named) else None
         if isinstance(item, Named) and other is not None:
             items.append(Named(item.name, merged((item.derivation, other.derivation))))
         else:
             items.append(item)
-    return [*items, *theirs.values(), *right.stars]
+    return [*items, *unmatched.values(), *right.stars]

@@ -1,4 +1,4 @@
-"""Finds a table of SQL among the datasets, as the platform compares names."""
+"""Resolution of SQL table names to datasets, with the platform's rules for names."""
 
 from collections.abc import Container, Iterable, Mapping
 
@@ -10,20 +10,20 @@ Parts = tuple[str, ...]
 
 
 def is_dual(table: exp.Table) -> bool:
-    """Whether it is the one row that Oracle, MySQL, Snowflake and others select constants from."""
+    """Whether it is the one-row table of Oracle, MySQL, Snowflake and others for constants."""
     parts = [part.name.casefold() for part in table.parts]
     return parts in (["dual"], ["sys", "dual"], ["sysibm", "sysdummy1"])
 
 
 class TableNames:
-    """The datasets by their names in SQL, whole or without database and schema.
+    """Datasets by SQL name, fully qualified or without database and schema.
 
-    Those with one name in SQL are one dataset, which `same` has for each of them: the one of them
-    that is built, or of several that are only read the first. Several that are built stay apart.
+    Datasets with the same SQL name are one dataset. `same` maps each of them to its representative: the
+    one that a job builds, else the first. Several that jobs build remain separate.
     """
 
     def __init__(self, dialect: Dialect, relations: Mapping[str, str], built: Container[str] = ()) -> None:
-        """`relations`: the text that SQL has for each dataset, by unique id; `built`: those with a job."""
+        """`relations`: the SQL name of each dataset by unique id; `built`: the datasets that jobs build."""
         self._strategy = dialect.normalization_strategy
         self._exact = type(dialect).__name__.lower() == "bigquery"
         self._dialect = dialect
@@ -36,7 +36,7 @@ class TableNames:
                     self._by_parts.setdefault(parts[start:], []).append(unique_id)
 
     def find(self, table: exp.Table, preferred: Iterable[str]) -> str | None:
-        """The one dataset that `table` can mean, those of `preferred` before others."""
+        """Return the only dataset that `table` can refer to, or the only one of `preferred`."""
         found = self.candidates(table)
         wanted = {self.same.get(uid, uid) for uid in preferred} if len(found) > 1 else set()
         for candidates in (found, [uid for uid in found if uid in wanted]):
@@ -45,20 +45,20 @@ class TableNames:
         return None
 
     def candidates(self, table: exp.Table) -> list[str]:
-        """All datasets that `table` can mean."""
+        """Return all datasets that `table` can refer to."""
         parts = self.parts(table)
         found = self._by_parts.get(parts, [])
         if not found and len(parts) > 2:
-            # Spark, Hive and MySQL have no database, but SQL may write their catalog's name.
+            # Spark, Hive and MySQL have no database, but SQL may contain a catalog name.
             found = [uid for uid in self._by_parts.get(parts[-2:], []) if len(self._whole[uid]) == 2]
         return found
 
     def whole(self, unique_id: str) -> Parts:
-        """The parts of a dataset's whole name; none where it cannot be read."""
+        """Return the parts of a dataset's full name; empty if it cannot be parsed."""
         return self._whole.get(unique_id, ())
 
     def parts(self, table: exp.Table) -> Parts:
-        """The parts of a name as the platform compares them; a function's call is one part."""
+        """Return the normalized parts of a name; a function call is one part."""
         if not table.this:
             return ()
         if not isinstance(table.this, exp.Identifier | exp.Dot):

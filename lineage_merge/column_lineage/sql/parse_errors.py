@@ -1,4 +1,4 @@
-"""Why SQL cannot be read, in a few words."""
+"""Short messages for SQL parse errors."""
 
 import re
 
@@ -6,18 +6,18 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from lineage_merge.column_lineage.sql.text import cut
 
-# sqlglot shows a token with all that it knows of it.
+# sqlglot prints tokens with all their fields.
 _TOKEN = re.compile(r"<Token token_type: (?:TokenType\.)?(\w+), text: (.*?), line: .*>", re.DOTALL)
 
 
 def reason(error: Exception, first_line: int = 1) -> str:
-    """What is wrong with SQL that raised `error`; its first line is `first_line` of a file."""
+    """Return a message for `error`; the SQL starts at line `first_line` of its file."""
     if isinstance(error, ParseError):
         first = error.errors[0] if error.errors else {}
         line = first.get("line")
-        place = f" (line {line + first_line - 1}, column {first.get('col')})" if line else ""
-        said = str(first.get("description") or "").rstrip(".")
-        return cut(_TOKEN.sub(_token, said) + place)
+        location = f" (line {line + first_line - 1}, column {first.get('col')})" if line else ""
+        description = str(first.get("description") or "").rstrip(".")
+        return cut(_TOKEN.sub(_token, description) + location)
     if isinstance(error, TokenError):
         return "a text or a name in quotes does not end"
     if isinstance(error, SqlglotError):

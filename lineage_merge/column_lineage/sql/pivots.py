@@ -2,10 +2,10 @@
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import deciding, derived, merged
+from lineage_merge.column_lineage.sql.derivation import derived, influences_of, merged
 from lineage_merge.column_lineage.sql.items import without
 from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
-from lineage_merge.column_lineage.sql.tables import Everything, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
@@ -19,37 +19,37 @@ class Pivots:
         self._values = values
 
     def read(self, pivot: exp.Pivot, relation: Relation, outer: Scope) -> Relation:
-        """The columns of `relation` once it is turned."""
+        """Return the columns of `relation` after the PIVOT."""
         scope = Scope(outer.ctes, outer)
         scope.add("", Source(relation))
         if pivot.args.get("unpivot"):
             return self._unpivoted(pivot, relation, scope)
         functions = pivot.args.get("using") or pivot.expressions
-        steering = [field.this for field in pivot.args.get("fields") or ()]
-        steering += pivot.expressions if pivot.args.get("using") else []
-        decides = {
+        indirect = [field.this for field in pivot.args.get("fields") or ()]
+        indirect += pivot.expressions if pivot.args.get("using") else []
+        conditions = {
             origin: (Transformation.CONDITIONAL,)
-            for part in steering
+            for part in indirect
             for origin in self._values.origins(part, scope)
         }
         values = []
         for function in functions:
             text = Text(function, frozenset(), self._dialect)
-            values.append(merged([self._values.trace(function, scope), derived(decides, text)]))
-        used = {fold(column.name) for part in (*functions, *steering) for column in part.find_all(exp.Column)}
+            values.append(merged([self._values.trace(function, scope), derived(conditions, text)]))
+        used = {fold(column.name) for part in (*functions, *indirect) for column in part.find_all(exp.Column)}
         group = pivot.args.get("group")
         if group is None:
-            kept = without(relation.items, used)
+            remaining = without(relation.items, used)
         else:
-            kept = [Named(part.name, self._values.trace(part, scope)) for part in group.expressions]
-        for item in kept:
+            remaining = [Named(part.name, self._values.trace(part, scope)) for part in group.expressions]
+        for item in remaining:
             if isinstance(item, Named):
-                scope.influence(deciding(item.derivation, InfluenceKind.GROUP_BY))
+                scope.influence(influences_of(item.derivation, InfluenceKind.GROUP_BY))
         names = [column.name for column in pivot.args.get("columns") or ()]
-        if not names:  # the columns come out of the data
-            return Relation([*kept, Everything(None)], scope.influences)
-        items = [*kept, *(Named(name, values[at % len(values)]) for at, name in enumerate(names) if values)]
-        return Relation(items, scope.influences)
+        if not names:  # the columns depend on the data
+            return Relation([*remaining, AllColumns(None)], scope.influences)
+        turned = [Named(name, values[at % len(values)]) for at, name in enumerate(names) if values]
+        return Relation([*remaining, *turned], scope.influences)
 
     def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: Scope) -> Relation:
         into = pivot.args.get("into")

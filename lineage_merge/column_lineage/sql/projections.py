@@ -1,4 +1,4 @@
-"""What a SELECT lists: its columns, what they are called, and what ``*`` stands for among them."""
+"""The select list: columns, their names, and the expansion of ``*``."""
 
 from collections.abc import Callable
 
@@ -7,14 +7,14 @@ from sqlglot import exp
 from lineage_merge.column_lineage.sql.derivation import Derivation
 from lineage_merge.column_lineage.sql.items import replaced, star, without
 from lineage_merge.column_lineage.sql.scope import Item, Named, Scope
-from lineage_merge.column_lineage.sql.tables import Everything, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.values import Values
 
-# Platforms where a column of SELECT may use one that stands left of it.
+# Platforms where a select expression may use the alias of a preceding one.
 _LATERAL_ALIASES = frozenset(
     {"redshift", "snowflake", "duckdb", "spark", "spark2", "databricks", "clickhouse", "teradata", "dremio"}
 )
-_NAMED_AFTER_THEIR_FUNCTION = (
+_NAMED_AFTER_FUNCTION = (
     exp.Abs,
     exp.Avg,
     exp.Coalesce,
@@ -30,7 +30,7 @@ _NAMED_AFTER_THEIR_FUNCTION = (
 
 
 class Projections:
-    """Reads the lists of the SELECTs of one model or statement."""
+    """Reads the select lists of one model or statement."""
 
     def __init__(self, platform: str, values: Values, note: Callable[[str, str], None]) -> None:
         self._platform = platform
@@ -38,7 +38,7 @@ class Projections:
         self._note = note
 
     def read(self, query: exp.Select, scope: Scope) -> list[Item]:
-        """The columns of the SELECT; `scope` learns their names, for the clauses that follow."""
+        """Return the columns of the SELECT, and add their aliases to `scope` for other clauses."""
         items: list[Item] = []
         aliases: dict[str, Derivation] = {}
         early = self._platform in _LATERAL_ALIASES
@@ -52,7 +52,7 @@ class Projections:
                 items += self._expanded(part, scope)
             elif part.find(exp.Columns) or (isinstance(part, exp.Binary) and isinstance(part.this, exp.Star)):
                 self._note("selects columns by a pattern", "")
-                items.append(Everything(None))
+                items.append(AllColumns(None))
             else:
                 derivation = self._values.trace(part, scope)
                 name = self._name(part)
@@ -77,7 +77,7 @@ class Projections:
                 name = part.this.name
             elif isinstance(part, exp.Case):
                 name = "case"
-            elif isinstance(part, _NAMED_AFTER_THEIR_FUNCTION):
+            elif isinstance(part, _NAMED_AFTER_FUNCTION):
                 name = part.sql_name().lower()
         return name
 
@@ -91,11 +91,11 @@ class Projections:
             if source is None:  # the fields of a struct
                 if isinstance(part, exp.Column) and len(path) == 1:
                     self._values.column(exp.column(_parts(part)[0]), scope)
-                return [Everything(None)]
+                return [AllColumns(None)]
             items = list(source.relation.items)
         if last.args.get("ilike"):
             self._note("selects columns by a pattern", "")
-            return [Everything(None)]
+            return [AllColumns(None)]
         hidden = {fold(name.name) for name in last.args.get("except_") or ()}
         items = without(items, hidden) if hidden else items
         for alias in last.args.get("replace") or ():

@@ -1,4 +1,4 @@
-"""Reads a query: from the relations in FROM to the columns that come out."""
+"""Column lineage of a query: from the relations in FROM to its output columns."""
 
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
@@ -10,8 +10,8 @@ from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
     Influences,
     Origin,
-    deciding,
     derived,
+    influences_of,
     itself,
     merged,
 )
@@ -20,22 +20,22 @@ from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.pivots import Pivots
 from lineage_merge.column_lineage.sql.projections import Projections
 from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
-from lineage_merge.column_lineage.sql.tables import Everything, Table, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
 from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
-# A recursive CTE is read again until nothing new comes out, and not for ever.
+# A recursive CTE is read until nothing changes, at most this often.
 _ROUNDS = 10
-_RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "fabric", "oracle"})
+_RECURSIVE_BY_DEFAULT = frozenset({"tsql", "fabric", "oracle"})
 
 
 class Queries:
     """Reads the queries of one model or statement.
 
-    `table_of` finds what a table's name means: a dataset, a relation that stands for SQL
-    (an ephemeral model, a temporary table), or None. `note` takes what cannot be told: a kind and a name.
-    `undeclared` is asked for a name that is certainly a table's and that `table_of` does not find.
+    `table_of` resolves a table name: to a dataset, a relation for inlined SQL (an ephemeral model, a
+    temporary table), or None. `note` records problems: a kind and a name. `undeclared` resolves names of
+    tables that `table_of` does not find.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Queries:
         self._pivots = Pivots(dialect, self._values)
 
     def read(self, query: exp.Expr) -> Relation:
-        """The columns of a whole statement."""
+        """Return the columns of a statement."""
         return self._relation(query, {}, None)
 
     def _inner(self, query: exp.Expr, scope: Scope) -> Relation:
@@ -84,7 +84,7 @@ class Queries:
         if clause is None:
             return ctes
         known = dict(ctes)
-        recursive = clause.args.get("recursive") or self._platform in _RECURSIVE_WITHOUT_A_WORD
+        recursive = clause.args.get("recursive") or self._platform in _RECURSIVE_BY_DEFAULT
         for cte in clause.expressions:
             key = fold(cte.alias)
             names = [column.name for column in cte.args["alias"].columns]
@@ -121,7 +121,7 @@ class Queries:
     def _set_operation(
         self, query: exp.SetOperation, ctes: Mapping[str, Relation], outer: Scope | None
     ) -> Relation:
-        # A union of hundreds nests to the left: no recursion.
+        # Iterative: a union of hundreds of branches is nested to the left.
         branches: list[exp.SetOperation] = [query]
         left: exp.Expr = query.this
         while isinstance(left, exp.SetOperation) and not left.args.get("with_"):
@@ -137,7 +137,7 @@ class Queries:
         for origin, kinds in right.influences.items():
             influences.setdefault(origin, set()).update(kinds)
         if not isinstance(query, exp.Union):
-            # The values are those of the left side, the right side only decides which stay.
+            # The values come from the left side; the right side only filters them.
             for item in right.known():
                 for origin in item.derivation:
                     influences.setdefault(origin, set()).add(InfluenceKind.FILTER)
@@ -146,7 +146,7 @@ class Queries:
             return Relation(by_name(left, right), influences)
         items, complete = by_position(left.items, right.items)
         if not complete:
-            self._note("has a union in which the columns of a side are not known", "")
+            self._note("has a union with unknown columns", "")
         return Relation(items, influences, None, left.rest)
 
     def _sorted(
@@ -205,7 +205,7 @@ class Queries:
         for name in names:
             right = merged(source.relation.find(name) or {} for source in added)
             left_side = scope.shared.get(fold(name)) or self._one_of(before, name)
-            scope.influence(deciding((*left_side, *right), InfluenceKind.JOIN))
+            scope.influence(influences_of((*left_side, *right), InfluenceKind.JOIN))
             if side == "FULL":
                 scope.shared[fold(name)] = coalesced(left_side, right, name)
             else:
@@ -219,7 +219,7 @@ class Queries:
         possible = certain or [source.relation for source in sources if source.relation.may_have(name)]
         if len(possible) == 1 or certain:
             return possible[0].find(name) or {}
-        self._note("names columns of which nobody can tell the table", name)
+        self._note("names columns whose table is unknown", name)
         return {}
 
     def _source(self, node: exp.Expr, scope: Scope) -> None:
@@ -243,7 +243,7 @@ class Queries:
         elif isinstance(node, exp.Subquery | exp.Lateral) and isinstance(node.this, exp.Query):
             around = (
                 scope if isinstance(node, exp.Lateral) else scope.outer
-            )  # only LATERAL sees its neighbours
+            )  # only LATERAL can refer to preceding relations
             relation = self._relation(node.this, self._with(node, scope.ctes, around), around)
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             inner = Scope(self._with(node, scope.ctes, scope), scope)
@@ -291,7 +291,7 @@ class Queries:
             return Relation(found.items, found.influences, None, found.rest)
         if found is not None:
             if not found.complete:
-                return Relation([Everything(found)], base=found)
+                return Relation([AllColumns(found)], base=found)
             columns: list[Item] = [
                 Named(name, itself(Origin(found.unique_id, name))) for name in found.columns.values()
             ]
@@ -309,9 +309,9 @@ class Queries:
             return Relation([])
         undeclared = self._undeclared(table)
         if undeclared is not None:
-            return Relation([Everything(undeclared)], base=undeclared)
-        self._note("reads tables that are not known", ".".join(path))
-        return Relation([Everything(None)])
+            return Relation([AllColumns(undeclared)], base=undeclared)
+        self._note("reads unknown tables", ".".join(path))
+        return Relation([AllColumns(None)])
 
     def _rows(self, node: exp.Values, scope: Scope) -> Relation:
         # `cross join lateral (values ('a', t.a), ('b', t.b))`: a row's values may be columns.
@@ -327,7 +327,7 @@ class Queries:
     def _function(
         self, node: exp.Expr, names: list[str], name: str, scope: Scope
     ) -> tuple[Relation, list[str]]:
-        """UNNEST, FLATTEN, explode, generate_series: every column comes out of the arguments."""
+        """Read UNNEST, FLATTEN, explode, generate_series: all columns derive from the arguments."""
         body = node.this if isinstance(node, exp.Lateral | exp.TableFromRows) else node
         origins = dict.fromkeys(self._values.origins(body, scope), (Transformation.TRANSFORMATION,))
         text = Text(body, frozenset(scope.sources), self._dialect)
@@ -336,7 +336,7 @@ class Queries:
         if isinstance(offset, exp.Identifier):
             names = [*names, offset.name]
         if not names and name:
-            names = [name]  # PostgreSQL: the only column is called like the table
+            names = [name]  # PostgreSQL: the only column has the name of the table
         return Relation([Named(column, derivation) for column in names], rest=derivation), names
 
 

@@ -1,4 +1,4 @@
-"""What the names inside one query mean."""
+"""Name resolution inside a query."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -6,27 +6,27 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, merged
-from lineage_merge.column_lineage.sql.tables import Everything, Table, fold, only
+from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only
 from lineage_merge.column_lineage.transformations import InfluenceKind
 
 
 @dataclass(slots=True)
 class Named:
-    """An output column; the name is empty where only the platform knows it."""
+    """An output column; the name is empty if the platform generates it."""
 
     name: str
     derivation: Derivation
 
 
-Item = Named | Everything
+Item = Named | AllColumns
 
 
 @dataclass(slots=True)
 class Relation:
-    """What a query, a table or a function gives, in order.
+    """The output columns of a query, table or function, in order.
 
-    `influences` decide its rows. `base` is the dataset where it is one. `rest`: what any
-    other column that a query names is made of (a function's output has no list of columns).
+    `influences` determine its rows. `base` is the dataset if it is one. `rest`: the derivation of columns
+    that are not listed (the output of a function has no column list).
     """
 
     items: list[Item]
@@ -37,17 +37,17 @@ class Relation:
 
     @property
     def named(self) -> Iterator[Named]:
-        """The columns that are listed."""
+        """Yield the listed columns."""
         return (item for item in self.items if isinstance(item, Named))
 
     @property
-    def stars(self) -> list[Everything]:
-        """What stands for columns that are not listed."""
-        return [item for item in self.items if isinstance(item, Everything)]
+    def stars(self) -> list[AllColumns]:
+        """Return the placeholders of columns that are not listed."""
+        return [item for item in self.items if isinstance(item, AllColumns)]
 
     @property
     def closed(self) -> bool:
-        """All its columns are listed."""
+        """Whether all columns are listed."""
         return self.rest is None and not self.stars
 
     def _listed(self) -> Mapping[str, Derivation]:
@@ -58,15 +58,15 @@ class Relation:
         return self._index
 
     def knows(self, name: str) -> bool:
-        """It has such a column."""
+        """Whether it certainly has the column."""
         return fold(name) in self._listed() or any(star.knows(name) for star in self.stars)
 
     def may_have(self, name: str) -> bool:
-        """Nothing says that it has no such column."""
+        """Whether it has or may have the column."""
         return fold(name) in self._listed() or any(star.may_have(name) for star in self.stars)
 
     def find(self, name: str) -> Derivation | None:
-        """The column, None where there is none. One that could be of several has no origin."""
+        """Return the derivation of a column; None: no such column. An ambiguous column has no origin."""
         listed = self._listed().get(fold(name))
         if listed is not None:
             return listed
@@ -76,7 +76,7 @@ class Relation:
         return {} if possible else self.rest
 
     def known(self) -> list[Named]:
-        """All columns that are known by name, by now."""
+        """Return all columns whose names are known so far."""
         result: list[Named] = []
         for item in self.items:
             if isinstance(item, Named):
@@ -87,10 +87,10 @@ class Relation:
         return result
 
     def renamed(self, names: list[str]) -> "Relation":
-        """With other names for the first columns, where they are listed."""
+        """Return the relation with new names for the first listed columns."""
         items: list[Item] = []
         for position, item in enumerate(self.items):
-            if isinstance(item, Everything) or position >= len(names):
+            if isinstance(item, AllColumns) or position >= len(names):
                 items += self.items[position:]
                 break
             items.append(Named(names[position], item.derivation))
@@ -110,7 +110,7 @@ class Source:
 
 @dataclass(slots=True)
 class Scope:
-    """The names that one SELECT sees; `outer` is that of the query around it."""
+    """The names visible in a SELECT; `outer` is the scope of the enclosing query."""
 
     ctes: Mapping[str, Relation]
     outer: "Scope | None" = None
@@ -120,31 +120,31 @@ class Scope:
     influences: Influences = field(default_factory=dict)
     windows: dict[str, exp.Window] = field(default_factory=dict)
     aliases_first: bool = False
-    # A subquery selects from its own FROM; only in its conditions does it mention the query around it.
+    # Within the select list: columns come from the own FROM; only conditions refer to the enclosing query.
     projecting: bool = False
 
     def add(self, name: str, source: Source) -> None:
-        """A further relation in FROM; its influences are those of the query too."""
+        """Add a relation in FROM, and its influences."""
         key = fold(name) or f"\x00{len(self.sources)}"
-        while key in self.sources:  # two schemas may have a table of one name
+        while key in self.sources:  # tables of different schemas may have the same name
             key += "\x00"
         self.sources[key] = source
         self.influence(source.relation.influences)
 
     def influence(self, influences: Mapping[Origin, Iterable[InfluenceKind]]) -> None:
-        """Add what decides the rows."""
+        """Add influences on the rows."""
         for origin, kinds in influences.items():
             self.influences.setdefault(origin, set()).update(kinds)
 
     def chain(self) -> Iterator["Scope"]:
-        """This scope and those around it, from inside out."""
+        """Yield this scope and the enclosing ones, innermost first."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.outer
 
     def qualified(self, parts: list[str]) -> tuple[Source, str, list[str]] | None:
-        """The relation, column and fields inside the column that a dotted name means."""
+        """Resolve a dotted name to a relation, a column and the fields inside the column."""
         folded = [fold(part) for part in parts]
         for scope in self.chain():
             for length in range(len(parts) - 1, 0, -1):
@@ -154,14 +154,14 @@ class Scope:
         return None
 
     def named(self, path: tuple[str, ...]) -> Source | None:
-        """The relation of an alias or of a table's name, whole or in part."""
+        """Return the relation of an alias or a (partially) qualified table name."""
         if len(path) == 1:
             return self.sources.get(path[0])
         found = [source for source in self.sources.values() if source.path[-len(path) :] == path]
         return found[0] if len(found) == 1 else None
 
-    def bare(self, name: str) -> Derivation | None:
-        """What a name without a table means; None: nothing, {}: it cannot be told or has no origin."""
+    def unqualified(self, name: str) -> Derivation | None:
+        """Resolve an unqualified column; None: not found or ambiguous, {}: without origin."""
         key = fold(name)
         for scope in self.chain():
             if scope.aliases_first and key in scope.aliases:
@@ -187,12 +187,12 @@ class Scope:
             rests = [relation.rest for relation in relations if relation.rest is not None]
             if rests:
                 return merged(rests) if len(rests) == 1 else None
-        return self._insisted(name)
+        return self._assumed(name)
 
-    def _insisted(self, name: str) -> Derivation | None:
+    def _assumed(self, name: str) -> Derivation | None:
         for scope in self.chain():
             bases = [source.relation.base for source in scope.sources.values()]
             growing = [base for base in bases if base is not None and not base.built]
             if len(growing) == 1:
-                return growing[0].insist(name)
+                return growing[0].assume(name)
         return None

@@ -1,8 +1,8 @@
-"""What is known of the columns of each dataset, growing while queries are read.
+"""Known columns of each dataset, extended while queries are read.
 
-A dataset may be open: a source of which nobody said which columns it has, or a model that
-selects everything from such a source. A column that a query names exists for certain, and
-where it can only have come from one place, it came from there.
+The columns of a dataset may be incomplete: those of a source without a schema, or of a model that selects
+all columns of such a source. A column that a query names exists; if only one source can provide it, it
+originates there.
 """
 
 from collections.abc import Iterable
@@ -12,15 +12,14 @@ from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, 
 
 
 def fold(name: str) -> str:
-    """Column names compare without case."""
+    """Return a column name for case-insensitive comparison."""
     return name.casefold()
 
 
-class Everything:
-    """`*` of a dataset whose columns are not all known; `hidden` (folded) do not come through.
+class AllColumns:
+    """`*` of a dataset whose columns are incomplete; `hidden` (folded) columns are excluded.
 
-    `table` None: a relation of which nothing is known. `own`: it is what the query builds, as
-    it was before.
+    `table` is None for an unknown relation. `own`: the previous state of the table that the query builds.
     """
 
     __slots__ = ("hidden", "own", "table")
@@ -33,22 +32,22 @@ class Everything:
         self.own = own
 
     def may_have(self, name: str) -> bool:
-        """Nothing says that it has no such column."""
+        """Whether it has or may have the column."""
         return fold(name) not in self.hidden and (self.table is None or self.table.may_have(name))
 
     def knows(self, name: str) -> bool:
-        """It has such a column."""
+        """Whether it certainly has the column."""
         return fold(name) not in self.hidden and self.table is not None and self.table.knows(name)
 
     def find(self, name: str) -> Derivation | None:
-        """The column, None where there is none; what nothing is known of gives no origin."""
+        """Return the derivation of a column; None: no such column. An unknown relation has no origins."""
         if fold(name) in self.hidden:
             return None
         return {} if self.table is None else self.table.find(name)
 
 
-def only(stars: Iterable[Everything], name: str) -> tuple[Everything | None, bool]:
-    """The one of `stars` that has the column for certain, and whether any may have it."""
+def only(stars: Iterable[AllColumns], name: str) -> tuple[AllColumns | None, bool]:
+    """Return the only star that has the column, and whether any may have it."""
     possible = [star for star in stars if star.may_have(name)]
     certain = [star for star in possible if star.knows(name)]
     if len(certain) == 1 or len(possible) == 1:
@@ -58,9 +57,9 @@ def only(stars: Iterable[Everything], name: str) -> tuple[Everything | None, boo
 
 @dataclass(slots=True, eq=False)
 class Table:
-    """One dataset. `columns` holds the spelling by folded name; `complete`: there are no others.
+    """A dataset. `columns`: spelling by folded name; `complete`: it has no other columns.
 
-    `derivations` and `influences` are those of its own SQL; `stars` what else it selects.
+    `derivations` and `influences` come from its own SQL; `stars` are incomplete `*` in it.
     `built`: its SQL was read.
     """
 
@@ -70,39 +69,39 @@ class Table:
     built: bool = False
     derivations: dict[str, Derivation] = field(default_factory=dict)
     influences: Influences = field(default_factory=dict)
-    stars: list[Everything] = field(default_factory=list)
+    stars: list[AllColumns] = field(default_factory=list)
     _readers: list[tuple["Table", frozenset[str]]] = field(default_factory=list)
 
     def knows(self, name: str) -> bool:
-        """It has such a column."""
+        """Whether it certainly has the column."""
         return fold(name) in self.columns
 
     def may_have(self, name: str) -> bool:
-        """Nothing says that it has no such column."""
+        """Whether it has or may have the column."""
         return self.knows(name) or (not self.complete and self._may_grow(name))
 
     def _may_grow(self, name: str) -> bool:
         return not self.built or any(star.may_have(name) for star in self.stars)
 
     def find(self, name: str) -> Derivation | None:
-        """A column that a query names; it is known from then on. None: there is none."""
+        """Return the derivation of a column that a query names, and add the column. None: no such column."""
         if not self.knows(name):
             if not self.may_have(name):
                 return None
             self._name(name)
         return itself(self.origin(name)) if self.knows(name) else None
 
-    def insist(self, name: str) -> Derivation | None:
-        """Like `find`, for a column that can be nowhere else.
+    def assume(self, name: str) -> Derivation | None:
+        """Like `find`, for a column that no other relation can have.
 
-        A catalog may be older than the SQL, and lists no pseudo columns.
+        The catalog may be older than the SQL, and lists no pseudo columns.
         """
         if not self.knows(name) and not (self.built and not self.stars):
             self._name(name)
         return self.find(name)
 
     def origin(self, name: str) -> Origin:
-        """The column as a place that values come from."""
+        """Return the column as an origin."""
         return Origin(self.unique_id, self.columns[fold(name)])
 
     def _name(self, name: str) -> None:
@@ -112,14 +111,14 @@ class Table:
         star, possible = only(self.stars, name)
         if star is not None:
             found = star.find(name)
-            # The star's own dataset may have told this one already.
+            # Finding it in the table of the star may already have added it here.
             if found is not None and not self.knows(name):
                 self.add(name, found)
         elif possible:
             self.add(name)
 
     def add(self, name: str, derivation: Derivation | None = None) -> None:
-        """Make a column known, here and wherever all of this dataset is selected."""
+        """Add a column here and in all datasets that select all columns of this one."""
         key = fold(name)
         if key in self.columns:
             return
@@ -130,8 +129,8 @@ class Table:
             if key not in hidden and not reader.knows(name):
                 reader.add(name, itself(self.origin(name)))
 
-    def select_all_of(self, star: Everything) -> None:
-        """This dataset has every column of the star, also those that become known later."""
+    def select_all_of(self, star: AllColumns) -> None:
+        """Add all columns of the star, including those that are found later."""
         self.stars.append(star)
         if star.table is None:
             return

@@ -1,21 +1,20 @@
-"""An expression as text for people."""
+"""Readable text of SQL expressions."""
 
 from collections.abc import Container
 from functools import cached_property
 
 from sqlglot import Dialect, ErrorLevel, exp
 
-from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.tables import fold
 
-_LONGEST = 1000
+_MAX_LENGTH = 1000
 
 
 class Text:
-    """The SQL of an expression, written only when somebody asks: most are never shown.
+    """The SQL of an expression, rendered lazily: most are never shown.
 
-    The names of tables are left out where that confuses no two columns. `tables` (folded)
-    are those that the query knows.
+    Table names are omitted if the columns remain unambiguous. `tables` (folded) are those of the query.
     """
 
     def __init__(self, expression: exp.Expr, tables: Container[str], dialect: Dialect) -> None:
@@ -24,17 +23,17 @@ class Text:
         self._dialect = dialect
 
     def __call__(self) -> str:
-        """At most 1,000 characters."""
+        """Return the text, at most 1,000 characters."""
         return self._text
 
     @cached_property
     def _text(self) -> str:
         try:
-            return deep(self._written)
+            return with_deep_stack(self._render)
         except Exception:  # noqa: BLE001 - an edge without its text is better than no edge
             return ""
 
-    def _written(self) -> str:
+    def _render(self) -> str:
         expression = self._expression.copy()
         columns = [
             column
@@ -59,5 +58,5 @@ class Text:
 
 
 def cut(text: str) -> str:
-    """At most 1,000 characters."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    """Truncate a text to 1,000 characters."""
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"

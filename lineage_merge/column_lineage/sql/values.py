@@ -1,4 +1,4 @@
-"""What the value of an expression is made of."""
+"""Derivation of the value of an expression."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -13,13 +13,13 @@ from lineage_merge.column_lineage.sql.derivation import (
 )
 from lineage_merge.column_lineage.sql.scope import Relation, Scope
 from lineage_merge.column_lineage.sql.text import Text
-from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, along
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
 
 IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 
-# A row's own value from another row: nothing is put together.
-_OF_ANOTHER_ROW = (exp.Lag, exp.Lead)
-# Aggregates that sqlglot reads as some function that it does not know.
+# Values of another row: not an aggregation.
+_FROM_OTHER_ROW = (exp.Lag, exp.Lead)
+# Aggregates that sqlglot parses as unknown functions.
 _AGGREGATES = frozenset(
     {
         "approximate_count_distinct",
@@ -48,8 +48,8 @@ _AGGREGATES = frozenset(
         "xmlagg",
     }
 )
-# Words that some functions take in front, without quotes: `datediff(day, a, b)`.
-_UNITS = frozenset(
+# Unquoted keywords as arguments: `datediff(day, a, b)`.
+_DATE_PARTS = frozenset(
     [
         "year",
         "years",
@@ -101,10 +101,10 @@ _UNITS = frozenset(
         "century",
     ]
 )
-_WITHOUT_COLUMN = frozenset(
+_FUNCTIONS_WITHOUT_PARENTHESES = frozenset(
     {"sysdate", "systimestamp", "rownum", "level", "current_role", "current_database"}
 )
-# What platforms say of where a row lies: no column of the table.
+# Pseudo columns of platforms: the location of a row.
 _PSEUDO_COLUMNS = frozenset(
     [
         "$file_modified_time",
@@ -130,7 +130,7 @@ _Pending = list[tuple[exp.Expr, Transformation]]
 
 
 class Values:
-    """Reads expressions. `relation_of` reads a query inside one, `note` takes what cannot be told."""
+    """Reads expressions. `relation_of` reads nested queries, `note` records problems."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Values:
         self._note = note
 
     def trace(self, expression: exp.Expr, scope: Scope) -> Derivation:
-        """What the value is made of; an expression that only names a column is that column."""
+        """Return the derivation of the value; a plain column is unchanged."""
         plain = expression
         while isinstance(plain, exp.Alias | exp.Paren):
             plain = plain.this
@@ -158,11 +158,11 @@ class Values:
         return derived(self._kinds(plain, scope), Text(plain, _tables(scope), self._dialect))
 
     def origins(self, expression: exp.Expr, scope: Scope) -> set[Origin]:
-        """All columns that the expression mentions, however."""
+        """Return all columns that the expression references."""
         return set(self._kinds(expression, scope))
 
     def influence(self, expressions: Iterable[exp.Expr | None], scope: Scope, kind: InfluenceKind) -> None:
-        """The expressions decide which rows there are."""
+        """Add the columns of the expressions as influences on the rows."""
         found: Influences = {}
         for expression in expressions:
             if expression is not None:
@@ -170,40 +170,40 @@ class Values:
         scope.influence(found)
 
     def column(self, column: exp.Column, scope: Scope) -> tuple[Derivation, bool]:
-        """What a name means, and whether it goes into a field of a column (a struct)."""
+        """Resolve a column, and whether the name refers to a field of it (a struct)."""
         parts = [part.name for part in column.parts]
         if len(parts) == 1:
-            return self._bare(column, parts[0], scope), False
+            return self._unqualified(column, parts[0], scope), False
         found = scope.qualified(parts)
         if found is None:
-            return self._bare(column, parts[0], scope), True
+            return self._unqualified(column, parts[0], scope), True
         source, name, fields = found
         if name.lower() in _PSEUDO_COLUMNS and not source.relation.knows(name):
             return {}, True
         derivation = source.relation.find(name)
         if derivation is None and source.relation.base is not None:
-            derivation = source.relation.base.insist(name)
+            derivation = source.relation.base.assume(name)
         if derivation is None:
-            self._note("names columns that the tables it reads do not have", ".".join(parts))
+            self._note("names columns that its tables do not have", ".".join(parts))
         return derivation or {}, bool(fields)
 
-    def _bare(self, column: exp.Column, name: str, scope: Scope) -> Derivation:
+    def _unqualified(self, column: exp.Column, name: str, scope: Scope) -> Derivation:
         known = any(
             source.relation.knows(name) for inner in scope.chain() for source in inner.sources.values()
         )
-        if not known and (name.lower() in _PSEUDO_COLUMNS or _is_a_word(column, name)):
+        if not known and (name.lower() in _PSEUDO_COLUMNS or _is_keyword(column, name)):
             return {}
         row = self._whole_row(name, scope)
         if row is not None:
             return row
-        derivation = scope.bare(name)
+        derivation = scope.unqualified(name)
         if derivation is not None:
             return derivation
-        self._note("names columns of which nobody can tell the table", name)
+        self._note("names columns whose table is unknown", name)
         return {}
 
     def _whole_row(self, name: str, scope: Scope) -> Derivation | None:
-        """All columns of a relation whose name stands for a value, where no column is called so."""
+        """Return the derivation of a relation's name used as a value, if no column has this name."""
         for inner in scope.chain():
             if name.casefold() in inner.aliases:
                 return None
@@ -212,7 +212,7 @@ class Values:
             source = inner.named((name.casefold(),))
             if source is not None and source.relation.rest is None:
                 kinds = {
-                    origin: tuple(along(TRANSFORMATION, each) for each in step.kinds)
+                    origin: tuple(compose(TRANSFORMATION, each) for each in step.kinds)
                     for item in source.relation.known()
                     for origin, step in item.derivation.items()
                 }
@@ -220,7 +220,7 @@ class Values:
         return None
 
     def _kinds(self, expression: exp.Expr, scope: Scope) -> dict[Origin, set[Transformation]]:
-        # With a list instead of recursion: a sum of a thousand terms is nested as deep.
+        # Iterative: a sum of a thousand terms is nested a thousand levels deep.
         result: dict[Origin, set[Transformation]] = {}
         pending: _Pending = [(expression, IDENTITY)]
         while pending:
@@ -231,9 +231,9 @@ class Values:
                     found = self._all(node, scope)
                 else:
                     found, fields = self.column(node, scope)
-                    kind = along(kind, TRANSFORMATION) if fields else kind
+                    kind = compose(kind, TRANSFORMATION) if fields else kind
             elif isinstance(node, exp.Exists):
-                found, kind = self._exists(node, scope), along(kind, CONDITIONAL)
+                found, kind = self._exists(node, scope), compose(kind, CONDITIONAL)
             elif isinstance(node, exp.Query):
                 relation = self._relation_of(node, scope)
                 scope.influence(relation.influences)
@@ -242,7 +242,7 @@ class Values:
                 pending.extend(self._parts(node, kind, scope))
                 continue
             for origin, step in found.items():
-                result.setdefault(origin, set()).update(along(kind, inner) for inner in step.kinds)
+                result.setdefault(origin, set()).update(compose(kind, inner) for inner in step.kinds)
         return result
 
     def _exists(self, node: exp.Exists, scope: Scope) -> Derivation:
@@ -266,15 +266,15 @@ class Values:
     def _parts(
         self, node: exp.Expr, kind: Transformation, scope: Scope
     ) -> Iterator[tuple[exp.Expr, Transformation]]:
-        """The parts of an expression, each with what it adds to the value."""
-        steering = {id(part): how for part, how in _steering(node, scope)}
-        value = along(kind, _own_kind(node))
+        """Yield the parts of an expression with their kind of transformation."""
+        indirect = {id(part): how for part, how in _indirect_parts(node, scope)}
+        value = compose(kind, _own_kind(node))
         for part in node.iter_expressions():
-            how = steering.pop(id(part), None)
-            yield part, value if how is None else along(kind, how)
-        for part, how in _steering(node, scope):
-            if id(part) in steering:  # a window that stands elsewhere under a name
-                yield part, along(kind, how)
+            how = indirect.pop(id(part), None)
+            yield part, value if how is None else compose(kind, how)
+        for part, how in _indirect_parts(node, scope):
+            if id(part) in indirect:  # a named window, defined elsewhere
+                yield part, compose(kind, how)
 
 
 def _tables(scope: Scope) -> frozenset[str]:
@@ -284,7 +284,7 @@ def _tables(scope: Scope) -> frozenset[str]:
 def _own_kind(node: exp.Expr) -> Transformation:
     if isinstance(node, exp.Alias | exp.Paren | exp.Window | exp.Filter | exp.Order | exp.Ordered):
         return IDENTITY
-    if isinstance(node, exp.AggFunc) and not isinstance(node, _OF_ANOTHER_ROW):
+    if isinstance(node, exp.AggFunc) and not isinstance(node, _FROM_OTHER_ROW):
         return AGGREGATION
     if isinstance(node, exp.WithinGroup):
         return AGGREGATION
@@ -295,8 +295,8 @@ def _own_kind(node: exp.Expr) -> Transformation:
     return TRANSFORMATION
 
 
-def _steering(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Transformation]]:
-    """The parts that only decide which value it is."""
+def _indirect_parts(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Transformation]]:
+    """Yield the parts that affect the value indirectly."""
     if isinstance(node, exp.Case):
         if node.this:
             yield node.this, CONDITIONAL
@@ -312,7 +312,7 @@ def _steering(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Transfor
     elif isinstance(node, exp.ArgMax | exp.ArgMin | exp.HavingMax):
         yield node.expression, WINDOW
     elif isinstance(node, exp.Order):
-        # `listagg(a) within group (order by b)`: b steers. `percentile_cont(0.5) within
+        # `listagg(a) within group (order by b)`: b is indirect. `percentile_cont(0.5) within
         # group (order by b)`: b is the value.
         group = node.parent
         if not isinstance(group, exp.WithinGroup) or group.this.find(exp.Column):
@@ -340,13 +340,13 @@ def _window(node: exp.Window, scope: Scope, seen: set[str]) -> Iterator[tuple[ex
                 yield from _window(inner.windows[wanted], scope, seen)
 
 
-def _is_a_word(column: exp.Column, name: str) -> bool:
+def _is_keyword(column: exp.Column, name: str) -> bool:
     if column.this.args.get("quoted"):
         return False
-    if name.lower() in _WITHOUT_COLUMN:
+    if name.lower() in _FUNCTIONS_WITHOUT_PARENTHESES:
         return True
     return (
-        name.lower() in _UNITS
+        name.lower() in _DATE_PARTS
         and isinstance(column.parent, exp.Func)
         and column.arg_key in ("this", "expressions", "unit")
         and not column.index

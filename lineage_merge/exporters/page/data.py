@@ -23,7 +23,7 @@ from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, da
 
 _DATASET_FACTS = ("description", "qualified_name", "format", "location", "tags", "aliases")
 _JOB_FACTS = ("framework", "project", "status", "last_run_id", "last_run_at", "duration_ms", "rows_written")
-_FEEDS_FACTS = ("operations", "write_mode", "via", "columns", "sequence")
+_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "sequence")
 _TIMES = frozenset({"last_run_at"})
 
 

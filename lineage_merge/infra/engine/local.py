@@ -49,7 +49,7 @@ class LocalEngine(Engine):
     def own_errors(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def release(self) -> None:
+    def unpersist_all(self) -> None:
         pass
 
     def run(self, function: Callable[[int, Iterable[T]], Iterable[U]], parts: list[list[T]]) -> list[list[U]]:
@@ -112,15 +112,15 @@ class LocalRows(Rows[T]):
     def union(self, *others: Rows[T]) -> Rows[T]:
         return LocalRows(self._engine, [*self._parts, *chain.from_iterable(_parts(each) for each in others)])
 
-    def keep(self) -> Rows[T]:
+    def cache(self) -> Rows[T]:
         return self
 
-    def spread(self, partitions: int) -> Rows[T]:
+    def repartition(self, partitions: int) -> Rows[T]:
         rows = list(self._all())
         size = max(1, -(-len(rows) // partitions))
         return LocalRows(self._engine, [rows[at : at + size] for at in range(0, len(rows), size)])
 
-    def spread_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
+    def repartition_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
         parts: list[list[T]] = [[] for _ in range(partitions)]
         for row in self._all():
             parts[hash(key(row)) % partitions].append(row)

@@ -26,7 +26,7 @@ class SparkEngine(Engine):
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self._kept: list[RDD[Any]] = []
+        self._cached: list[RDD[Any]] = []
         self._shared: list[Broadcast[Any]] = []
 
     @property
@@ -73,18 +73,18 @@ class SparkEngine(Engine):
     def own_errors(self) -> AbstractContextManager[None]:
         return own_errors()
 
-    def release(self) -> None:
+    def unpersist_all(self) -> None:
         # The last first: it is made of those before it.
-        while self._kept:
-            self._kept.pop().unpersist()
+        while self._cached:
+            self._cached.pop().unpersist()
         while self._shared:
             self._shared.pop().unpersist()
 
-    def kept(self, rdd: "RDD[T]") -> "RDD[T]":
+    def persist(self, rdd: "RDD[T]") -> "RDD[T]":
         """The RDD, computed once; what an executor takes along when it ends is computed again."""
         if not rdd.is_cached:
             rdd.persist(StorageLevel.MEMORY_AND_DISK)
-            self._kept.append(rdd)
+            self._cached.append(rdd)
         return rdd
 
 
@@ -145,10 +145,10 @@ class SparkRows(Rows[T]):
     def union(self, *others: Rows[T]) -> Rows[T]:
         return SparkRows(self._engine, *self._rdds, *chain.from_iterable(map(_rdds, others)))
 
-    def keep(self) -> Rows[T]:
-        return SparkRows(self._engine, *map(self._engine.kept, self._rdds))
+    def cache(self) -> Rows[T]:
+        return SparkRows(self._engine, *map(self._engine.persist, self._rdds))
 
-    def spread(self, partitions: int) -> Rows[T]:
+    def repartition(self, partitions: int) -> Rows[T]:
         present = self.partition_count
         if present == partitions:
             return self
@@ -156,7 +156,7 @@ class SparkRows(Rows[T]):
         spread = self.rdd.coalesce(partitions) if present > partitions else self.rdd.repartition(partitions)
         return SparkRows(self._engine, spread)
 
-    def spread_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
+    def repartition_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
         buckets = self.map_partitions(shuffle.KeyedBuckets(key, partitions))
         return _moved(buckets, partitions).map_partitions(shuffle.rows_of)
 

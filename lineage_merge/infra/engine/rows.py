@@ -61,15 +61,15 @@ class Rows(ABC, Generic[T]):
         """These rows and all of the others."""
 
     @abstractmethod
-    def keep(self) -> "Rows[T]":
-        """The same rows, computed once, for what is read several times. `Engine.release` frees them."""
+    def cache(self) -> "Rows[T]":
+        """The same rows, computed once, for what is read several times. `Engine.unpersist_all` frees them."""
 
     @abstractmethod
-    def spread(self, partitions: int) -> "Rows[T]":
+    def repartition(self, partitions: int) -> "Rows[T]":
         """The same rows in at most so many partitions."""
 
     @abstractmethod
-    def spread_by(self, key: Callable[[T], Key], partitions: int) -> "Rows[T]":
+    def repartition_by(self, key: Callable[[T], Key], partitions: int) -> "Rows[T]":
         """The same rows in at most so many partitions, those with the same key in the same one."""
 
     @abstractmethod
@@ -155,7 +155,7 @@ class Engine(ABC):
         """Within it, errors of this package that functions raise arrive as they are."""
 
     @abstractmethod
-    def release(self) -> None:
+    def unpersist_all(self) -> None:
         """Free all kept rows of this engine. None of them can be read afterwards."""
 
     def empty(self) -> Rows[Any]:

@@ -239,7 +239,7 @@ def _refuse_if_overtaken(nodes: Rows[Compared], endpoint: Endpoint) -> None:
 
     A request could leave that job's facts alone; the loader would put older ones in their place.
     """
-    ran = nodes.flat_map(_run_of_job).spread(1)
+    ran = nodes.flat_map(_run_of_job).repartition(1)
     later = ran.map_partitions(partial(_overtaken, endpoint)).collect()
     if later:
         raise GraphRejected(f"{later[0]}: another merge brought a later run while this one was writing")

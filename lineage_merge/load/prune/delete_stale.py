@@ -23,7 +23,7 @@ def take_out(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag
     # One partition each: every request touches the run's vertex, so several would only conflict.
     if deletions.edge_count:
         dropping = partial(dropping_edges, run=run, token=token)
-        deletions.edges.spread(1).map_partitions(partial(_in_batches, endpoint, dropping)).collect()
+        deletions.edges.repartition(1).map_partitions(partial(_in_batches, endpoint, dropping)).collect()
     if deletions.vertex_count:
         # A vertex keeps the last of its tags until it is dropped: a load that is killed, or that leaves it in
         # the same moment as another DAG, leaves none behind that no load would find again. The second time is
@@ -32,7 +32,7 @@ def take_out(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag
             partial(ask, run=run, token=token, dag_name=dag_name)
             for ask in (removing_tags, dropping_vertices, removing_tags)
         ]
-        deletions.vertices.spread(1).map_partitions(partial(_each_in_batches, endpoint, asks)).collect()
+        deletions.vertices.repartition(1).map_partitions(partial(_each_in_batches, endpoint, asks)).collect()
 
 
 def _each_in_batches(endpoint: Endpoint, asks: list[Any], ids: Iterable[str]) -> Iterator[int]:

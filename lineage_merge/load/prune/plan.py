@@ -60,8 +60,8 @@ def plan_deletions(
     if not counts.unmatched and not counts.absent:
         return Deletions(engine.empty(), engine.empty())  # as usual
     scope = scope_of(nodes, vertices, coverage, counts)
-    of_jobs = absent_of_jobs(nodes, edges, runs, replaced, vertices, scope).keep()
-    of_datasets = lost_of_datasets(of_jobs, nodes, edges, replaced, scope).keep()
+    of_jobs = absent_of_jobs(nodes, edges, runs, replaced, vertices, scope).cache()
+    of_datasets = lost_of_datasets(of_jobs, nodes, edges, replaced, scope).cache()
     deleted = of_jobs.flat_map(_deleted_row).union(of_datasets.flat_map(_column_row))
     # Counted at once: what is deleted must not depend on what the graph holds later.
     numbers = dict(

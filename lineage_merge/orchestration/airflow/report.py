@@ -22,7 +22,7 @@ from lineage_merge.orchestration.airflow.report_check import judge
 from lineage_merge.orchestration.airflow.settings import Merge, build_folder, fail_if_permanent
 
 # XCom lies in Airflow's database; the log, the folder and the graph have the rest.
-MOST_PROBLEMS = 20
+MAX_EXAMPLES = 20
 
 
 class MergeFailed(AirflowFailException):  # type: ignore[misc] # Airflow is not there when this is checked
@@ -103,7 +103,7 @@ def short(report: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, An
     numbers = ("nodes", "edges", "unchanged", "retired_nodes", "retired_edges", "moved", "seconds")
     return {
         **{name: report.get(name, {}) for name in ("read", "nodes", "edges", "joined", "totals")},
-        "problems": report.get("problems", [])[:MOST_PROBLEMS],
+        "problems": report.get("problems", [])[:MAX_EXAMPLES],
         "written": {name: written.get(name, 0) for name in numbers},
         "refusal": written.get("refusal", ""),
     }

@@ -17,8 +17,8 @@ def caption(edge: Edge) -> str:
     said += [str(edge.properties[key]) for key in ("transformation", "expression") if key in edge.properties]
     if "via" in edge.properties:
         said.append(f"via {edge.properties['via']}")
-    if edge.properties.get("columns") == "lost":
-        said.append("columns lost")
+    if edge.properties.get("column_lineage") == "unavailable":
+        said.append("column lineage unavailable")
     if edge.properties.get("undeclared") == "true":
         said.append("undeclared")
     return "  ".join(each for each in said if each)

@@ -142,8 +142,8 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
         line.append(f"  {arrow} {'; '.join(dict.fromkeys(_moved_by(each) for each in edges))}", style="cyan")
         for via in dict.fromkeys(each.properties["via"] for each in edges if "via" in each.properties):
             line.append(f" via {one_line(via)}", style="dim")
-        if any(each.properties.get("columns") == "lost" for each in edges):
-            line.append("  columns lost", style="dim")
+        if any(each.properties.get("column_lineage") == "unavailable" for each in edges):
+            line.append("  column lineage unavailable", style="dim")
         if any(each.properties.get("undeclared") == "true" for each in edges):
             line.append("  undeclared", style="dim")
         if not opened and (plan.following.get(there) or plan.columns.get(there)):

@@ -12,9 +12,9 @@ from lineage_merge.sources.sql.shapes import NOTHING
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # What the reader of queries notes of a statement that can only fail.
-_FAILS = ("names columns that the tables it reads do not have", "gives ")
+_FAILS = ("names columns that its tables do not have", "gives ")
 # What it notes where it does not know enough; where it did before, the column that it meant is gone.
-_LOST = ("names columns of which nobody can tell the table", "selects * of", "fills columns by position")
+_LOST = ("names columns whose table is unknown", "selects * of", "fills columns by position")
 
 
 class Flow(NamedTuple):

@@ -163,7 +163,7 @@ def version(
             else each
             for each in translate(shown, folder.project, folder.dialect, "")
         )
-    merged = join.merge_here(records(elements, folders.names), folders.names.environment, folders.dag_name)
+    merged = join.merge_locally(records(elements, folders.names), folders.names.environment, folders.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
     aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}

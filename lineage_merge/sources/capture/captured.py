@@ -44,7 +44,7 @@ class Captured:
 
     @cached_property
     def _merged(self) -> join.Graph:
-        return join.merge_here(self.records(), self._config.environment, self._config.dag_name)
+        return join.merge_locally(self.records(), self._config.environment, self._config.dag_name)
 
     @property
     def nodes(self) -> tuple[Vertex, ...]:

@@ -181,7 +181,7 @@ class _Reader:
         found = []
         for source, column in self._attributes.graph.columns[node]:
             reference = self._tables.get(source.name, source)
-            name = self._names.identity(reference).name
+            name = self._names.resolve(reference).name
             shown = path_of(name) if name and not reference.namespace else redact(reference.name)
             found.append(Origin(redact_sql(column), "", shown))
         return tuple(found)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.column_flows import flows, influences
-from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.names import TableNames
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Named, Relation
-from lineage_merge.column_lineage.sql.tables import Everything, Table, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
 from lineage_merge.column_lineage.sql.text import cut
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
@@ -188,7 +188,7 @@ class _Project:
             self._note(node.unique_id, "has no compiled SQL: its columns have no lineage", "")
             return None
         try:
-            return deep(lambda: self._relation(node))
+            return with_deep_stack(lambda: self._relation(node))
         except _Unreadable as error:
             why = str(error)
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one model, not the project
@@ -272,11 +272,11 @@ class _Project:
         # other branches of its SQL do.
         known = self._catalog.get(unique_id, ())
         items = [Named(column.name, {}) for column in known]
-        return Relation([*items], rest={}) if known else Relation([Everything(None, own=True)])
+        return Relation([*items], rest={}) if known else Relation([AllColumns(None, own=True)])
 
     def _inline(self, unique_id: str) -> Relation:
         if unique_id not in self._inlined:
-            self._inlined[unique_id] = Relation([Everything(None)])
+            self._inlined[unique_id] = Relation([AllColumns(None)])
             relation = self._read(self._nodes[unique_id])
             if relation is not None:
                 self._inlined[unique_id] = relation
@@ -306,9 +306,9 @@ class _Project:
             table.add(name)
             table.derivations.setdefault(fold(name), {})
         hidden = frozenset(table.derivations)
-        stars = [Everything(star.table, star.hidden | hidden) for star in relation.stars]
+        stars = [AllColumns(star.table, star.hidden | hidden) for star in relation.stars]
         if relation.rest is not None:
-            stars.append(Everything(None, hidden))
+            stars.append(AllColumns(None, hidden))
         if known:
             _close(table, stars)
         else:
@@ -378,7 +378,7 @@ class _Project:
             )
 
 
-def _close(table: Table, stars: list[Everything]) -> None:
+def _close(table: Table, stars: list[AllColumns]) -> None:
     """The catalog says which columns there are: find those that the SQL does not name."""
     for key, name in table.columns.items():
         if key not in table.derivations:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge.catalog_filter import Described, described
+from lineage_merge.merge.catalog_filter import CatalogRecord, catalog_records
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Count, Problem
@@ -15,7 +15,7 @@ from lineage_merge.sources.glue.translator import translate
 MOST_TASKS = 64
 
 
-def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Described]:
+def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[CatalogRecord]:
     """All tables of the wanted databases.
 
     The driver lists the databases, so a wrong region or password is known before any task starts.
@@ -29,14 +29,14 @@ def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[De
             globs = ", ".join(catalog.databases) or "*"
             missing.append(Problem("not-joined", str(catalog), "", f"no database matches {globs}"))
     tables = engine.rows(wanted, MOST_TASKS).flat_map(lambda entry: database_rows(*entry, names))
-    return tables.union(engine.rows(described(None, records(missing, names)), 1))
+    return tables.union(engine.rows(catalog_records(None, records(missing, names)), 1))
 
 
-def database_rows(catalog: GlueCatalog, database: str, names: DatasetResolver) -> Iterator[Described]:
+def database_rows(catalog: GlueCatalog, database: str, names: DatasetResolver) -> Iterator[CatalogRecord]:
     """The rows of one database, each with the table that it is about."""
     number = 0
     for table in client.tables(catalog, database):
         number += 1
         about = f"{catalog}|{database}|{table.get('Name')}"
-        yield from described(about, records(translate(table, database, catalog), names))
-    yield from described(None, records([Count("Glue tables", number)], names))
+        yield from catalog_records(about, records(translate(table, database, catalog), names))
+    yield from catalog_records(None, records([Count("Glue tables", number)], names))

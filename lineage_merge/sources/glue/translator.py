@@ -17,7 +17,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
-from lineage_merge.sources.glue import table as described
+from lineage_merge.sources.glue import table as catalog_records
 from lineage_merge.sources.glue.settings import GlueCatalog
 
 # The rule's name on vertices and in reports: a table of the Glue catalog and its path are one dataset.
@@ -39,7 +39,7 @@ def translate(table: Mapping[str, Any], database: str, catalog: GlueCatalog) -> 
         yield Problem("not-joined", "|".join(own[:2]), "", problem)
     dataset = path or own
     yield _dataset(table, database, name, dataset)
-    for position, column in enumerate(described.columns(table)):
+    for position, column in enumerate(catalog_records.columns(table)):
         told: dict[str, Scalar] = {"position": position}
         if column.data_type:
             told["data_type"] = column.data_type
@@ -75,11 +75,11 @@ def _partition(region: str) -> str:
 
 def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
     """The path of a table's files, or why there is none that names the table alone."""
-    if described.is_view(table):
+    if catalog_records.is_view(table):
         return None, ""
-    if described.is_link(table):
+    if catalog_records.is_link(table):
         return None, "the table is a link to another catalog's, and so is its path"
-    location = described.location(table)
+    location = catalog_records.location(table)
     if not location:
         return None, "the table has no location, so it has no path to be joined by"
     shown = redact(location)
@@ -96,13 +96,13 @@ def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
 
 
 def _dataset(table: Mapping[str, Any], database: str, name: str, ref: Reference) -> Dataset:
-    label: DatasetLabel = "view" if described.is_view(table) else "table"
+    label: DatasetLabel = "view" if catalog_records.is_view(table) else "table"
     properties: dict[str, Scalar] = {"name": name, "qualified_name": f"{database}.{name}"}
     comment = str((table.get("Parameters") or {}).get("comment") or "")
     description = str(table.get("Description") or "").strip() or comment.strip()
     if description:
         properties["description"] = description
-    data_format = described.data_format(table)
+    data_format = catalog_records.data_format(table)
     if data_format and label == "table":
         properties["format"] = data_format
     return Dataset(ref, Authority.CATALOG, label, properties)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
-from lineage_merge.column_lineage.transformations import Transformation, along
+from lineage_merge.column_lineage.transformations import Transformation, compose
 from lineage_merge.sources.hive import syntax_tree
 from lineage_merge.sources.hive.tokens import AGGREGATES, INTERNAL, OF_WINDOW, Token, closing, opens_tree
 
@@ -132,5 +132,5 @@ def _mention(parts: tuple[str, ...], around: Sequence[Transformation]) -> Column
     """A mention inside of steps, the outermost first."""
     # The result of a window function: nobody says which of its columns makes it and which steers it.
     own = (TRANSFORMATION, WINDOW) if OF_WINDOW.fullmatch(parts[-1]) else (IDENTITY,)
-    steps = (reduce(lambda inner, outer: along(outer, inner), reversed(around), step) for step in own)
+    steps = (reduce(lambda inner, outer: compose(outer, inner), reversed(around), step) for step in own)
     return ColumnReference(parts, tuple(steps))

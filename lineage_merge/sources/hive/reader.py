@@ -78,7 +78,7 @@ class Context:
 
     def wanted(self) -> Wanted:
         """Which queries count."""
-        return Wanted(self.applies, self.by, self.tables, self.names.identify)
+        return Wanted(self.applies, self.by, self.tables, self.names.resolve_id)
 
 
 def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
@@ -88,12 +88,12 @@ def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Re
         return engine.empty()
     context = Context(hive.jobs, hive.job, tables(hive), names)
     parts, notices = _parts(engine, hive)
-    found = line_files.parallel(engine, parts).flat_map(_read_part).keep()
-    queries = found.flat_map(_by_key).combine(_as_it_is, _first, _first).map(_logged).keep()
-    writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).keep()
+    found = line_files.parallel(engine, parts).flat_map(_read_part).cache()
+    queries = found.flat_map(_by_key).combine(_as_it_is, _first, _first).map(_logged).cache()
+    writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).cache()
     number = _summed(writes.map_partitions(_numbered).collect())
     dated = writes.map(partial(_dated, newest=number.newest or 0))
-    recent = run_selection.recent(dated, hive.runs, hive.lookback).keep()
+    recent = run_selection.recent(dated, hive.runs, hive.lookback).cache()
     chosen = run_selection.counted(_replacing(recent, hive), hive.runs)
     translated = _translated(queries, chosen, context)
     if hive.warehouse:

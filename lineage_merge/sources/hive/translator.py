@@ -116,7 +116,7 @@ def _of_target(
         yield Column(_reference(field, names), field.column, Authority.READER)
     properties: dict[str, Scalar] = {"write_mode": write.mode} if write.mode else {}
     if target in query.columns_lost:
-        properties["columns"] = "lost"
+        properties["column_lineage"] = "unavailable"
         what = "the line does not say which of its columns are written (Hive 1 does not, of an INSERT)"
         yield Problem("no-columns", f"Hive table {target}", "", what)
     for source in sorted(sources):

@@ -64,7 +64,7 @@ class Context:
         return Wanted(self.settings, self._dataset)
 
     def _dataset(self, namespace: str, name: str, job: str) -> str:
-        return self.names.identify(reference(namespace, name, job))
+        return self.names.resolve_id(reference(namespace, name, job))
 
 
 def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
@@ -78,10 +78,10 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     context = Context(settings, names)
     parts, notices = _parts(engine, settings)
     texts = line_files.parallel(engine, parts).flat_map(_texts).map(_by_thing)
-    things = texts.combine(_only, _added, _all).map(_thing).keep()
+    things = texts.combine(_only, _added, _all).map(_thing).cache()
     runs = things.filter(_is_run)
     events = runs.flat_map(lambda thing: event_rows(_run(thing), context.wanted()))
-    recent = run_selection.recent(without_nested(events).keep(), settings.runs, settings.lookback)
+    recent = run_selection.recent(without_nested(events).cache(), settings.runs, settings.lookback)
     written = recent.filter(_has_target)
     chosen = run_selection.counted(written, settings.runs)
     translated = runs.map(_named).union(run_selection.by_plan(chosen).map(_of_run))

@@ -75,7 +75,7 @@ class Context:
 
     def dataset(self, uri: str, job: str) -> str:
         """The identity behind a raw URI: the newest write is looked for by it."""
-        return self.names.identify(Reference("", uri, job))
+        return self.names.resolve_id(Reference("", uri, job))
 
     def wanted(self) -> Wanted:
         """Which events count."""
@@ -160,7 +160,7 @@ def combined(
     """The records of plans, jobs and problems together."""
     engine = translated.engine
     if unrecorded:
-        translated = newest_plans(translated.keep(), unrecorded)
+        translated = newest_plans(translated.cache(), unrecorded)
     parts = [
         translated.flat_map(_records_of),
         job_records(recent, chosen, context.names),

@@ -11,11 +11,11 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
-from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Item, Named, Relation
-from lineage_merge.column_lineage.sql.tables import Everything, Table, fold, only
+from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only
 from lineage_merge.column_lineage.sql.text import cut
 
 
@@ -84,7 +84,7 @@ class PushedQuery:
             notes.setdefault(what, {})[name] = None
 
         try:
-            relation = deep(lambda: Queries(self._dialect, table_of, note).read(self._tree))
+            relation = with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
             found = tuple(_derivations(relation, names))
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
             problem = f"has columns that could not be read ({type(error).__name__})"
@@ -148,12 +148,12 @@ def _bounds(
 
 
 def _gives(item: Item, name: str) -> bool:
-    return item.knows(name) if isinstance(item, Everything) else fold(item.name) == fold(name)
+    return item.knows(name) if isinstance(item, AllColumns) else fold(item.name) == fold(name)
 
 
 def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]:
     """The listed columns before the first ``*`` and after the last, and the outer column of either."""
-    stars = {index: item for index, item in enumerate(items) if isinstance(item, Everything)}
+    stars = {index: item for index, item in enumerate(items) if isinstance(item, AllColumns)}
     if not stars or count < len(items) - len(stars):
         return
     first, last = min(stars), max(stars)

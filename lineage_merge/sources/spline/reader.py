@@ -102,7 +102,7 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
     if context.spline.labels:
         plan_documents = _parts(engine, by_collection["executionPlan"])
         events = run_selection.labelled(events, plan_documents.flat_map(partial(_plan_labels, context)))
-    events = events.keep()
+    events = events.cache()
     recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
     chosen = run_selection.counted(recent, context.spline.runs)
 
@@ -268,7 +268,7 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     engine.reserve(tasks * shuffle_partitions.BYTES)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
-    events = _in_turns(engine.rows(spans, MOST_SLICES)).flat_map(read_events).keep()
+    events = _in_turns(engine.rows(spans, MOST_SLICES)).flat_map(read_events).cache()
     chosen = run_selection.counted(events, spline.runs)
     facts: Rows[Any] = known_plans(context, events, chosen)
     plans = facts.group(_key, _known_plan)
@@ -278,7 +278,7 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
 
 def _in_turns(rows: Rows[Any]) -> Rows[Any]:
     """Rows in as many partitions as are computed at a time, where the engine does not see to that itself."""
-    return rows.spread(rows.engine.parallelism) if rows.engine.is_local else rows
+    return rows.repartition(rows.engine.parallelism) if rows.engine.is_local else rows
 
 
 def _fetch_events(

@@ -109,7 +109,7 @@ def translate(
             job,
             source,
             output,
-            {**mode, "columns": "lost"} if source in lost else mode,
+            {**mode, "column_lineage": "unavailable"} if source in lost else mode,
             {"operations": tuple(chain.split(" | "))} if chain else {},
         )
 

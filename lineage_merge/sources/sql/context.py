@@ -2,12 +2,12 @@
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
-from lineage_merge.column_lineage.sql.tables import Everything, Table, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import is_value
 from lineage_merge.sources.sql.names import Datasets
@@ -85,14 +85,14 @@ class Context:
 
         reader = Queries(self._dialect, lambda table: self._meaning(table, reads), noted)
         try:
-            relation = deep(lambda: reader.read(query))
+            relation = with_deep_stack(lambda: reader.read(query))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
             self._note("no-columns", f"columns could not be read: {reason(error, line)}")
             inner = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
             for table in query.find_all(exp.Table):
                 if table.args.get("db") or fold(table.name) not in inner:
                     self._meaning(table, reads)
-            relation = Relation([Everything(None)])
+            relation = Relation([AllColumns(None)])
         self._found.read.update(reads)
         return relation, reads
 
@@ -109,7 +109,7 @@ class Context:
             return None
         if key is None:
             self._unknown(".".join(part.name for part in table.parts))
-            return Relation([Everything(None)])
+            return Relation([AllColumns(None)])
         reads.setdefault(key, set())
         return self._table(key)
 

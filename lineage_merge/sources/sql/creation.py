@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.derivation import itself
 from lineage_merge.column_lineage.sql.scope import Named, Relation
-from lineage_merge.column_lineage.sql.tables import Everything
+from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
 from lineage_merge.sources.sql.context import Context, Reads
@@ -57,13 +57,13 @@ class Creation(Context):
     def _keep_empty(self, table: exp.Table, shape: Shape, location: str) -> None:
         at = self._path(location) if location else None
         if at is None:
-            relation = Relation([Named(name, {}) for name in shape.names] or [Everything(None)])
+            relation = Relation([Named(name, {}) for name in shape.names] or [AllColumns(None)])
             self._keep(table, relation, {})
             return
         self._found.read.add(at)
         files = self._table(at)
-        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.insist(name)]
-        self._keep(table, Relation([*named] or [Everything(files)]), {at: set()})
+        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
+        self._keep(table, Relation([*named] or [AllColumns(files)]), {at: set()})
 
     def _build(
         self,

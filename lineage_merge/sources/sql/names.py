@@ -17,10 +17,10 @@ _FORMATS = frozenset(
 
 @dataclass(slots=True)
 class Datasets:
-    """The datasets that files speak of, by key; `identify` gives two names of one dataset one key."""
+    """The datasets that files speak of, by key; `resolve_id` gives two names of one dataset one key."""
 
     namespace: str
-    identify: Callable[[Reference], str]
+    resolve_id: Callable[[Reference], str]
     references: dict[str, Reference] = field(default_factory=dict)
     _keys: dict[Reference, str] = field(default_factory=dict)
 
@@ -28,7 +28,7 @@ class Datasets:
         """What a dataset is called while files are read."""
         key = self._keys.get(reference)
         if key is None:
-            key = self._keys[reference] = self.identify(reference)
+            key = self._keys[reference] = self.resolve_id(reference)
             self.references.setdefault(key, reference)
         return key
 

@@ -37,4 +37,4 @@ def schema_of(folder: SqlFiles) -> list[Script]:
 
 def reader_of(folder: SqlFiles, names: DatasetResolver) -> Reader:
     """Who reads the files of a folder."""
-    return Reader(Dialect.get_or_raise(folder.dialect), Datasets(folder.namespace, names.identify))
+    return Reader(Dialect.get_or_raise(folder.dialect), Datasets(folder.namespace, names.resolve_id))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.depth import deep
+from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.sources.sql.clauses import settle_inserts
 from lineage_merge.sources.sql.statements import Statement, split
@@ -83,7 +83,7 @@ def parse(name: str, text: str, dialect: Dialect, known: Mapping[str, str]) -> S
 
 def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
     try:
-        return deep(lambda: _parsed(statement.text, dialect, variables))
+        return with_deep_stack(lambda: _parsed(statement.text, dialect, variables))
     except Exception as error:  # noqa: BLE001 - a parser's own bug costs one statement, not the file
         return Unread(f"cannot be parsed: {reason(error, statement.line)}", is_broken=True)
 

@@ -96,7 +96,7 @@ def _write(write: Write, sequence: int, job: JobKey, found: ProjectLineage) -> I
     if write.mode:
         properties["write_mode"] = write.mode
     if write.columns_lost:
-        properties["columns"] = "lost"
+        properties["column_lineage"] = "unavailable"
     for source, via in sorted(write.reads.items()):
         yield Feeds(job, references[source], target, properties, {"via": tuple(sorted(via))} if via else {})
     for name, _ in write.columns:

@@ -180,7 +180,7 @@ def test_an_old_insert_keeps_its_tables_and_says_that_its_columns_are_lost(histo
 
     assert flows_of(history, job) == {flow(job, "default.src", "default.dest")}
     assert [row.properties for row in history if row.kind == "feeds" and row.job_name == job] == [
-        {"write_mode": "append", "columns": "lost"}
+        {"write_mode": "append", "column_lineage": "unavailable"}
     ]
     assert {problem[:2] for problem in problems_of(history)} == {("no-columns", "Hive table default.dest")}
 

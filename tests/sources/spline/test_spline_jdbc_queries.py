@@ -195,4 +195,4 @@ def test_an_address_whose_table_was_masked_away_is_reported_and_is_no_dataset() 
     assert {target for kind, target in kinds if kind == "feeds"} == set()
     assert {target for _, target in kinds} == {"dev|s3://lake|out"}
     [problem] = [row[-3:] for row in rows if row[0] == "problem"]
-    assert problem == (MASKED, "", f"{MASKED}: its table was lost to password masking")
+    assert problem == (MASKED, "", f"{MASKED}: password masking removed its table")

@@ -19,7 +19,7 @@ from tests.sources.sql.test_sql_oracles import TPCH, TPCH_DDL
 
 URL = "jdbc:redshift://tickit-wh.abc123.us-east-1.redshift.amazonaws.com:5439/dev"
 LAKE = "s3://lake/out"
-OPEN = "columns of which nobody can tell the table"  # style: allow (the shared SQL reader's message)
+OPEN = "columns whose table is unknown"
 
 
 class Found(NamedTuple):
@@ -57,7 +57,7 @@ def found_of(plan: PlanBuilder) -> Found:
             case Column() if each.ref.name != LAKE:
                 assert not each.properties  # a query's text has neither types nor an order
                 result.columns.add(f"{table(each.ref)}.{each.name}")
-            case Feeds() if each.properties.get("columns") == "lost":
+            case Feeds() if each.properties.get("column_lineage") == "unavailable":
                 result.lost.add(table(each.source))
             case Problem():
                 result.problems.append(each.message)

@@ -86,7 +86,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
     known = dataset_resolver.from_config(parsed)
     (folder,) = parsed.sources["sql"]
 
-    merged = join.merge_here(records(elements(folder, known), known), "dev", "d")
+    merged = join.merge_locally(records(elements(folder, known), known), "dev", "d")
 
     def plain(rows: Any) -> list[dict[str, Any]]:
         return sorted(rows.collect(), key=lambda each: str(each["id"]))

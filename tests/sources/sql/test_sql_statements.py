@@ -155,7 +155,7 @@ def test_a_name_that_two_open_tables_may_have_is_told_and_not_guessed() -> None:
 
     assert found.columns == set()
     assert found.influences == {"raw.u#i > z JOIN", "raw.v#i > z JOIN"}
-    why = "names columns of which nobody can tell the table: k"
+    why = "names columns whose table is unknown: k"
     assert found.problems == {("no-columns", "etl/f.sql:line 1", why)}
 
 
@@ -349,5 +349,5 @@ def test_short_names_of_redshift_are_completed_by_the_defaults() -> None:
     found = told("create table t as select a from s", "redshift", default="dev.public")
     known = names({REDSHIFT: "dev.public"})
 
-    ends = {known.identify(e.target) for e in found.elements if isinstance(e, Feeds)}
+    ends = {known.resolve_id(e.target) for e in found.elements if isinstance(e, Feeds)}
     assert ends == {"dev|redshift://wh.us-east-1:5439|dev.public.t"}

@@ -93,14 +93,14 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     # Places in the order of the files' names: nothing else says which plan is the newest.
     numbered = [(number << 32, part) for number, part in enumerate(parts)]
     searched = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(_search, heads=heads))
-    found = searched.group(_plan_of, _together).keep()
+    found = searched.group(_plan_of, _together).cache()
     newest = largest(found.map_partitions(_newest_event).collect())
     is_recorded = newest is not None
 
     events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))
     if context.spline.labels:
         events = run_selection.labelled(events, found.flat_map(partial(_plan_labels, context)))
-    events = events.keep()
+    events = events.cache()
     recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
     chosen = run_selection.counted(recent, context.spline.runs)
 

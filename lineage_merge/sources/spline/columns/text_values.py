@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lineage_merge.column_lineage.transformations import Transformation, along
+from lineage_merge.column_lineage.transformations import Transformation, compose
 
 _TOKEN = re.compile(
     r"outer\((?P<outer>[^()]*#(?P<outer_id>\d+)L?)\)"
@@ -64,9 +64,9 @@ def mentions(expression: str) -> Iterator[ColumnReference]:
                 step = Transformation.CONDITIONAL
             if name == "if":
                 step = Transformation.CONDITIONAL
-            levels.append(along(here, _STEERING.get(name, step)))
+            levels.append(compose(here, _STEERING.get(name, step)))
         elif token["open"]:
-            levels.append(along(here, Transformation.CONDITIONAL) if condition_of_if else here)
+            levels.append(compose(here, Transformation.CONDITIONAL) if condition_of_if else here)
             condition_of_if = False
         elif token["close"]:
             if len(levels) > 1:
@@ -76,9 +76,9 @@ def mentions(expression: str) -> Iterator[ColumnReference]:
             if word == "CASE":
                 levels.append(here)
             elif word == "WHEN" and len(levels) > 1:
-                levels[-1] = along(levels[-2], Transformation.CONDITIONAL)
+                levels[-1] = compose(levels[-2], Transformation.CONDITIONAL)
             elif word in ("THEN", "ELSE") and len(levels) > 1:
-                levels[-1] = along(levels[-2], Transformation.TRANSFORMATION)
+                levels[-1] = compose(levels[-2], Transformation.TRANSFORMATION)
             elif word == "END" and len(levels) > 1:
                 levels.pop()
             condition_of_if = word in ("if", "FILTER")

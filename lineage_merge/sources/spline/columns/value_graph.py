@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.column_lineage.transformations import Transformation, along
+from lineage_merge.column_lineage.transformations import Transformation, compose
 from lineage_merge.model.elements import Reference
 
 Node = str
@@ -105,7 +105,7 @@ class ValueGraph:
             for column in self.columns.get(node, ()):
                 found[column].add(state)
             for value, step in self.inputs.get(node, ()):
-                following = (value, along(state, step))
+                following = (value, compose(state, step))
                 if following not in seen:
                     seen.add(following)
                     open_states.append(following)

@@ -1,4 +1,4 @@
-"""Temporary datasets folded away: between datasets, between columns, and what stays."""
+"""Collapsed temporary datasets: edges of datasets and columns, and datasets that remain."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,17 +52,17 @@ def column(job: JobKey, source: str, target: str, how: str, expression: str = ""
     return FeedsColumn(job, at(start), start_column, at(end), end_column, (how,), expression)
 
 
-def decides(job: JobKey, source: str, target: str, how: str) -> Influences:
+def influences(job: JobKey, source: str, target: str, how: str) -> Influences:
     start, start_column = source.rsplit(".", 1)
     return Influences(job, at(start), start_column, at(target), (how,))
 
 
-def folded(engine: Engine, *elements: Element, settings: Merge = TEMPORARY) -> Merged:
+def collapsed(engine: Engine, *elements: Element, settings: Merge = TEMPORARY) -> Merged:
     return merge(engine.rows(records(elements, KNOWN)), "dev", "dag", settings)
 
 
 def edges(found: Merged, label: str, value: str) -> Mapping[tuple[str, str, str], Any]:
-    """Job, start and end of the edges of a label, and a property of each; ids from the path on."""
+    """Return job, start and end of the edges with a label, and a property of each; ids without prefixes."""
 
     def short(identifier: str) -> str:
         return identifier.removeprefix("dev|s3://b|").removeprefix("dev|dag|spark|").replace("|", ".")
@@ -78,8 +78,8 @@ def node_ids(found: Merged) -> set[str]:
     return {row["id"].removeprefix("dev|s3://b|") for row in found.nodes.collect()}
 
 
-def test_what_feeds_a_temporary_dataset_feeds_what_it_feeds(engine: Engine) -> None:
-    found = folded(
+def test_the_sources_of_a_temporary_dataset_feed_its_targets(engine: Engine) -> None:
+    found = collapsed(
         engine,
         Dataset(at("tmp/x"), Authority.BUILDER),
         Column(at("tmp/x"), "c", Authority.BUILDER),
@@ -111,10 +111,10 @@ def test_what_feeds_a_temporary_dataset_feeds_what_it_feeds(engine: Engine) -> N
     assert not found.aliases.candidates
 
 
-def test_a_temporary_dataset_is_known_by_any_of_its_names(engine: Engine) -> None:
+def test_a_temporary_dataset_is_matched_by_any_of_its_names(engine: Engine) -> None:
     table = Reference("spark_catalog", "db.x")
 
-    found = folded(
+    found = collapsed(
         engine,
         Alias(table, at("tmp/x"), "catalog-table"),
         flow(A, "raw", "tmp/x"),
@@ -124,8 +124,8 @@ def test_a_temporary_dataset_is_known_by_any_of_its_names(engine: Engine) -> Non
     assert set(edges(found, "feeds", "via")) == {("b", "raw", "mart")}
 
 
-def test_a_chain_of_temporary_datasets_folds_whole(engine: Engine) -> None:
-    found = folded(
+def test_a_chain_of_temporary_datasets_collapses_completely(engine: Engine) -> None:
+    found = collapsed(
         engine,
         flow(A, "raw", "tmp/1", "Filter"),
         flow(A, "tmp/1", "tmp/2"),
@@ -142,23 +142,26 @@ def test_a_chain_of_temporary_datasets_folds_whole(engine: Engine) -> None:
     }
 
 
-def test_columns_that_one_step_loses_are_lost_on_the_whole_way(engine: Engine) -> None:
-    found = folded(
+def test_unavailable_columns_of_one_step_are_unavailable_on_the_whole_path(engine: Engine) -> None:
+    found = collapsed(
         engine,
-        flow(A, "raw1", "tmp/1", columns="lost"),
+        flow(A, "raw1", "tmp/1", column_lineage="unavailable"),
         flow(A, "raw2", "tmp/2"),
         flow(A, "tmp/1", "tmp/2"),
         flow(B, "tmp/2", "mart"),
     )
 
-    assert edges(found, "feeds", "columns") == {("b", "raw1", "mart"): "lost", ("b", "raw2", "mart"): None}
+    assert edges(found, "feeds", "column_lineage") == {
+        ("b", "raw1", "mart"): "unavailable",
+        ("b", "raw2", "mart"): None,
+    }
 
 
-def test_generated_ids_are_no_part_of_what_was_folded(engine: Engine) -> None:
+def test_via_contains_no_generated_ids(engine: Engine) -> None:
     generated = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
     below = at(f"tmp/{generated}")  # named s3://b/tmp, and yet below it
 
-    found = folded(
+    found = collapsed(
         engine,
         flow(A, "raw", f"tmp/{generated}/stage"),
         flow(A, f"tmp/{generated}/stage", "mart"),
@@ -172,8 +175,8 @@ def test_generated_ids_are_no_part_of_what_was_folded(engine: Engine) -> None:
     }
 
 
-def test_circles_of_temporary_datasets_end(engine: Engine) -> None:
-    found = folded(
+def test_cycles_of_temporary_datasets_terminate(engine: Engine) -> None:
+    found = collapsed(
         engine,
         flow(A, "raw", "tmp/1"),
         flow(A, "tmp/1", "tmp/2", "Map"),
@@ -189,27 +192,27 @@ def test_circles_of_temporary_datasets_end(engine: Engine) -> None:
     )
 
     assert edges(found, "feeds", "operations") == {("a", "raw", "mart"): "Map", ("a", "mart", "mart"): None}
-    # Straight on, or once more around through the sum.
+    # Directly, or once through the cycle with the sum.
     assert edges(found, "feeds_column", "transformation") == {
         ("a", "raw.a", "mart.a"): "IDENTITY,AGGREGATION"
     }
 
 
-def test_ladders_of_temporary_datasets_do_not_multiply(engine: Engine) -> None:
-    """Each of twelve is made of the two before: 144 ways lead from one end to the other."""
+def test_many_paths_through_temporary_datasets_do_not_multiply(engine: Engine) -> None:
+    """Each of twelve is made of the two before: 144 paths lead from one end to the other."""
     ladder = [flow(A, "raw", "tmp/0", "Op"), flow(A, "raw", "tmp/1", "Op")]
     for rung in range(2, 12):
         ladder += [flow(A, f"tmp/{rung - back}", f"tmp/{rung}", f"Op{rung}") for back in (1, 2)]
 
-    found = folded(engine, *ladder, flow(A, "tmp/11", "mart", "Op"))
+    found = collapsed(engine, *ladder, flow(A, "tmp/11", "mart", "Op"))
 
     via = edges(found, "feeds", "via")
     assert set(via) == {("a", "raw", "mart")}
     assert via["a", "raw", "mart"].count(" | ") == 11
 
 
-def test_what_is_no_hop_between_others_stays(engine: Engine) -> None:
-    found = folded(
+def test_datasets_without_source_or_target_remain(engine: Engine) -> None:
+    found = collapsed(
         engine,
         Writes(A, at("tmp/unread")),
         flow(A, "raw", "tmp/unread"),
@@ -229,18 +232,18 @@ def test_what_is_no_hop_between_others_stays(engine: Engine) -> None:
     }
 
 
-def test_nothing_is_folded_that_nobody_asked_for(engine: Engine) -> None:
+def test_only_configured_datasets_are_collapsed(engine: Engine) -> None:
     chain = flow(A, "raw", "tmp/x"), flow(A, "tmp/x", "mart")
 
     for settings in (Merge(), Merge(collapse_datasets=("s3://c/*",)), Merge(collapse_run_local=True)):
-        assert set(edges(folded(engine, *chain, settings=settings), "feeds", "via")) == {
+        assert set(edges(collapsed(engine, *chain, settings=settings), "feeds", "via")) == {
             ("a", "raw", "tmp/x"),
             ("a", "tmp/x", "mart"),
         }
 
 
-def test_columns_run_on_through_temporary_datasets(engine: Engine) -> None:
-    found = folded(
+def test_column_lineage_passes_through_temporary_datasets(engine: Engine) -> None:
+    found = collapsed(
         engine,
         flow(A, "raw", "tmp/1"),
         flow(A, "tmp/1", "tmp/2"),
@@ -276,8 +279,8 @@ def test_columns_run_on_through_temporary_datasets(engine: Engine) -> None:
     assert not {each for each in node_ids(found) if "tmp" in each}
 
 
-def test_what_decides_a_temporary_datasets_rows_decides_those_behind_it(engine: Engine) -> None:
-    found = folded(
+def test_influences_on_a_temporary_dataset_apply_downstream(engine: Engine) -> None:
+    found = collapsed(
         engine,
         flow(A, "raw", "tmp/1"),
         flow(A, "tmp/1", "tmp/2"),
@@ -285,11 +288,11 @@ def test_what_decides_a_temporary_datasets_rows_decides_those_behind_it(engine: 
         column(A, "raw.a", "tmp/1.a", "TRANSFORMATION", "a + 1"),
         column(A, "tmp/1.a", "tmp/2.a", "IDENTITY"),
         column(A, "tmp/1.b", "tmp/2.b", "IDENTITY"),
-        decides(A, "raw.f", "tmp/1", "FILTER"),
-        decides(A, "tmp/1.a", "tmp/2", "GROUP_BY"),
-        decides(B, "tmp/2.a", "mart", "JOIN"),
-        decides(B, "tmp/2.b", "mart", "SORT"),
-        decides(B, "raw.j", "mart", "JOIN"),
+        influences(A, "raw.f", "tmp/1", "FILTER"),
+        influences(A, "tmp/1.a", "tmp/2", "GROUP_BY"),
+        influences(B, "tmp/2.a", "mart", "JOIN"),
+        influences(B, "tmp/2.b", "mart", "SORT"),
+        influences(B, "raw.j", "mart", "JOIN"),
     )
 
     assert edges(found, "influences", "transformation") == {
@@ -300,18 +303,18 @@ def test_what_decides_a_temporary_datasets_rows_decides_those_behind_it(engine: 
     assert set(edges(found, "influences", "expression").values()) == {None}
 
 
-def test_a_dataset_that_only_its_run_reads_is_folded_from_documents_to_files(
+def test_run_local_datasets_are_collapsed_from_documents_to_files(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     spline = SplineDatabase()
     for run, hour in (("r1", 0), ("r2", 24)):
         for step, (source, target) in enumerate(
             (
-                ("raw", "cleaned"),  # read by another application too
+                ("raw", "cleaned"),  # another application reads it too
                 ("cleaned", "step1"),
                 ("step1", "step2"),
                 ("step2", "mart"),
-                ("state", "report"),  # what the run before wrote
+                ("state", "report"),  # the previous run wrote it
                 ("report", "state"),
             )
         ):
@@ -340,15 +343,15 @@ def test_a_dataset_that_only_its_run_reads_is_folded_from_documents_to_files(
     assert flaws(spark, str(tmp_path / "out")) == (7 + 8, [])
 
 
-def test_what_a_temporary_dataset_does_with_its_own_columns_counts(engine: Engine) -> None:
-    """A job reads what it wrote and writes it anew: a column chooses rows, and another is made of it."""
-    found = folded(
+def test_column_flows_within_a_temporary_dataset_count(engine: Engine) -> None:
+    """A job reads its own output and writes it again: one column filters rows, another is derived from it."""
+    found = collapsed(
         engine,
         flow(A, "raw", "tmp/x"),
         column(A, "raw.id", "tmp/x.id", "IDENTITY"),
         flow(A, "tmp/x", "tmp/x"),
         column(A, "tmp/x.id", "tmp/x.key", "TRANSFORMATION"),
-        decides(A, "tmp/x.id", "tmp/x", "JOIN"),
+        influences(A, "tmp/x.id", "tmp/x", "JOIN"),
         flow(B, "tmp/x", "lake"),
         column(B, "tmp/x.key", "lake.key", "IDENTITY"),
     )

@@ -1,4 +1,4 @@
-"""Which temporary locations stand for which table."""
+"""Rules that map temporary locations to tables."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def made(**merge: object) -> dataset_resolver.DatasetResolver:
 
 
 def identity(uri: str, application: str = "load", **merge: object) -> dataset_resolver.Identity:
-    return made(**merge).identity(Reference("", uri, application))
+    return made(**merge).resolve(Reference("", uri, application))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_temporary_directory_of_redshift_is_its_table(uri: str, table: str) ->
     assert found.name == DatasetName(WAREHOUSE, table)
     assert found.rule == REDSHIFT_TEMPORARY
     assert not found.stored_as_files
-    assert UUID not in found.alias, "an alias with a generated id would be a new one each run"
+    assert UUID not in found.alias, "a generated id would create a new alias per run"
 
 
 @pytest.mark.parametrize(
@@ -80,18 +80,18 @@ def test_a_connectors_directory_is_reported_until_a_rule_names_its_application()
     assert (found.name, found.rule) == (DatasetName(WAREHOUSE, "dev.public.customers"), "connector")
     assert identity(uri, "other_job", rules=[rule]).rule == ""
     assert identity("s3://lake/customers", "load_customers", rules=[rule]).rule == "", (
-        "only what the job leaves at a generated path"
+        "only generated paths of the job"
     )
 
 
 def test_the_configurations_rules_come_before_the_built_in_one() -> None:
     rule = {
-        "name": "mine",
+        "name": "archive",
         "match": r"/redshift/(?P<schema>[^./]+)\.(?P<table>[^/]+)/",
         "dataset": f"{WAREHOUSE}|archive.{{schema}}.{{table}}",
     }
     found = identity(f"s3://b/redshift/public.sales/{UUID}", rules=[rule])
-    assert (found.name, found.rule) == (DatasetName(WAREHOUSE, "archive.public.sales"), "mine")
+    assert (found.name, found.rule) == (DatasetName(WAREHOUSE, "archive.public.sales"), "archive")
 
 
 def test_without_one_warehouse_the_table_is_not_guessed() -> None:

@@ -1,11 +1,11 @@
-"""A catalog's tables and what other sources speak of."""
+"""Catalog records of datasets that other sources reference."""
 
 from collections import Counter
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge import dataset_resolver, identity_rules
-from lineage_merge.merge.catalog_filter import Described, described, of_mentioned
+from lineage_merge.merge.catalog_filter import CatalogRecord, catalog_records, filter_referenced
 from lineage_merge.merge.records import Record, records, with_kind
 from lineage_merge.model.elements import (
     Alias,
@@ -25,12 +25,14 @@ JOB = JobKey("spark", "one")
 OUT = Reference("", "s3://out/a")
 
 
-def told(engine: Engine, *elements: Element) -> Rows[Record]:
+def rows_of(engine: Engine, *elements: Element) -> Rows[Record]:
     return engine.rows(records(elements, KNOWN), 2)
 
 
-def catalog(engine: Engine, about: dict[str | None, list[Element]]) -> Rows[Described]:
-    rows = [row for name, elements in about.items() for row in described(name, records(elements, KNOWN))]
+def catalog(engine: Engine, about: dict[str | None, list[Element]]) -> Rows[CatalogRecord]:
+    rows = [
+        row for name, elements in about.items() for row in catalog_records(name, records(elements, KNOWN))
+    ]
     return engine.rows(rows, 3)
 
 
@@ -44,23 +46,23 @@ def table(name: str) -> list[Element]:
     ]
 
 
-def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(each_engine: Engine) -> None:
+def test_only_records_of_referenced_entries_count_under_any_name(each_engine: Engine) -> None:
     listed = catalog(
         each_engine,
         {
             "by path": table("a"),
             "by name": table("b"),
-            "unmentioned": table("c"),
+            "unreferenced": table("c"),
             None: [Count("Glue tables", 3), Problem("not-joined", "catalog", "", "of the whole")],
         },
     )
-    others = told(
+    others = rows_of(
         each_engine,
         Feeds(JOB, Reference("", "s3://lake/db/a/day=1/part-00000.parquet"), OUT),
         Feeds(JOB, Reference("spark_catalog", "db.B"), OUT),
     )
 
-    rows = of_mentioned(listed, others).collect()
+    rows = filter_referenced(listed, others).collect()
 
     assert {type(row) for row in rows} == {Record}
     assert sorted(
@@ -82,30 +84,32 @@ def test_only_what_is_about_a_mentioned_thing_counts_under_whichever_name(each_e
     }
 
 
-def test_what_two_databases_say_of_one_path_both_count_and_what_is_there_twice_stays_so(
+def test_records_of_two_databases_about_one_path_count_with_their_duplicates(
     each_engine: Engine,
 ) -> None:
     path = Reference("", "s3://lake/db/a")
     one, two = ([Dataset(path, Authority.CATALOG, "table", {"name": name})] for name in ("one", "two"))
     listed = catalog(each_engine, {"one": one, "two": two})
-    used = told(each_engine, Feeds(JOB, path, OUT), Feeds(JOB, path, OUT))
+    used = rows_of(each_engine, Feeds(JOB, path, OUT), Feeds(JOB, path, OUT))
 
     found = Counter(
         row.properties["name"]
-        for row in of_mentioned(listed.union(listed), used.union(used)).collect()
+        for row in filter_referenced(listed.union(listed), used.union(used)).collect()
         if row.authority == Authority.CATALOG
     )
 
     assert found == {"one": 2, "two": 2}
 
 
-def test_a_catalog_without_tables_and_records_without_datasets_say_only_what_is_of_the_whole() -> None:
+def test_without_references_only_records_of_the_whole_catalog_remain() -> None:
     engine = LocalEngine()
-    whole = list(described(None, records([Count("Glue tables", 0)], KNOWN)))
-    of_table = list(described("t", records(table("t"), KNOWN)))
-    # A name of no dataset is not of the whole catalog.
-    unnamed = Described("u", with_kind(of_table[0].record, "name")._replace(target=None))
+    whole = list(catalog_records(None, records([Count("Glue tables", 0)], KNOWN)))
+    of_table = list(catalog_records("t", records(table("t"), KNOWN)))
+    # A name without a dataset does not belong to the whole catalog.
+    unnamed = CatalogRecord("u", with_kind(of_table[0].record, "name")._replace(target=None))
 
-    assert of_mentioned(engine.empty(), told(engine, *table("t"))).collect() == []
-    found = of_mentioned(engine.rows([*whole, *of_table, unnamed]), told(engine, Count("Glue tables", 1)))
+    assert filter_referenced(engine.empty(), rows_of(engine, *table("t"))).collect() == []
+    found = filter_referenced(
+        engine.rows([*whole, *of_table, unnamed]), rows_of(engine, Count("Glue tables", 1))
+    )
     assert found.collect() == [each.record for each in whole]

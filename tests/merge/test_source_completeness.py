@@ -1,0 +1,57 @@
+"""Completeness of sources, by what was read and what was rejected."""
+
+from typing import Any
+
+import pytest
+
+from lineage_merge.merge.report import Report
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
+from lineage_merge.orchestration.configuration import CONFIGURATION
+
+REDSHIFT = "redshift://warehouse.eu-west-1:5439"
+DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
+SQL = {"path": "etl/sql/", "dialect": "redshift", "namespace": REDSHIFT}
+HIVE = {"log": "etl/sql-server.log"}
+
+
+def completeness(*rejected: str, **sources: Any) -> SourceCompleteness:
+    config = CONFIGURATION.parse({"environment": "dev", "dag_name": "d", **sources})
+    return assess(config, Report({}, {}, {}, (), (), by_source={key: {"rejected": 1} for key in rejected}))
+
+
+def test_sources_read_without_problems_are_complete() -> None:
+    assert completeness(dbt=[DBT], hive=HIVE) == SourceCompleteness(
+        runs=True, projects={"dbt": True, "sql": False}, retire_after=3, job_types=("hive",)
+    )
+
+
+@pytest.mark.parametrize("broken", ["dbt", "sql"])
+def test_a_rejected_document_makes_only_the_projects_of_its_source_incomplete(
+    broken: str,
+) -> None:
+    found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE)
+    assert found.projects == {"dbt": broken == "sql", "sql": broken == "dbt"}
+    assert found.runs
+
+
+@pytest.mark.parametrize("broken", ["hive", "openlineage"])
+def test_a_rejected_document_of_a_source_of_runs_makes_runs_incomplete(broken: str) -> None:
+    found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, openlineage={"events": "events.json"})
+    assert found.projects == {"dbt": True, "sql": True}
+    assert not found.runs
+
+
+def test_a_rejected_catalog_entry_changes_nothing() -> None:
+    found = completeness("glue", dbt=[DBT], hive=HIVE, glue=[{"region": "eu-west-1"}])
+    assert found == completeness(dbt=[DBT], hive=HIVE)
+
+
+def test_retire_after_zero_of_one_source_applies_to_all() -> None:
+    never = completeness(hive={**HIVE, "retire_after": 0}, openlineage={"events": "events.json"})
+    assert never.retire_after == 0
+
+
+def test_completeness_survives_json_and_missing_keys_mean_not_read() -> None:
+    stored = completeness(dbt=[DBT], hive=HIVE)
+    assert SourceCompleteness.from_json(stored.as_json()) == stored
+    assert SourceCompleteness.from_json({}) == NOTHING
