@@ -87,7 +87,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "hive.warehouse": ("hdfs://nn/user/hive/warehouse/", "hdfs://nn/user/hive/warehouse"),
     "hive.spark_catalogs": ("spark_catalog, hive", ("spark_catalog", "hive")),
     "hive.jobs": ("dw.*, ods.*", ("dw.*", "ods.*")),
-    "hive.job": ("user", "user"),
+    "hive.job_name_from": ("user", "user"),
     "hive.runs": ("all", Runs("all")),
     "hive.lookback": ("12h", timedelta(hours=12)),
     "hive.retire_after": ("0", 0),

@@ -57,7 +57,7 @@ class Source:
     read: str
     size: str = ""
     paths: tuple[str, ...] = ()
-    look: str = ""
+    preflight: str = ""
     checks: tuple[tuple[str, str], ...] = ()
     files: Callable[[Any], Iterable[str]] = _no_files
     needs_aws: Callable[[Any], bool] = _not_of_aws
@@ -67,7 +67,7 @@ class Source:
     by_project: bool = False
     job_types: tuple[str, ...] = ()
     is_catalog: bool = False
-    places: tuple[str, ...] = ()
+    location_keys: tuple[str, ...] = ()
     connection: str = ""
 
     def schema(self) -> dict[str, Any]:

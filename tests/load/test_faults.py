@@ -254,9 +254,7 @@ def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: Ne
 
 
 @pytest.mark.parametrize("fault", ["text", "foreign", "hang"])
-def test_a_first_answer_that_is_none_is_a_lost_connection(
-    proxy: NeptuneProxy, fault: Fault
-) -> None:
+def test_a_first_answer_that_is_none_is_a_lost_connection(proxy: NeptuneProxy, fault: Fault) -> None:
     proxy.classify = lambda _: fault
     with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no answer in time$"):
         check(Endpoint(proxy.url, timeout_seconds=0.5))

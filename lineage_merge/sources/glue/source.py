@@ -9,7 +9,7 @@ GLUE = Source(
     "lineage_merge.sources.glue",
     parse,
     "lineage_merge.sources.glue.reader:read_glue",
-    size="lineage_merge.sources.glue.size:size",
+    size="lineage_merge.sources.glue.client:size",
     checks=(("Glue catalog", "lineage_merge.orchestration.doctor.glue:examine"),),
     needs_aws=lambda _: True,
     is_catalog=True,

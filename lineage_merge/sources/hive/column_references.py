@@ -64,9 +64,9 @@ class _Frame:
         return TRANSFORMATION if self.name else IDENTITY
 
 
-def mentions(found: Sequence[Token]) -> list[ColumnReference]:
+def column_references(found: Sequence[Token]) -> list[ColumnReference]:
     """Every mention of a column, in their order."""
-    return list(_mentions(found))
+    return list(_column_references(found))
 
 
 def is_plain(found: Sequence[Token]) -> bool:
@@ -75,7 +75,7 @@ def is_plain(found: Sequence[Token]) -> bool:
     return 0 < end == len(found) and found[0].text not in _KEYWORDS
 
 
-def _mentions(found: Sequence[Token]) -> Iterator[ColumnReference]:
+def _column_references(found: Sequence[Token]) -> Iterator[ColumnReference]:
     outermost = IDENTITY if is_plain(found) else TRANSFORMATION
     frames: list[_Frame] = []
     index = 0
@@ -85,7 +85,7 @@ def _mentions(found: Sequence[Token]) -> Iterator[ColumnReference]:
             end = closing(found, index)
             around = [outermost, *(frame.now() for frame in frames)]
             for parts, steps in syntax_tree.uses(found[index:end]):
-                yield _mention(parts, [*around, *steps])
+                yield _column_reference(parts, [*around, *steps])
             index = end
             continue
         if kind == "other" and text in "([":
@@ -112,7 +112,7 @@ def _mentions(found: Sequence[Token]) -> Iterator[ColumnReference]:
                 continue
             parts = tuple(token.text for token in found[index:end:2])
             around = [outermost, *(frame.now() for frame in frames)]
-            yield _mention(parts, around)
+            yield _column_reference(parts, around)
             index = end
             continue
         index += 1
@@ -128,7 +128,7 @@ def _end_of_name(found: Sequence[Token], start: int) -> int:
     return index
 
 
-def _mention(parts: tuple[str, ...], around: Sequence[Transformation]) -> ColumnReference:
+def _column_reference(parts: tuple[str, ...], around: Sequence[Transformation]) -> ColumnReference:
     """A mention inside of steps, the outermost first."""
     # The result of a window function: nobody says which of its columns makes it and which steers it.
     own = (TRANSFORMATION, WINDOW) if OF_WINDOW.fullmatch(parts[-1]) else (IDENTITY,)

@@ -17,7 +17,7 @@ class Wanted(NamedTuple):
     """Which jobs count, what a job is called by, and how tables are named."""
 
     applies: Callable[[str], bool]
-    by: str
+    job_name_from: str
     tables: Tables
     dataset_of: Callable[[Reference], str]
 
@@ -37,7 +37,7 @@ def write_rows(query: Query, wanted: Wanted) -> Iterator[Write]:
     if not query.targets:
         yield Write(EventRow(database="", key=query.key))
         return
-    job = job_name(query, wanted.by)
+    job = job_name(query, wanted.job_name_from)
     applies = wanted.applies(job)
     for target in query.targets:
         ref = wanted.tables.reference(target)

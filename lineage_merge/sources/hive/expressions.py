@@ -14,7 +14,7 @@ from lineage_merge.sources.hive.column_references import (
     WINDOW,
     ColumnReference,
     is_plain,
-    mentions,
+    column_references,
 )
 from lineage_merge.sources.hive.query import Edge, Field
 from lineage_merge.sources.hive.tokens import Token, tokens
@@ -32,13 +32,13 @@ def transformations(edge: Edge) -> Mapping[Field, tuple[Transformation, ...]]:
         return {source: (_without_expression(source, sources),) for source in sources}
     if is_rename(edge):
         return dict.fromkeys(sources, (IDENTITY,))
-    told = mentions(found)
+    told = column_references(found)
     unnamed = _unnamed(found, told)
     steps: dict[Field, tuple[Transformation, ...]] = {}
     for source in sources:
         own = _of(source, sources, told)
         # Where the whole expression is a field inside of the column, no step says so.
-        taken = listed(max(step, TRANSFORMATION) for mention in own for step in mention.steps)
+        taken = listed(max(step, TRANSFORMATION) for reference in own for step in reference.steps)
         steps[source] = taken or unnamed
     return steps
 
@@ -48,13 +48,13 @@ def is_rename(edge: Edge) -> bool:
     found = tokens(edge.expression)
     if not found or not is_plain(found):
         return not found
-    [mention] = mentions(found)
-    if WINDOW in mention.steps:
+    [reference] = column_references(found)
+    if WINDOW in reference.steps:
         return False
     # a.f may be a field inside of the column a, and not a column that a subquery calls f.
-    fields = {source.column.lower() for source in edge.sources} - {mention.parts[-1]}
+    fields = {source.column.lower() for source in edge.sources} - {reference.parts[-1]}
     tables = {source.table.name for source in edge.sources}
-    return not (fields - tables).intersection(mention.parts[:-1])
+    return not (fields - tables).intersection(reference.parts[:-1])
 
 
 def _without_expression(source: Field, sources: Sequence[Field]) -> Transformation:
@@ -63,26 +63,26 @@ def _without_expression(source: Field, sources: Sequence[Field]) -> Transformati
 
 def _unnamed(found: Sequence[Token], told: Sequence[ColumnReference]) -> tuple[Transformation, ...]:
     """How a source gets in that the expression does not name."""
-    internal = listed(step for mention in told if mention.is_internal for step in mention.steps)
+    internal = listed(step for reference in told if reference.is_internal for step in reference.steps)
     if internal:
         return internal
     if any(token.text == "tok_windowspec" for token in found):
         return (WINDOW,)
-    aggregated = any(AGGREGATION in mention.steps for mention in told)
+    aggregated = any(AGGREGATION in reference.steps for reference in told)
     return (AGGREGATION,) if aggregated else (TRANSFORMATION,)
 
 
 def _of(source: Field, sources: Sequence[Field], told: Sequence[ColumnReference]) -> list[ColumnReference]:
     """The mentions of a source. One that two may mean is meant for both, unless it names the table."""
     column = source.column.lower()
-    found = [mention for mention in told if column in mention.parts[-2:]]
+    found = [reference for reference in told if column in reference.parts[-2:]]
     others = {each.table.name for each in sources if each != source and each.column.lower() == column}
     return [
-        mention
-        for mention in found
+        reference
+        for reference in found
         if not others
-        or source.table.name in mention.parts[:-1]
-        or not others.intersection(mention.parts[:-1])
+        or source.table.name in reference.parts[:-1]
+        or not others.intersection(reference.parts[:-1])
     ]
 
 
@@ -96,13 +96,13 @@ def influences(edge: Edge) -> Mapping[Field, tuple[InfluenceKind, ...]]:
     told: list[tuple[ColumnReference, InfluenceKind]] = []
     for part in _comparisons(tokens(edge.expression)):
         kind = InfluenceKind.JOIN if _is_join(part, len(tables)) else InfluenceKind.FILTER
-        told.extend((mention, kind) for mention in mentions(part))
-    internal = {kind for mention, kind in told if mention.is_internal}
+        told.extend((reference, kind) for reference in column_references(part))
+    internal = {kind for reference, kind in told if reference.is_internal}
     everything = {kind for _, kind in told}
     found: dict[Field, tuple[InfluenceKind, ...]] = {}
     for source in sources:
-        own = _of(source, sources, [mention for mention, _ in told])
-        kinds = {kind for mention, kind in told if mention in own}
+        own = _of(source, sources, [reference for reference, _ in told])
+        kinds = {kind for reference, kind in told if reference in own}
         kinds = kinds or internal or everything or {InfluenceKind.FILTER}
         found[source] = tuple(sorted(kinds))
     return found
@@ -133,7 +133,7 @@ def _is_join(part: Sequence[Token], tables: int) -> bool:
     )
     if middle is None:
         return False
-    left, right = mentions(part[:middle]), mentions(part[middle + 1 :])
+    left, right = column_references(part[:middle]), column_references(part[middle + 1 :])
     if not left or not right:
         return False
     pairs = [(one, other) for one in left for other in right]

@@ -27,7 +27,7 @@ _BEGINS = re.compile(
 _OPENING = re.compile(r"\{\s*\"|\{\s*$")
 # A document over several lines: the hook's line ends where it opens, further ones are indented.
 _OPENS = re.compile(rb"(?:\bhooks?\.\w+.*|LINEAGE: |^)\{\s*$")
-_GOES_ON = re.compile(rb"[ \t]+\S|\}\s*$")
+_CONTINUATION = re.compile(rb"[ \t]+\S|\}\s*$")
 _ENDS = re.compile(rb"\}\s*$")
 _ONE_FIELD = re.compile(rb'\s+"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|\[|[\d.]+)\s*,?\s*$')
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)")
@@ -71,7 +71,7 @@ def _over_lines(
     size = len(parts[0])
     other = None
     for place, line in following:
-        if not _GOES_ON.match(line):
+        if not _CONTINUATION.match(line):
             # It was cut. What is behind the slice belongs to the next one.
             other = (place, line) if place else None
             break

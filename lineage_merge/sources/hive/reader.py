@@ -68,7 +68,7 @@ class Context:
     """What is needed beside the lines."""
 
     jobs: tuple[str, ...]
-    by: str
+    job_name_from: str
     tables: Tables
     names: DatasetResolver
 
@@ -78,7 +78,7 @@ class Context:
 
     def wanted(self) -> Wanted:
         """Which queries count."""
-        return Wanted(self.applies, self.by, self.tables, self.names.identify)
+        return Wanted(self.applies, self.job_name_from, self.tables, self.names.identify)
 
 
 def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
@@ -86,15 +86,15 @@ def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Re
     hive = config.of(Hive)
     if hive is None:
         return engine.empty()
-    context = Context(hive.jobs, hive.job, tables(hive), names)
+    context = Context(hive.jobs, hive.job_name_from, tables(hive), names)
     parts, notices = _parts(engine, hive)
     found = line_files.parallel(engine, parts).flat_map(_read_part).keep()
     queries = found.flat_map(_by_key).combine(_as_it_is, _first, _first).map(_logged).keep()
     writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).keep()
     number = _summed(writes.map_partitions(_numbered).collect())
     dated = writes.map(partial(_dated, newest=number.newest or 0))
-    recent = run_selection.recent(dated, hive.runs, hive.lookback).keep()
-    chosen = run_selection.counted(_replacing(recent, hive), hive.runs)
+    recent = run_selection.within_lookback(dated, hive.runs, hive.lookback).keep()
+    chosen = run_selection.select_writes(_replacing(recent, hive), hive.runs)
     translated = _translated(queries, chosen, context)
     if hive.warehouse:
         translated = _without_paths_of_views(engine, translated, writes)
@@ -225,7 +225,7 @@ def _translated(queries: Rows[Logged], chosen: Rows[Counted], context: Context) 
         for _, each in found:
             if plans and isinstance(each, Logged):
                 query = _query(each)
-                job = JobKey(JOB_TYPE, job_name(query, context.by))
+                job = JobKey(JOB_TYPE, job_name(query, context.job_name_from))
                 wanted = {target_of(plan) for plan in plans}
                 yield from records(translate(query, wanted, job, context.tables), context.names)
 
@@ -263,11 +263,11 @@ def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Ro
         return translated
     paths = engine.share(frozenset(found))
 
-    def is_kept(record: Record) -> bool:
+    def is_wanted(record: Record) -> bool:
         is_assumed = record.kind == "alias" and record.rule == WAREHOUSE_RULE
         return not is_assumed or record.source not in paths.value
 
-    return translated.filter(is_kept)
+    return translated.filter(is_wanted)
 
 
 def _is_view(write: Write) -> bool:

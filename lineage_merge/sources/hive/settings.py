@@ -26,7 +26,7 @@ class Hive:
     warehouse: str = ""
     spark_catalogs: tuple[str, ...] = ("spark_catalog",)
     jobs: tuple[str, ...] = ()
-    job: Literal["target", "statement", "user"] = "target"
+    job_name_from: Literal["target", "statement", "user"] = "target"
     runs: Runs = field(default_factory=Runs)
     lookback: timedelta = timedelta(days=30)
     retire_after: int = 3
@@ -58,7 +58,7 @@ def parse(settings: Mapping[str, Any]) -> Hive:
         warehouse=warehouse,
         spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
         jobs=tuple(settings.get("jobs", ())),
-        job=settings.get("job", "target"),
+        job_name_from=settings.get("job_name_from", "target"),
         runs=runs(settings.get("runs", "latest"), "hive.runs"),
         lookback=lookback(settings.get("lookback", 30), "hive.lookback"),
         retire_after=int(settings.get("retire_after", 3)),

@@ -61,16 +61,16 @@ def tables(settings: Hive) -> Tables:
     return Tables(settings.namespace, settings.warehouse)
 
 
-def job_name(query: Query, by: str) -> str:
+def job_name(query: Query, job_name_from: str) -> str:
     """What a query is called across its runs: its targets, also with its shape, or who ran it.
 
     Not its text, which has another date each day. Who ran it is told without host and realm.
     """
     targets = "+".join(str(table) for table in query.targets)
-    if by == "statement":
+    if job_name_from == "statement":
         return f"{targets} #{query.shape()}"
     user = query.user.partition("@")[0].partition("/")[0]
-    return user if by == "user" and user else targets
+    return user if job_name_from == "user" and user else targets
 
 
 def framework(query: Query) -> str:

@@ -104,7 +104,7 @@ def _other_names(facets: Mapping[str, Any], ref: Reference) -> Iterator[Element]
         elif _is_path(other) and not _is_path(ref):
             yield from _table_of_path(other, _table_name(ref))
             yield Alias(ref, other, CATALOG_RULE)
-        elif not (_is_kept_in_files(ref) and _is_kept_in_files(other)):
+        elif not (_is_stored_in_files(ref) and _is_stored_in_files(other)):
             yield Alias(other, ref, SYMLINK_RULE)
 
 
@@ -152,7 +152,7 @@ def _is_path(ref: Reference) -> bool:
     return not ref.namespace and not ref.name.lower().startswith("jdbc:")
 
 
-def _is_kept_in_files(ref: Reference) -> bool:
+def _is_stored_in_files(ref: Reference) -> bool:
     try:
         return bool(ref.namespace) and naming.name_dataset(ref.namespace, ref.name).stored_as_files
     except NamingError:

@@ -27,9 +27,14 @@ def find(locations: Iterable[str]) -> list[Slice]:
     return line_files.find(locations, _may_hold_events, _may_be_array)
 
 
-def look(settings: OpenLineage) -> None:
-    """One listing, before Spark starts. Raises `SourceError`."""
+def preflight(settings: OpenLineage) -> None:
+    """Check that the locations have files, with one listing. Raises `SourceError`."""
     find(settings.events)
+
+
+def size(settings: OpenLineage) -> int | None:
+    """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
+    return None if settings.kafka else line_files.stored_bytes(find(settings.events))
 
 
 def find_any(folder: str) -> list[Slice]:

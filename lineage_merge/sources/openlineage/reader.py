@@ -81,9 +81,9 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     things = texts.combine(_only, _added, _all).map(_thing).keep()
     runs = things.filter(_is_run)
     events = runs.flat_map(lambda thing: event_rows(_run(thing), context.wanted()))
-    recent = run_selection.recent(without_nested(events).keep(), settings.runs, settings.lookback)
+    recent = run_selection.within_lookback(without_nested(events).keep(), settings.runs, settings.lookback)
     written = recent.filter(_has_target)
-    chosen = run_selection.counted(written, settings.runs)
+    chosen = run_selection.select_writes(written, settings.runs)
     translated = runs.map(_named).union(run_selection.by_plan(chosen).map(_of_run))
     if config.merge.fold_run_local:
         translated = translated.union(own_sources(written, chosen).map(_of_run))

@@ -24,7 +24,7 @@ from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.receiver import documents, journal_paths
 from lineage_merge.sources.receiver.bodies import Bodies
 from lineage_merge.sources.receiver.commits import Commits
-from lineage_merge.sources.receiver.counts import Tally
+from lineage_merge.sources.receiver.counts import ReceivedCounts
 from lineage_merge.sources.receiver.documents import Reader, Taken
 
 # The producer API's versions by media type, as Spline's server has them.
@@ -56,7 +56,7 @@ class Receiver:
     tokens: tuple[bytes, ...]
     keep_free: int
     on_progress: ProgressCallback
-    tally: Tally = field(default_factory=Tally)
+    counts: ReceivedCounts = field(default_factory=ReceivedCounts)
     parsing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def check_disk(self) -> None:
@@ -70,7 +70,7 @@ class Receiver:
                 journal_paths.finished(self.root, kind).stat()
             free = shutil.disk_usage(self.root).free
         except OSError as error:
-            raise _not_kept(error) from None
+            raise _storage_error(error) from None
         if free <= self.keep_free:
             raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no room on the disk")
 
@@ -107,14 +107,14 @@ def _taking(
             taken = await _taken(receiver, commits, reader_of, request)
         except HTTPException as refusal:
             if refusal.status_code not in (HTTPStatus.INSUFFICIENT_STORAGE, HTTPStatus.SERVICE_UNAVAILABLE):
-                receiver.tally.refused += 1
+                receiver.counts.refused += 1
                 receiver.on_progress(f"refused {request.url.path}: {refusal.status_code} {refusal.detail}")
             else:
-                receiver.tally.not_kept += 1
+                receiver.counts.not_stored += 1
                 receiver.on_progress(f"could not keep {request.url.path}: {refusal.detail}")
             raise
-        _count(receiver.tally, taken)
-        receiver.on_progress(str(receiver.tally))
+        _count(receiver.counts, taken)
+        receiver.on_progress(str(receiver.counts))
         return answer(taken)
 
     return take
@@ -141,11 +141,11 @@ async def _taken(
             try:
                 await commits.commit(taken.lines)
             except OSError as error:
-                raise _not_kept(error) from None
+                raise _storage_error(error) from None
     return taken
 
 
-def _not_kept(error: OSError) -> HTTPException:
+def _storage_error(error: OSError) -> HTTPException:
     if error.errno in _FULL:
         return HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, f"not kept: {error.strerror}")
     problem = f"not kept: {error.strerror or type(error).__name__}"
@@ -205,16 +205,16 @@ def _batch(taken: Taken) -> Response:
     return JSONResponse({"status": "success", "summary": summary})
 
 
-def _count(tally: Tally, taken: Taken) -> None:
-    tally.requests += 1
-    tally.taken_bytes += len(taken.lines)
+def _count(counts: ReceivedCounts, taken: Taken) -> None:
+    counts.requests += 1
+    counts.taken_bytes += len(taken.lines)
     match taken.kind:
         case "plan":
-            tally.plans += taken.documents
+            counts.plans += taken.documents
         case "event":
-            tally.events += taken.documents
+            counts.events += taken.documents
         case "openlineage":
-            tally.openlineage += taken.documents
+            counts.openlineage += taken.documents
 
 
 def _health(receiver: Receiver) -> Endpoint:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Tally:
+class ReceivedCounts:
     """Counts since the start. `taken_bytes` are those in the files, unpacked."""
 
     plans: int = 0
@@ -13,7 +13,7 @@ class Tally:
     taken_bytes: int = 0
     requests: int = 0
     refused: int = 0
-    not_kept: int = 0
+    not_stored: int = 0
 
     def __str__(self) -> str:
         told = (
@@ -21,7 +21,7 @@ class Tally:
             f"{_counted(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
         )
         told += f"; refused {_counted(self.refused, 'request')}" if self.refused else ""
-        return told + (f"; could not keep {self.not_kept:,}" if self.not_kept else "")
+        return told + (f"; could not keep {self.not_kept:,}" if self.not_stored else "")
 
 
 def _counted(number: int, what: str) -> str:

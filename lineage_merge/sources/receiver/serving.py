@@ -18,7 +18,7 @@ from lineage_merge.sources.receiver.app import Receiver, application
 from lineage_merge.sources.receiver.bodies import Bodies
 from lineage_merge.sources.receiver.commits import Commits
 from lineage_merge.sources.receiver.connections import limited, protocol
-from lineage_merge.sources.receiver.counts import Tally
+from lineage_merge.sources.receiver.counts import ReceivedCounts
 from lineage_merge.sources.receiver.journal import Journal, Limits
 from lineage_merge.sources.receiver.recovery import Ignored, recover
 from lineage_merge.sources.receiver.uploads import Uploads
@@ -47,7 +47,7 @@ class Settings:
     head_seconds: float = 10.0
 
 
-def receive(settings: Settings, on_progress: ProgressCallback) -> Tally:
+def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts:
     """Take documents until SIGTERM or SIGINT; what was taken is in finished files then.
 
     SIGHUP finishes the files that are open. To be called from the main thread. Raises `ConfigError` where
@@ -101,7 +101,9 @@ def _refuse_links(root: Path) -> None:
                 raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
 
 
-async def _serve(settings: Settings, listener: socket.socket, on_progress: ProgressCallback) -> Tally:
+async def _serve(
+    settings: Settings, listener: socket.socket, on_progress: ProgressCallback
+) -> ReceivedCounts:
     uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
 
     def finished(kind: str, file: Path) -> None:
@@ -159,7 +161,7 @@ async def _serve(settings: Settings, listener: socket.socket, on_progress: Progr
         await asyncio.gather(*writing)
         if uploads and moving:
             uploads.end()
-    return receiver.tally
+    return receiver.counts
 
 
 class _Server(uvicorn.Server):

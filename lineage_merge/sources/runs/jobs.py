@@ -68,7 +68,7 @@ def job_records(
 ) -> Rows[Record]:
     """Records of the jobs that have a counted write, and of how many successful runs each job had."""
     facts = job_facts(events, counted_events).map_partitions(partial(_records, names=names))
-    return facts.union(good_runs(events).map(good_runs_record))
+    return facts.union(successful_runs(events).map(successful_runs_record))
 
 
 def _records(facts: Iterable[JobFacts], names: DatasetResolver) -> Iterator[Record]:
@@ -89,14 +89,14 @@ def job(facts: JobFacts) -> Job:
     return Job(JobKey(facts.job_type, facts.job), facts.last_run_at or 0, known)
 
 
-def good_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
+def successful_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
     """How many runs of each job there were, all of whose writes ended without error."""
     of_runs = events.flat_map(_failure).combine(_as_it_is, _either, _either)
     return of_runs.flat_map(_successful_run).combine(_as_it_is, add, add)
 
 
-def good_runs_record(found: tuple[_Job, int]) -> Record:
-    """A row of `good_runs` as a record."""
+def successful_runs_record(found: tuple[_Job, int]) -> Record:
+    """A row of `successful_runs` as a record."""
     (job_type, name), number = found
     return row("runs", job=JobKey(job_type, name), at=number)
 

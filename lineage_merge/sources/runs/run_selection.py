@@ -55,7 +55,7 @@ def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
     return writes.union(plans).group(_plan, _with_labels)
 
 
-def recent(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
+def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
     """The wanted writes since a time, or of the last days, counted back from the newest of each database.
 
     Not from now: so a dump gives the same graph whenever it is read, and a database without
@@ -68,8 +68,8 @@ def recent(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[Even
     return events.filter(partial(_is_recent, since={database: at - back for database, at in newest}))
 
 
-def counted(events: Rows[EventRow], runs: Runs) -> Rows[Counted]:
-    """The writes that count (see the module), of `recent` events."""
+def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[Counted]:
+    """The writes that count (see the module), of events `within_lookback`."""
     found = events.filter(is_successful).group(_run, _numbered)
     if runs.which == "latest":
         found = found.group(_written, _latest)

@@ -192,11 +192,11 @@ def events(server: Server, since: int, until: int) -> Iterator[Document]:
         yield from ask(db, server.settings, query, since=since, until=until)
 
 
-def odd_events(server: Server) -> Iterator[Document]:
+def malformed_events(server: Server) -> Iterator[Document]:
     """The `progress` documents whose time is no number: broken, and never lost in silence."""
     with database(server) as db:
-        for odd in ("p.timestamp < 0", 'p.timestamp >= ""'):
-            yield from ask(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
+        for malformed in ("p.timestamp < 0", 'p.timestamp >= ""'):
+            yield from ask(db, server.settings, f"FOR p IN progress FILTER {malformed} RETURN p")
 
 
 def plan_labels(

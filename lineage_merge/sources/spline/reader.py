@@ -103,8 +103,8 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
         plan_documents = _parts(engine, by_collection["executionPlan"])
         events = run_selection.labelled(events, plan_documents.flat_map(partial(_plan_labels, context)))
     events = events.keep()
-    recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
-    chosen = run_selection.counted(recent, context.spline.runs)
+    recent = run_selection.within_lookback(events, context.spline.runs, context.spline.lookback)
+    chosen = run_selection.select_writes(recent, context.spline.runs)
 
     plan_parts = [part for name, parts in by_collection.items() if name != "progress" for part in parts]
     recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
@@ -269,7 +269,7 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
     events = _in_turns(engine.rows(spans, MOST_SLICES)).flat_map(read_events).keep()
-    chosen = run_selection.counted(events, spline.runs)
+    chosen = run_selection.select_writes(events, spline.runs)
     facts: Rows[Any] = known_plans(context, events, chosen)
     plans = facts.group(_key, _known_plan)
     fetch = partial(_fetch_plans, context, server, overview.collections)
@@ -289,7 +289,7 @@ def _fetch_events(
     def labels_of(keys: list[str]) -> Mapping[str, set[str]]:
         return arango.plan_labels(server, keys, context.spline.labels, snapshot)
 
-    documents = arango.events(server, *span) if span else arango.odd_events(server)
+    documents = arango.events(server, *span) if span else arango.malformed_events(server)
     return only_labelled(event_rows("", documents, context.wanted(), snapshot), labels_of)
 
 
@@ -319,7 +319,7 @@ def _read_arango_plans(
     fetch = partial(_fetch_slice, context, server, collections, offsets.step)
     translated = _in_turns(engine.rows(offsets, MOST_SLICES)).flat_map(fetch)
     events: Rows[EventRow] = engine.empty()
-    chosen = run_selection.counted(events, context.spline.runs)
+    chosen = run_selection.select_writes(events, context.spline.runs)
     return combined(context, events, events, chosen, translated, [""])
 
 

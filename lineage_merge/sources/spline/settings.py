@@ -12,8 +12,8 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
 
-# Keys that say where Spline's documents are read from.
-PLACES = ("export", "arango", "agent", "kafka")
+# Keys that name where Spline's documents are read from.
+LOCATION_KEYS = ("export", "arango", "agent", "kafka")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Spline:
 
 def parse(settings: Mapping[str, Any]) -> Spline:
     """What the schema has passed. Raises `ConfigError`."""
-    if not settings.keys() & {*PLACES}:
+    if not settings.keys() & {*LOCATION_KEYS}:
         raise ConfigError("spline", "give export, arango, agent or kafka")
     return Spline(
         export=settings.get("export", ""),

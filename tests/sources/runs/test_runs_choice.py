@@ -18,13 +18,13 @@ ALL = Runs("all")
 
 def counted(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
     """The plan, the place and the place in the newest run of each write that counts."""
-    found = run_selection.counted(LocalEngine().rows(events), runs).collect()
+    found = run_selection.select_writes(LocalEngine().rows(events), runs).collect()
     return {(each.event.plan, each.sequence, each.newest_sequence) for each in found}
 
 
 def recent(events: list[EventRow], runs: Runs = LATEST, days: int = 1) -> set[str | None]:
     """The plans of recent events."""
-    found = run_selection.recent(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
+    found = run_selection.within_lookback(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
     return {each.plan for each in found.collect()}
 
 
@@ -226,7 +226,9 @@ def test_both_engines_choose_the_same(engine: Engine, runs: Runs) -> None:
 
     def chosen(each: Engine) -> list[Counted]:
         return sorted(
-            run_selection.counted(run_selection.recent(each.rows(events), runs, lookback), runs).collect()
+            run_selection.select_writes(
+                run_selection.within_lookback(each.rows(events), runs, lookback), runs
+            ).collect()
         )
 
     assert chosen(engine) == chosen(LocalEngine())

@@ -87,13 +87,13 @@ def test_a_good_run_is_one_of_which_no_write_failed(engine: Engine) -> None:
         event("a", 1, "r1", job="always fails", failed=True),
     ]
 
-    assert sorted(jobs.good_runs(engine.rows(events)).collect()) == [
+    assert sorted(jobs.successful_runs(engine.rows(events)).collect()) == [
         (("spark", "export"), 1),
         (("spark", "load"), 2),
     ]
 
 
 def test_good_runs_become_a_record_of_their_job() -> None:
-    record = jobs.good_runs_record((("spark", "load"), 2))
+    record = jobs.successful_runs_record((("spark", "load"), 2))
 
     assert (record.kind, record.job_type, record.job_name, record.at) == ("runs", "spark", "load", 2)

@@ -24,7 +24,7 @@ from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.arango import (
     Server,
     events,
-    odd_events,
+    malformed_events,
     overview,
     plan_count,
     plan_keys,
@@ -276,7 +276,7 @@ def test_spans_of_time_together_are_all_events_and_odd_ones_are_apart(
 
     assert [len(each) for each in slices] == [1, 1, 4, 1]
     assert {key for each in slices for key in each} == numbered
-    assert set(keys_of(odd_events(server))) == odd
+    assert set(keys_of(malformed_events(server))) == odd
     assert {each.scanned_full for each in arango.standin.requests} == {0}
 
 

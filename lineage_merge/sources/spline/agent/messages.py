@@ -21,7 +21,9 @@ _MAYBE = re.compile(
 _ARRAY = re.compile(r'\[\s*"(?P<kind>plan|event)"\s*,')
 _NAMED = re.compile(r"Execution(?:Plan|Event) \(apiVersion: (?P<version>[\w.+-]+)\):")
 # How the agent's own JSON begins, for what does not end.
-_BARE = re.compile(r'(?:\[\s*)?\{\s*"(?:planId"\s*:|executionPlan"\s*:|id"\s*:\s*"[0-9A-Fa-f-]{36}"\s*,)')
+_START_OF_JSON = re.compile(
+    r'(?:\[\s*)?\{\s*"(?:planId"\s*:|executionPlan"\s*:|id"\s*:\s*"[0-9A-Fa-f-]{36}"\s*,)'
+)
 _EVENT = frozenset({"planId", "timestamp"})
 _PLAN = frozenset({"id", "operations"})
 _OPENING = re.compile(r"[\[{]")
@@ -77,7 +79,7 @@ def _in_line(place: str, text: str) -> Iterator[Message | Broken]:
     if arrays:
         yield from arrays
         return
-    begins = _BARE.search(text)
+    begins = _START_OF_JSON.search(text)
     openings = [begins.start()] if begins else [found.start() for found in _OPENING.finditer(text)]
     end = 0
     found: list[Message | Broken] = []
@@ -90,7 +92,7 @@ def _in_line(place: str, text: str) -> Iterator[Message | Broken]:
             if begins:
                 found.append(Broken(place, _reason(error)))
             continue
-        found.extend(_of_bare(place, body))
+        found.extend(_of_body(place, body))
     yield from found
 
 
@@ -111,7 +113,7 @@ def _arrays(place: str, text: str) -> Iterator[Message | Broken]:
             yield Message(place, kind, body, version if isinstance(version, str) else "")
 
 
-def _of_bare(place: str, body: object) -> Iterator[Message | Broken]:
+def _of_body(place: str, body: object) -> Iterator[Message | Broken]:
     if isinstance(body, list):
         for each in body:
             if isinstance(each, dict) and each.keys() >= _EVENT:

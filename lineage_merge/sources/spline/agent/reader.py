@@ -101,8 +101,8 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     if context.spline.labels:
         events = run_selection.labelled(events, found.flat_map(partial(_plan_labels, context)))
     events = events.keep()
-    recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
-    chosen = run_selection.counted(recent, context.spline.runs)
+    recent = run_selection.within_lookback(events, context.spline.runs, context.spline.lookback)
+    chosen = run_selection.select_writes(recent, context.spline.runs)
 
     plans = known_plans(context, recent, chosen)
     read_plans: Callable[[Messages], Iterator[tuple[PlanKey, Plan]]] = _plan
