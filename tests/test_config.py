@@ -452,7 +452,7 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
         (
             changed(merge={"defaults": {"jdbc:redshift://h:1": "a"}}),
             "merge.defaults.jdbc:redshift",
-            "no JDBC",
+            "a JDBC URL",
         ),
         (
             changed(dbt=[{"manifest": "m", "namespace": "redshift://"}]),
@@ -462,7 +462,7 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
         (
             changed(dbt=[{"manifest": "m", "namespace": "jdbc:redshift://h:1/d"}]),
             "dbt[0].namespace",
-            "no JDBC",
+            "a JDBC URL",
         ),
         (changed(dbt=[{"manifest": "m", "namespace": "a|b"}]), "dbt[0].namespace", "expected a namespace"),
         (changed(dbt=[{"manifest": "m", "namespace": " "}]), "dbt[0].namespace", "namespace"),

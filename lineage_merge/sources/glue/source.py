@@ -1,4 +1,4 @@
-"""AWS Glue's catalog as a source: it tells the paths of tables that others mention."""
+"""Declaration of the AWS Glue source: a catalog with the paths of tables that other sources reference."""
 
 from lineage_merge.sources.glue.settings import parse
 from lineage_merge.sources.source import Source

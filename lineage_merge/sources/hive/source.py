@@ -1,4 +1,4 @@
-"""Hive as a source."""
+"""Declaration of the Hive source."""
 
 from lineage_merge.sources.hive.settings import parse
 from lineage_merge.sources.source import Source

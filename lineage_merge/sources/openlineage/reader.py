@@ -29,7 +29,7 @@ from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
-from lineage_merge.sources.runs.run_selection import Chosen, PlanKey
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 
 _PROBLEM = "problem"
 _RUN = "RunEvent"
@@ -174,7 +174,7 @@ def _named(thing: Thing) -> tuple[str, Any]:
     return thing.thing, thing
 
 
-def _of_run(found: tuple[PlanKey, Chosen | Datasets]) -> tuple[str, Any]:
+def _of_run(found: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
     (_, plan), _ = found
     return run_of(plan), found
 
@@ -184,18 +184,18 @@ def _run_id(found: tuple[str, Any]) -> str:
 
 
 def _plan_records(
-    found: Iterable[Thing | tuple[PlanKey, Chosen | Datasets]], names: DatasetResolver
+    found: Iterable[Thing | tuple[PlanKey, SelectedPlan | Datasets]], names: DatasetResolver
 ) -> Iterator[Record]:
     """The records of what the chosen writes of one run did; a write is a run and one of its targets."""
     of_run: Thing | None = None
-    chosen: dict[str, Chosen] = {}
+    chosen: dict[str, SelectedPlan] = {}
     own: dict[str, Datasets] = {}
     for each in found:
         if isinstance(each, Thing):
             of_run = each
             continue
         (_, plan), value = each
-        if isinstance(value, Chosen):
+        if isinstance(value, SelectedPlan):
             chosen[plan] = value
         else:
             own[plan] = value

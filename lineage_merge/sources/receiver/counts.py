@@ -21,7 +21,7 @@ class ReceivedCounts:
             f"{_counted(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
         )
         told += f"; refused {_counted(self.refused, 'request')}" if self.refused else ""
-        return told + (f"; could not keep {self.not_kept:,}" if self.not_stored else "")
+        return told + (f"; could not keep {self.not_stored:,}" if self.not_stored else "")
 
 
 def _counted(number: int, what: str) -> str:

@@ -21,7 +21,7 @@ from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
-from lineage_merge.sources.runs.run_selection import Chosen, Counted, PlanKey
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan, SelectedWrite
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
 from lineage_merge.sources.spline.events import Wanted
@@ -38,7 +38,7 @@ class Known(NamedTuple):
     `own`: the datasets that each of its runs had made before it read them.
     """
 
-    chosen: Chosen | None = None
+    chosen: SelectedPlan | None = None
     own: Datasets = frozenset()
 
 
@@ -83,10 +83,10 @@ class Context:
 
 
 def known_of(facts: Iterable[object]) -> Known:
-    """What is known of a plan, of all that was brought together for it: its `Chosen` and its own sources."""
+    """Combine the facts that were collected for a plan: its `SelectedPlan` and its own sources."""
     found = Known()
     for each in facts:
-        if isinstance(each, Chosen):
+        if isinstance(each, SelectedPlan):
             found = found._replace(chosen=each)
         elif isinstance(each, frozenset):
             found = found._replace(own=each)
@@ -94,9 +94,9 @@ def known_of(facts: Iterable[object]) -> Known:
 
 
 def known_plans(
-    context: Context, recent: Rows[EventRow], chosen: Rows[Counted]
-) -> Rows[tuple[PlanKey, Chosen | Datasets]]:
-    """The `Chosen` of each plan that is needed, and its own sources where they are asked for."""
+    context: Context, recent: Rows[EventRow], chosen: Rows[SelectedWrite]
+) -> Rows[tuple[PlanKey, SelectedPlan | Datasets]]:
+    """The `SelectedPlan` of each plan that is needed, and its own sources where they are asked for."""
     plans: Rows[Any] = run_selection.by_plan(chosen)
     return plans.union(own_sources(recent, chosen)) if context.marks_run_local else plans
 
@@ -153,7 +153,7 @@ def combined(
     context: Context,
     events: Rows[EventRow],
     recent: Rows[EventRow],
-    chosen: Rows[Counted],
+    chosen: Rows[SelectedWrite],
     translated: Rows[Translated],
     unrecorded: list[str],
 ) -> Rows[Record]:

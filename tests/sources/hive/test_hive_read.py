@@ -265,7 +265,7 @@ def test_a_query_without_a_time_counts_and_that_is_said(tmp_path: Path) -> None:
             "notice",
             "Hive",
             "timestamp",
-            "2 queries are without a time: each is taken for as new as the newest of the others",
+            "2 queries have no time: each gets the newest time of the others",
         )
     }
 
@@ -302,7 +302,7 @@ def test_a_log_that_is_not_there_is_known_before_spark_starts(tmp_path: Path) ->
         ({}, "hive", "give log or kafka"),
         ({"log": "x", "warehouse": "hive://host:9083"}, "hive.warehouse", "expected"),
         ({"log": "x", "warehouse": "/user/hive/warehouse"}, "hive.warehouse", "expected a URI"),
-        ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "a namespace is no JDBC URL"),
+        ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "not a namespace but a JDBC URL"),
         ({"log": "x", "job_name_from": "hash"}, "hive.job_name_from", "expected target or statement or user"),
         ({"log": "x", "lookback": "0d"}, "hive.lookback", "expected more than 0"),
         ({"log": "x", "runs": "since never"}, "hive.runs", "expected latest, all or since TIME"),

@@ -269,8 +269,8 @@ class _Reader:
                 continue
             grouped.append(node)
             for row in rows:
-                for column in column_references(row[position]) if position < len(row) else ():
-                    self._add(node, column, seen)
+                for reference in column_references(row[position]) if position < len(row) else ():
+                    self._add(node, reference, seen)
         output.by_id = {**seen.by_id, **output.by_id}
         return output
 
