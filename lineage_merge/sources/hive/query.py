@@ -117,7 +117,7 @@ def read_checked(found: Found) -> Query | Problem:
                 field = vertices.field(end, is_target=side == "targets")
                 if field is None:
                     where = f"edges[{index}].{side}[{place}]"
-                    return Problem("rejected", found.place, where, f"no vertex  {end}")
+                    return Problem("rejected", found.place, where, f"no vertex {end}")
                 if field.table.name:
                     fields.append(field)
                 elif side == "targets":

@@ -1,4 +1,4 @@
-"""OpenLineage as a source. Its types of jobs are those that events tell."""
+"""Declaration of the OpenLineage source. Its job types are those in the events."""
 
 from lineage_merge.sources.openlineage.settings import parse
 from lineage_merge.sources.source import Source
