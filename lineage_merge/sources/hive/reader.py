@@ -94,8 +94,8 @@ def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Re
     number = _total_counts(writes.map_partitions(_query_counts).collect())
     dated = writes.map(partial(_dated, newest=number.newest or 0))
     events = run_selection.within_lookback(dated, hive.runs, hive.lookback).keep()
-    chosen = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
-    translated = _translated(queries, chosen, context)
+    selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
+    translated = _translated(queries, selected, context)
     if hive.warehouse:
         translated = _without_paths_of_views(engine, translated, writes)
     # Each query is one run, however many tables it fills.
@@ -104,7 +104,7 @@ def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Re
     return engine.union(
         [
             translated,
-            job_records(by_run, chosen, context.names),
+            job_records(by_run, selected, context.names),
             found.map_partitions(lambda rows: records(_problems(rows), context.names)),
             engine.rows(records([*_counted(number), *notices], names), 1),
         ]
@@ -216,7 +216,7 @@ def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventR
     return (write for write in writes if replaced is None or (write.at is not None and write.at >= replaced))
 
 
-def _translated(queries: Rows[Logged], chosen: Rows[SelectedWrite], context: Context) -> Rows[Record]:
+def _translated(queries: Rows[Logged], selected: Rows[SelectedWrite], context: Context) -> Rows[Record]:
     """Translate the selected writes of queries into records."""
     rows: Rows[tuple[str | None, Any]] = queries.map(_with_key)
 
@@ -229,7 +229,7 @@ def _translated(queries: Rows[Logged], chosen: Rows[SelectedWrite], context: Con
                 wanted = {target_of(plan) for plan in plans}
                 yield from records(translate(query, wanted, job, context.tables), context.names)
 
-    return rows.union(chosen.map(_plan)).group(_key, of_query)
+    return rows.union(selected.map(_plan)).group(_key, of_query)
 
 
 def _with_key(found: Logged) -> tuple[str | None, Logged]:

@@ -1,4 +1,4 @@
-"""Extraction of events from text: one per line, after a logger's prefix, or in a structured log entry. Pure."""
+"""Extraction of events from text: one per line, after a logger's prefix, or in a structured entry. Pure."""
 
 import json
 import re

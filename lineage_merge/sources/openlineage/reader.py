@@ -83,10 +83,10 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     events = runs.flat_map(lambda subject: event_rows(_run(subject), context.wanted()))
     events = run_selection.within_lookback(without_nested(events).keep(), settings.runs, settings.lookback)
     written = events.filter(_has_target)
-    chosen = run_selection.select_writes(written, settings.runs)
-    translated = runs.map(_named).union(run_selection.by_plan(chosen).map(_of_run))
+    selected = run_selection.select_writes(written, settings.runs)
+    translated = runs.map(_named).union(run_selection.by_plan(selected).map(_of_run))
     if config.merge.fold_run_local:
-        translated = translated.union(own_sources(written, chosen).map(_of_run))
+        translated = translated.union(own_sources(written, selected).map(_of_run))
 
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
         return _plan_records([each for _, each in found], context.names)
@@ -96,7 +96,7 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
         [
             translated.group(_run_id, plan_records),
             subjects.filter(_is_static).map_partitions(lambda found: _static(context, found)),
-            job_records(events, chosen, context.names),
+            job_records(events, selected, context.names),
             engine.rows(records(said, names), 1),
         ]
     )
@@ -188,7 +188,7 @@ def _plan_records(
 ) -> Iterator[Record]:
     """Yield the records of one run's selected writes; a write is a run and one of its targets."""
     of_run: Subject | None = None
-    chosen: dict[str, SelectedPlan] = {}
+    selected: dict[str, SelectedPlan] = {}
     own: dict[str, Datasets] = {}
     for each in found:
         if isinstance(each, Subject):
@@ -196,14 +196,14 @@ def _plan_records(
             continue
         (_, plan), value = each
         if isinstance(value, SelectedPlan):
-            chosen[plan] = value
+            selected[plan] = value
         else:
             own[plan] = value
-    if of_run is None or not chosen:
+    if of_run is None or not selected:
         return
     run = _run(of_run)
     keys = targets(run)
-    for plan, how in chosen.items():
+    for plan, how in selected.items():
         elements = translate(run, keys[number_of(plan)], how.sequence)
         for record in records(elements, names):
             yield mark(record, own.get(plan, frozenset()))

@@ -1,4 +1,4 @@
-"""Spline as a source: its server's database, exported or live, or what its agents wrote."""
+"""Declaration of the Spline source: the server's database, exported or live, or the agents' files."""
 
 from lineage_merge.sources.source import Source
 from lineage_merge.sources.spline.settings import LOCATION_KEYS, parse

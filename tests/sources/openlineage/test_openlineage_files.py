@@ -120,7 +120,7 @@ def test_broken_events_are_named_with_line_and_field_and_the_rest_goes_on(tmp_pa
         ("rejected", "events.jsonl, line 3", "", cut),
         ("rejected", "events.jsonl, line 4", "run.runId", "is missing"),
         ("rejected", "events.jsonl, line 5", "eventTime", times),
-        ("rejected", "events.jsonl, line 6", "eventTime", "there is no such time"),
+        ("rejected", "events.jsonl, line 6", "eventTime", "not a valid time"),
         ("rejected", "events.jsonl, line 7", "eventType", kind),
         ("rejected", "events.jsonl, line 8", lineage, "is missing"),
         ("rejected", "events.jsonl, line 9", "eventTime", "is missing"),

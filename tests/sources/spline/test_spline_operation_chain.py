@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.sources.spline.operation_chain import MOST_CHAINS, operation_chains
+from lineage_merge.sources.spline.operation_chain import MAX_CHAINS, operation_chains
 
 Documents = list[dict[str, Any]]
 
@@ -113,7 +113,7 @@ def test_ways_that_double_at_each_step_are_cut_to_the_same_ones_in_any_order(is_
 
     found = operation_chains(operations, follows)["s3://a"].split(" | ")
 
-    assert len(found) == MOST_CHAINS + 1
+    assert len(found) == MAX_CHAINS + 1
     assert found[-1] == "..."
     assert found[0] == " > ".join(["Join", *["Filter", "Join"] * 60])
     assert found[:-1] == sorted(found[:-1])
