@@ -87,7 +87,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "hive.warehouse": ("hdfs://nn/user/hive/warehouse/", "hdfs://nn/user/hive/warehouse"),
     "hive.spark_catalogs": ("spark_catalog, hive", ("spark_catalog", "hive")),
     "hive.jobs": ("dw.*, ods.*", ("dw.*", "ods.*")),
-    "hive.job": ("user", "user"),
+    "hive.job_name_from": ("user", "user"),
     "hive.runs": ("all", Runs("all")),
     "hive.lookback": ("12h", timedelta(hours=12)),
     "hive.retire_after": ("0", 0),
@@ -472,7 +472,7 @@ def test_a_flag_of_the_wrong_type_is_rejected(tmp_path: Path, dotted: str, text:
         (
             changed(merge={"default_schemas": {"jdbc:redshift://h:1": "a"}}),
             "merge.default_schemas.jdbc:redshift",
-            "no JDBC",
+            "a JDBC URL",
         ),
         (
             changed(dbt=[{"manifest": "m", "namespace": "redshift://"}]),
@@ -482,7 +482,7 @@ def test_a_flag_of_the_wrong_type_is_rejected(tmp_path: Path, dotted: str, text:
         (
             changed(dbt=[{"manifest": "m", "namespace": "jdbc:redshift://h:1/d"}]),
             "dbt[0].namespace",
-            "no JDBC",
+            "a JDBC URL",
         ),
         (
             changed(dbt=[{"manifest": "m", "namespace": "a|b"}]),

@@ -8,7 +8,7 @@ from gremlin_python.statics import long
 
 from lineage_merge.orchestration.unmanaged_jobs import PendingMerge, Plan, plan
 from lineage_merge.query.job_ownership import Owner, owners
-from lineage_merge.sources.spline.observed_applications import Seen, seen
+from lineage_merge.sources.spline.observed_applications import ObservedJob, observed_jobs
 from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time
@@ -18,45 +18,47 @@ LABELS = ("airflow.dag_id", "dag")
 
 
 def planned(
-    applications: list[Seen], known: list[Owner] | None = None, left_alone: tuple[str, ...] = ()
+    applications: list[ObservedJob], known: list[Owner] | None = None, left_alone: tuple[str, ...] = ()
 ) -> Plan:
     return plan(applications, known or [], collector=COLLECTOR, left_alone=left_alone, not_after=100)
 
 
 def test_what_nobody_claims_is_collected() -> None:
-    assert planned([Seen("b", 50), Seen("a", 60)]).due == (PendingMerge(COLLECTOR, ("a", "b")),)
+    assert planned([ObservedJob("b", 50), ObservedJob("a", 60)]).due == (PendingMerge(COLLECTOR, ("a", "b")),)
 
 
 def test_a_label_names_the_dag() -> None:
-    found = planned([Seen("a", 50, "nightly"), Seen("b", 50, "hourly"), Seen("c", 50, "nightly")])
+    found = planned(
+        [ObservedJob("a", 50, "nightly"), ObservedJob("b", 50, "hourly"), ObservedJob("c", 50, "nightly")]
+    )
 
     assert found.due == (PendingMerge("hourly", ("b",)), PendingMerge("nightly", ("a", "c")))
 
 
 def test_a_label_that_is_no_name_of_a_dag_counts_as_none() -> None:
-    assert planned([Seen("a", 50, "my dag!")]).due == (PendingMerge(COLLECTOR, ("a",)),)
+    assert planned([ObservedJob("a", 50, "my dag!")]).due == (PendingMerge(COLLECTOR, ("a",)),)
 
 
 def test_what_another_dag_has_in_the_graph_is_claimed() -> None:
     known = [Owner("tickit_daily", "a", 10), Owner("tickit_daily", "b", 10)]
 
-    assert planned([Seen("a", 50), Seen("b", 50, "nightly")], known) == Plan((), ())
+    assert planned([ObservedJob("a", 50), ObservedJob("b", 50, "nightly")], known) == Plan((), ())
 
 
 @pytest.mark.parametrize(("dag_name", "label"), [("nightly", "nightly"), (COLLECTOR, "")])
 def test_a_merge_is_due_again_when_a_newer_run_is_there(dag_name: str, label: str) -> None:
-    one = Seen("a", 50, label)
+    one = ObservedJob("a", 50, label)
 
     assert planned([one], [Owner(dag_name, "a", 49)]).due == (PendingMerge(dag_name, ("a",)),)
     assert planned([one], [Owner(dag_name, "a", 50)]).due == ()
 
 
 def test_what_has_just_written_has_time_for_its_own_dag() -> None:
-    assert planned([Seen("a", 101), Seen("b", 100)]).due == (PendingMerge(COLLECTOR, ("b",)),)
+    assert planned([ObservedJob("a", 101), ObservedJob("b", 100)]).due == (PendingMerge(COLLECTOR, ("b",)),)
 
 
 def test_what_is_to_be_left_alone_is() -> None:
-    assert planned([Seen("tmp_a", 50), Seen("b", 50)], left_alone=("tmp_*",)).due == (
+    assert planned([ObservedJob("tmp_a", 50), ObservedJob("b", 50)], left_alone=("tmp_*",)).due == (
         PendingMerge(COLLECTOR, ("b",)),
     )
 
@@ -64,19 +66,19 @@ def test_what_is_to_be_left_alone_is() -> None:
 def test_what_was_collected_goes_when_a_dag_claims_it() -> None:
     known = [Owner(COLLECTOR, "a", 50), Owner("tickit_daily", "a", 60), Owner(COLLECTOR, "b", 50)]
 
-    assert planned([Seen("a", 70), Seen("b", 50)], known) == Plan((), ("a",))
+    assert planned([ObservedJob("a", 70), ObservedJob("b", 50)], known) == Plan((), ("a",))
 
 
 def test_what_was_collected_goes_when_a_label_names_its_dag() -> None:
-    found = planned([Seen("a", 70, "nightly")], [Owner(COLLECTOR, "a", 50)])
+    found = planned([ObservedJob("a", 70, "nightly")], [Owner(COLLECTOR, "a", 50)])
 
     assert found == Plan((PendingMerge("nightly", ("a",)),), ("a",))
 
 
-def seen_of(arango: ArangoServer, spline: SplineDatabase, since: float = 0) -> list[Seen]:
+def seen_of(arango: ArangoServer, spline: SplineDatabase, since: float = 0) -> list[ObservedJob]:
     name = arango.database("spline", spline.collections)
     settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
-    return seen(settings, time(since), LABELS)
+    return observed_jobs(settings, time(since), LABELS)
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +106,7 @@ def test_spline_tells_jobs_and_when_they_last_wrote_well(arango: ArangoServer) -
     ):
         written(spline, application, at, error)
 
-    assert seen_of(arango, spline, since=1) == [Seen("a", time(3)), Seen("b", time(6))]
+    assert seen_of(arango, spline, since=1) == [ObservedJob("a", time(3)), ObservedJob("b", time(6))]
 
 
 def test_what_is_not_committed_or_began_after_the_snapshot_is_not_seen(arango: ArangoServer) -> None:
@@ -119,10 +121,10 @@ def test_what_is_not_committed_or_began_after_the_snapshot_is_not_seen(arango: A
     spline.part("executionPlan", hidden)["labels"] = {"dag": ["nightly"]}
 
     assert seen_of(arango, spline) == [
-        Seen("done", time(2), "nightly"),
-        Seen("hidden", time(3), ""),
-        Seen("later", time(1), "nightly"),
-        Seen("open", time(1), "nightly"),
+        ObservedJob("done", time(2), "nightly"),
+        ObservedJob("hidden", time(3), ""),
+        ObservedJob("later", time(1), "nightly"),
+        ObservedJob("open", time(1), "nightly"),
     ]
 
 
@@ -130,7 +132,7 @@ def test_jobs_of_spline_0_7_are_seen(arango: ArangoServer, data: Path) -> None:
     name = arango.database("spline", data / "spline_0_7" / "tickit_sales_load")
     settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
 
-    assert seen(settings, 0, LABELS) == [Seen("tickit_sales_load", 1_795_252_927_090)]
+    assert observed_jobs(settings, 0, LABELS) == [ObservedJob("tickit_sales_load", 1_795_252_927_090)]
 
 
 def test_the_label_of_a_run_or_of_its_plan_counts(arango: ArangoServer) -> None:
@@ -157,7 +159,7 @@ def test_of_a_job_whose_label_changed_the_newest_counts(arango: ArangoServer) ->
         key = written(spline, "a", at)
         spline.part("executionPlan", key)["labels"] = {"dag": [dag_name]}
 
-    assert seen_of(arango, spline) == [Seen("a", time(3), "new")]
+    assert seen_of(arango, spline) == [ObservedJob("a", time(3), "new")]
 
 
 def test_nothing_is_scanned(arango: ArangoServer) -> None:

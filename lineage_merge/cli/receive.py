@@ -108,7 +108,7 @@ def receive(
             host=host,
             port=port,
             tokens=tokens,
-            most_bytes=max_body * _MEGABYTE,
+            max_bytes=max_body * _MEGABYTE,
             most_connections=max_connections,
             files=Limits(file_megabytes * _MEGABYTE, file_seconds),
             keep_free=keep_free * _MEGABYTE,

@@ -131,7 +131,7 @@ def _folders(
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.query.review.versions import Folders
-    from lineage_merge.sources.sql.files import look
+    from lineage_merge.sources.sql.files import preflight
     from lineage_merge.sources.sql.settings import SqlFiles, namespace_of, project_of
 
     if graph is not None and environment is None:
@@ -159,7 +159,7 @@ def _folders(
     elif not settings:
         raise ConfigError("", "no files: give PATHS, or sql in the configuration")
     for each in settings:
-        look([replace(each, path=path) for path in each.schema])
+        preflight([replace(each, path=path) for path in each.schema])
     from lineage_merge.sources.sql.files import check_dialect
 
     for each in settings:

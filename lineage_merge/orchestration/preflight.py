@@ -15,8 +15,8 @@ def check_sources(config: Config) -> None:
     Raises `SourceError` or `ConfigError`.
     """
     for source, settings in registry.configured(config):
-        if source.look:
-            function(source.look)(settings)
+        if source.preflight:
+            function(source.preflight)(settings)
     for topic in broker_check.configured(config):
         broker_check.check(topic)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.query.job_ownership import Owner
-from lineage_merge.sources.spline.observed_applications import Seen
+from lineage_merge.sources.spline.observed_applications import ObservedJob
 
 # As the configuration's schema wants a DAG's name.
 _NAME = re.compile(r"[A-Za-z0-9_.~+-]+")
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    seen: Iterable[Seen],
+    seen: Iterable[ObservedJob],
     owners: Iterable[Owner],
     *,
     collector: str,

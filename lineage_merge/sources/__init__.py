@@ -1,4 +1,4 @@
-"""Where lineage comes from: one folder a source, registered in `registry`.
+"""Lineage sources: one folder per source, registered in `registry`.
 
-Nothing is imported here: Airflow's workers ask Spline's database without having Spark.
+Imports nothing: Airflow workers query Spline's database without having Spark.
 """

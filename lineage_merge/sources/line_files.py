@@ -1,4 +1,4 @@
-"""Text files of lines, local or in S3, cut into slices that are read by themselves."""
+"""Line-oriented text files, local or in S3, read in independent slices."""
 
 from collections.abc import Callable, Iterable, Iterator
 from math import ceil
@@ -29,10 +29,10 @@ def find(
     is_wanted: Callable[[str], bool] = _any_file,
     is_whole: Callable[[str], bool] = _of_lines,
 ) -> list[Slice]:
-    """The files at locations (a file, a folder or a prefix each), each file once, cut into slices.
+    """List the files at locations (a file, a folder or a prefix each), without duplicates, cut into slices.
 
-    `is_wanted` and `is_whole` tell by its location whether a file is read, and read without being cut.
-    Raises `SourceMissing` where a location has none.
+    `is_wanted` and `is_whole` decide by location whether a file is read, and whether it is read uncut. Raises
+    `SourceMissing` for a location without files.
     """
     files = {file for location in locations for file in _wanted(location, is_wanted)}
     return [piece for file in sorted(files) for piece in cut(file, whole=is_whole(file.location))]
@@ -41,12 +41,12 @@ def find(
 def _wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]:
     found = [file for file in find_files(location) if is_wanted(file.location)]
     if not found:
-        raise SourceMissing(f"{redact(location)}: no files there")
+        raise SourceMissing(f"{redact(location)}: no files found")
     return found
 
 
 def cut(file: StoredFile, *, whole: bool = False) -> Iterator[Slice]:
-    """A file as slices of `SLICE_BYTES`; a packed one cannot be cut."""
+    """Yield a file as slices of `SLICE_BYTES`; a compressed file is one slice."""
     if whole or file.location.endswith(".gz"):
         yield Slice(file.location, 0, file.size)
         return
@@ -55,27 +55,27 @@ def cut(file: StoredFile, *, whole: bool = False) -> Iterator[Slice]:
 
 
 def stored_bytes(parts: Iterable[Slice]) -> int:
-    """The bytes of slices as they are stored (packed, if they are)."""
+    """Return the stored size of slices (compressed files: the compressed size)."""
     return sum(part.end - part.start for part in parts)
 
 
 def unpacked_bytes(parts: Iterable[Slice]) -> int:
-    """About how many bytes of text slices hold."""
+    """Estimate the uncompressed size of text slices."""
     return sum(text_bytes(StoredFile(part.location, part.end - part.start)) for part in parts)
 
 
 def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
-    """The lines of a slice, each with its place as a person finds it again."""
+    """Yield the lines of a slice, each with its location for messages."""
     for number, (offset, line) in enumerate(read_lines(part), 1):
-        # A line's number is known only where the file was read from its beginning.
+        # Line numbers are known only when the file was read from its beginning.
         place = f"{part.location}, byte {offset}" if part.start else f"{part.location}, line {number}"
         yield place, line
 
 
 def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
-    """What is found in a file of lines; where the file itself is damaged, a problem in place of the rest.
+    """Yield what is found in a file of lines; if the file is corrupt, a problem replaces the rest.
 
-    A log that was being packed, or copied, when it was read costs its own end only, and no run.
+    A log that was read while it was being compressed or copied loses only its end.
     """
     try:
         yield from found
@@ -84,12 +84,12 @@ def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
 
 
 def parallel(engine: Engine, parts: list[Slice]) -> Rows[Slice]:
-    """Slices in partitions of about the same size: many small files share one."""
+    """Distribute slices over partitions of similar size; many small files share one."""
     return engine.rows(parts, tasks(engine, parts))
 
 
 def tasks(engine: Engine, parts: Iterable[Slice]) -> int:
-    """How many partitions are to read slices. Reserves what follows in the engine."""
+    """Return the number of partitions for reading slices, and reserve their memory in the engine."""
     found = list(parts)
     engine.reserve(unpacked_bytes(found))
     return max(engine.parallelism, ceil(stored_bytes(found) / SLICE_BYTES))

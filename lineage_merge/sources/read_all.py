@@ -1,4 +1,4 @@
-"""All sources of a configuration into records: distributed, or by one task where the input is small."""
+"""Reading all configured sources into records: distributed, or in one task if the input is small."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ def read_all(
     sources: Sequence[Source],
     on_progress: ProgressCallback = no_progress,
 ) -> Rows[Record]:
-    """The records of sources; of catalogs what is about datasets that other sources mention."""
+    """Read the records of sources; of catalogs only those about datasets that other sources reference."""
     found: list[Rows[Record]] = []
     catalogs: list[tuple[Source, Rows[Any]]] = []
     for source in sources:
@@ -49,12 +49,12 @@ def read_all(
 
 
 def configured_sources(config: Config) -> tuple[Source, ...]:
-    """The sources that a configuration names, in their order."""
+    """Return the configured sources in reading order."""
     return tuple(each.source for each in registry.configured(config))
 
 
 def input_bytes(config: Config) -> int | None:
-    """How much input the sources list, in bytes; None where one cannot tell before it reads."""
+    """Return the input size of all sources in bytes; None if it is unknown before reading."""
     total = 0
     for source, settings in registry.configured(config):
         size = function(source.size)(settings) if source.size else None
@@ -65,33 +65,33 @@ def input_bytes(config: Config) -> int | None:
 
 
 def read_in_one_task(
-    spark: "SparkSession", config: Config, names: DatasetResolver, sources: Sequence[Source], most_bytes: int
+    spark: "SparkSession", config: Config, names: DatasetResolver, sources: Sequence[Source], max_bytes: int
 ) -> list[Record] | None:
-    """The records of sources, read and translated by one task of Spark's.
+    """Read and translate sources in one Spark task.
 
-    None where that would read more than `most_bytes` of text: packed files may be larger than listed.
+    Returns None if more than `max_bytes` of text would be read: compressed files may exceed the listed size.
     """
-    task = _OneTask(_for_executors(config), names, sources, most_bytes)
+    task = _OneTask(_for_executors(config), names, sources, max_bytes)
     (records,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
     return None if records is None else [Record(*each) for each in records]
 
 
 class _OneTask:
     def __init__(
-        self, config: Config, names: DatasetResolver, sources: Sequence[Source], most_bytes: int
+        self, config: Config, names: DatasetResolver, sources: Sequence[Source], max_bytes: int
     ) -> None:
         self.config = config
         self.names = names
-        # As the driver knows them: a registry that was added to is another one in a worker.
+        # Passed from the driver: a worker's registry lacks sources that were added at run time.
         self.sources = sources
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
 
     def __call__(self, _rows: Iterable[int]) -> Iterator[list[tuple[Any, ...]] | None]:
-        # What is read is needed until the end: to search it for garbage takes a tenth of the time.
+        # Everything that is read is needed until the end: garbage collection would take a tenth of the time.
         gc.disable()
         try:
-            with limited(self.most_bytes):
-                # Plain tuples are quicker to pickle.
+            with limited(self.max_bytes):
+                # Plain tuples pickle faster.
                 records = read_all(LocalEngine(), self.config, self.names, self.sources)
                 yield [tuple(each) for each in records.collect()]
         except InputTooLarge:
@@ -101,7 +101,7 @@ class _OneTask:
 
 
 def _for_executors(config: Config) -> Config:
-    """The configuration with secrets that only the driver's environment holds."""
+    """Return the configuration with the secrets that only the driver's environment has."""
     sources = dict(config.sources)
     for source, settings in registry.configured(config):
         with_secrets: Callable[[Any], Any] = source.with_secrets

@@ -1,9 +1,9 @@
-"""The sources that there are. A new one is one folder and one line here (``CONTRIBUTING.md``).
+"""The registered sources. A new source is one folder and one line here (``CONTRIBUTING.md``).
 
-A source's reader takes an engine, the configuration and the names of datasets, and returns rows of
-`lineage_merge.merge.records.Record`: elements of `lineage_merge.model.elements`. A catalog's returns rows of
-`lineage_merge.merge.catalog_filter.CatalogRecord`, of which only those count that are about something that
-another source references.
+A source's reader takes an engine, the configuration and the dataset resolver, and returns rows of
+`lineage_merge.merge.records.Record`: elements of `lineage_merge.model.elements`. A catalog's reader returns
+rows of `lineage_merge.merge.catalog_filter.CatalogRecord`; only rows about datasets that another source
+references are used.
 """
 
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ from lineage_merge.sources.sql.source import SQL
 if TYPE_CHECKING:
     from lineage_merge.config import Config
 
-# In the order in which they are read, and `doctor` shows them.
+# In reading order, which is also the order in `doctor`.
 SOURCES: tuple[Source, ...] = (SPLINE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):
-    """A source that a configuration names, and its settings."""
+    """A configured source and its settings."""
 
     source: Source
     settings: Any
 
 
 def configured(config: "Config") -> Iterator[Configured]:
-    """The sources that a configuration names, in their order."""
+    """Yield the configured sources in reading order."""
     for source in SOURCES:
         settings = config.sources.get(source.key)
         if settings:

@@ -1,4 +1,4 @@
-"""Words that the settings of several sources share. Imports no Spark: it is read with the configuration."""
+"""Settings that several sources share. Imports no Spark: it is loaded with the configuration."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -9,9 +9,9 @@ from lineage_merge.model.errors import ConfigError, NamingError
 
 
 class Runs(NamedTuple):
-    """Which good writes count: the `latest` of each job and target, or `all` there are.
+    """Which successful writes are selected: the `latest` of each job and target, or `all`.
 
-    With `since` (ms since 1970) all since then, and no lookback.
+    `since` (ms since 1970) selects all since then and replaces the lookback.
     """
 
     which: Literal["latest", "all", "since"] = "latest"
@@ -22,14 +22,14 @@ _RUNS = "expected latest, all or since TIME"
 
 
 def runs(value: Any, key: str) -> Runs:
-    """``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it."""
+    """Parse ``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it."""
     if value == "latest":
         return Runs("latest")
     if value == "all":
         return Runs("all")
     since: Any = value.get("since") if isinstance(value, dict) else re.sub(r"^since:?\s+", "", value).strip()
     try:
-        # YAML makes a date of 2026-11-01 by itself.
+        # YAML parses 2026-11-01 as a date.
         text = since.isoformat() if isinstance(since, date) else since
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
@@ -41,7 +41,7 @@ def runs(value: Any, key: str) -> Runs:
 
 
 def lookback(value: float | str, key: str) -> timedelta:
-    """``30`` and ``30d`` are days, ``12h`` hours."""
+    """Parse a lookback: ``30`` and ``30d`` are days, ``12h`` hours."""
     number, unit = (str(value), "d") if not isinstance(value, str) else (value.rstrip("dh"), value[-1])
     days = float(number) / (24 if unit == "h" else 1)
     if not 0 < days <= 36500:
@@ -50,14 +50,14 @@ def lookback(value: float | str, key: str) -> timedelta:
 
 
 def locations(value: Any) -> tuple[str, ...]:
-    """One path or prefix, or a list of them."""
+    """Return one path or prefix, or a list of them, as a tuple."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def namespace(key: str, text: str) -> str:
-    """A namespace in its one spelling; a mistyped one would join nothing and nobody would see why."""
+    """Return a namespace in canonical spelling. A mistyped one would silently join nothing."""
     if text.lower().startswith("jdbc:"):
-        raise ConfigError(key, "a namespace is no JDBC URL: write redshift://host:port without jdbc:")
+        raise ConfigError(key, "not a namespace but a JDBC URL: write redshift://host:port without jdbc:")
     if re.search(r"\s|\||://$", text.strip()):
         raise ConfigError(key, "expected a namespace such as redshift://cluster.region:5439")
     try:

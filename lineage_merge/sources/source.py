@@ -1,4 +1,4 @@
-"""What a source is: its settings, and where its functions stand. Imports no Spark and asks nobody."""
+"""Declaration of a source: its settings and references to its functions. Imports no Spark."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -16,38 +16,38 @@ def _no_catalogs(_settings: Any) -> Mapping[str, str]:
     return {}
 
 
-def _as_it_is(settings: Any) -> Any:
+def _unchanged(settings: Any) -> Any:
     return settings
 
 
-def _not_of_aws(_settings: Any) -> bool:
+def _needs_no_aws(_settings: Any) -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source: what a person calls it, and its `key` in the configuration.
+    """A source: its display `name`, and its `key` in the configuration.
 
-    `package` is its folder, where `settings.schema.json` stands; `parse` takes what fits that schema, and
-    what it makes of it is kept in ``Config.sources``: the `settings` that the functions below are given.
-    `paths` are keys below `key` that hold paths, which are relative to the configuration file.
+    `package` is its folder with `settings.schema.json`. `parse` turns settings that fit the schema into the
+    object that is stored in ``Config.sources`` and passed to the functions below. `paths` are keys below
+    `key` that hold paths relative to the configuration file.
 
-    Functions that import more than a command's help needs are named, as ``module:function``: `read` is the
-    reader (`sources.registry`); `size` lists the input, without Spark, and returns its bytes, None where only
-    reading shows them, and raises the errors of reading; `look` asks, before Spark starts, whether a run can
-    begin, and raises where it cannot; `checks` are areas of `doctor`, each a
+    Functions with imports that are too heavy for ``--help`` are given as ``module:function``. `read` is the
+    reader (`sources.registry`). `size` lists the input without Spark and returns its bytes, or None if only
+    reading shows them; it raises the errors of reading. `preflight` checks before Spark starts whether the
+    source can be read, and raises if not. `checks` are sections of `doctor`, each an
     `orchestration.doctor.finding.Examine`.
 
-    `files` are those that it reads, `needs_aws` tells whether it needs credentials beside those for files in
-    S3, `with_secrets` puts secrets into the settings that only the driver's environment holds, for Spark's
-    executors, `catalogs` are namespaces by the names that Spark has for them. `retire_after` makes it one
-    that tells runs: how many good runs of a job retire a target that none of them wrote (0: never), where
-    it tells all runs of `job_types`. `by_project` makes it one that describes `job_types` project by project:
-    what a project no longer has is retired at once, unless a document of the source was rejected.
-    `is_catalog`: it only describes what other sources mention.
+    `files` are the files it reads. `needs_aws`: it needs AWS credentials for more than files in S3.
+    `with_secrets` adds the secrets of the driver's environment to the settings, for Spark's executors.
+    `catalogs` maps Spark's catalog names to namespaces. `retire_after` (only sources that report runs): after
+    how many successful runs of a job without a write its target is retired (0: never); such a source reports
+    all runs of `job_types`. `by_project`: the source describes `job_types` project by project, and what a
+    project no longer contains is retired at once, unless a document of the source was rejected. `is_catalog`:
+    it only describes datasets that other sources reference.
 
-    `places` are keys below `key` that name where to read; where settings have none of them, Airflow's
-    connection `connection` supplies one.
+    `location_keys` are the keys below `key` that say where to read from; if none is set, Airflow's connection
+    `connection` supplies one.
     """
 
     name: str
@@ -57,42 +57,42 @@ class Source:
     read: str
     size: str = ""
     paths: tuple[str, ...] = ()
-    look: str = ""
+    preflight: str = ""
     checks: tuple[tuple[str, str], ...] = ()
     files: Callable[[Any], Iterable[str]] = _no_files
-    needs_aws: Callable[[Any], bool] = _not_of_aws
-    with_secrets: Callable[[Any], Any] = _as_it_is
+    needs_aws: Callable[[Any], bool] = _needs_no_aws
+    with_secrets: Callable[[Any], Any] = _unchanged
     catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False
     job_types: tuple[str, ...] = ()
     is_catalog: bool = False
-    places: tuple[str, ...] = ()
+    location_keys: tuple[str, ...] = ()
     connection: str = ""
 
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of its part of the configuration."""
+        """Return the JSON Schema of its configuration section."""
         return schema_of(self.package)
 
 
-def function(place: str) -> Callable[..., Any]:
-    """What ``module:function`` names, imported now."""
-    module, _, name = place.partition(":")
+def function(reference: str) -> Callable[..., Any]:
+    """Import the function that ``module:function`` names."""
+    module, _, name = reference.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), name)
     return found
 
 
 def schema_of(package: str) -> dict[str, Any]:
-    """`settings.schema.json` of a package; one of another package is put where it is named (``$ref``)."""
+    """Return the `settings.schema.json` of a package, with ``$ref`` to other packages resolved."""
     text = files(package).joinpath("settings.schema.json").read_text(encoding="utf-8")
-    filled: dict[str, Any] = _filled(json.loads(text))
+    filled: dict[str, Any] = _with_references(json.loads(text))
     return filled
 
 
-def _filled(node: Any) -> Any:
+def _with_references(node: Any) -> Any:
     if isinstance(node, list):
-        return [_filled(each) for each in node]
+        return [_with_references(each) for each in node]
     if not isinstance(node, dict):
         return node
-    own = {name: _filled(child) for name, child in node.items() if name != "$ref"}
+    own = {name: _with_references(child) for name, child in node.items() if name != "$ref"}
     return {**schema_of(node["$ref"]), **own} if "$ref" in node else own

@@ -18,7 +18,7 @@ import pytest
 
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.spline.plans import Made, Translated
+from lineage_merge.sources.spline.plans import PlanOutput, Translated
 from tests import drawing
 from tests.fuzz.mutation import SECRET
 
@@ -199,7 +199,7 @@ def assert_records(records: Iterable[Record], ddl: str = _RECORD_DDL) -> list[Re
 
 def assert_made(plan: Translated) -> None:
     """A translated plan, of which it is known who made it, or that says nothing of it."""
-    assert_fits((plan.database, plan.plan, *(plan.made or (None,) * len(Made._fields))), _MADE_DDL)
+    assert_fits((plan.database, plan.plan, *(plan.made or (None,) * len(PlanOutput._fields))), _MADE_DDL)
 
 
 def assert_named(problem: Problem) -> None:

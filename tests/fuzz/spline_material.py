@@ -8,7 +8,7 @@ from typing import Any
 
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.runs.run_selection import Chosen, PlanKey
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
 from lineage_merge.sources.spline.plans import Context
 from lineage_merge.sources.spline.reader import Texts
@@ -96,4 +96,4 @@ def bundle(
     """A plan's key and its rows as `_translate_texts` takes them: documents, what is known of its runs."""
     plan = ("", key)
     rows: list[tuple[PlanKey, object]] = [(plan, Texts(*each)) for each in texts]
-    return plan, [*rows, (plan, Chosen("app", 1, 1))] if chosen else rows
+    return plan, [*rows, (plan, SelectedPlan("app", 1, 1))] if chosen else rows

@@ -23,12 +23,12 @@ from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.hive.reader import _read_part
 from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.openlineage.jobs import job_of
-from lineage_merge.sources.openlineage.runs import add_up
+from lineage_merge.sources.openlineage.runs import combine_events
 from lineage_merge.sources.openlineage.translator import targets, translate
-from lineage_merge.sources.runs.run_selection import Chosen
+from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.reader import _found, _together, _translate
-from lineage_merge.sources.spline.plans import Known
+from lineage_merge.sources.spline.plans import PlanFacts
 from lineage_merge.sources.sql.root import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.agent_lines import line, of_database
@@ -213,7 +213,7 @@ def test_runs_that_are_each_others_parents_are_jobs() -> None:
         )
 
     for run, parent in (("r1", "r2"), ("r2", "r1"), ("r3", "r3")):
-        added = add_up([of(run, parent)])
+        added = combine_events([of(run, parent)])
         assert job_of(added).key.name == "job"
         assert any(isinstance(each, Feeds) for key in targets(added) for each in translate(added, key))
 
@@ -242,7 +242,7 @@ def test_an_agents_plan_in_circles_ends(tmp_path: Path) -> None:
     with cases.limit():
         [together] = _together(found.plan, [found])
         assert together.plan
-        [translated] = _translate(context("agent"), together.plan, Known(Chosen("app", 1, 1)))
+        [translated] = _translate(context("agent"), together.plan, PlanFacts(SelectedPlan("app", 1, 1)))
     assert "feeds" in {each.kind for each in translated.records}
 
 

@@ -32,7 +32,9 @@ def _context() -> Context:
     parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "hive": hive})
     settings = parsed.of(Hive)
     assert settings
-    return Context(settings.jobs, settings.job, tables(settings), dataset_resolver.from_config(parsed))
+    return Context(
+        settings.jobs, settings.job_name_from, tables(settings), dataset_resolver.from_config(parsed)
+    )
 
 
 @cache

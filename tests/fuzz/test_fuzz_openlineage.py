@@ -15,7 +15,7 @@ from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.events import event_rows, number_of
-from lineage_merge.sources.openlineage.reader import Context, Text, Thing, _of_static, _run, _texts
+from lineage_merge.sources.openlineage.reader import Context, Subject, Text, _of_static, _run, _texts
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.translator import targets, translate
 from tests.conftest import DATA
@@ -129,7 +129,7 @@ def _translated(found: list[Text]) -> None:
     for kind, thing, place, text in found:
         things[kind, thing].append((text, place))
     for (kind, thing), events in things.items():
-        grouped = Thing(kind, thing, frozenset(events))
+        grouped = Subject(kind, thing, frozenset(events))
         if kind != "RunEvent":
             cases.assert_records(records(_of_static(_context(), grouped), _context().names))
             continue

@@ -11,7 +11,7 @@ import pytest
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.runs.run_selection import Chosen
+from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.spline.agent.reader import (
     Found,
     _event_rows,
@@ -19,7 +19,7 @@ from lineage_merge.sources.spline.agent.reader import (
     _together,
     _translate,
 )
-from lineage_merge.sources.spline.plans import Known
+from lineage_merge.sources.spline.plans import PlanFacts
 from tests.agent_lines import Message, as_1_0, of_database
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -111,7 +111,7 @@ def _translated(found: list[Found]) -> None:
         own = [plans[each.plan]] if each.kind == "event" and each.plan in plans else []
         [together] = _together(each.plan, [each, *own])
         if each.kind == "plan" and together.plan:
-            for plan in _translate(context("agent"), together.plan, Known(Chosen("app", 1, 1))):
+            for plan in _translate(context("agent"), together.plan, PlanFacts(SelectedPlan("app", 1, 1))):
                 cases.assert_made(plan)
                 cases.assert_records(plan.records)
         elif each.kind == "event":

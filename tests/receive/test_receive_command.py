@@ -74,5 +74,5 @@ def test_the_summary_is_there_for_scripts(tmp_path: Path) -> None:
         "taken_bytes": len(json.dumps(["plan", plan(1)])) + 1,
         "requests": 1,
         "refused": 1,
-        "not_kept": 0,
+        "not_stored": 0,
     }

@@ -346,7 +346,7 @@ def test_a_receiver_can_be_stopped_as_soon_as_it_says_that_it_listens(tmp_path: 
     words = [sys.executable, "-c", _STOPPED_AT_ONCE, str(tmp_path / "received")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("took 0 plans")
+    assert done.stdout.startswith("received 0 plans")
 
 
 def test_finished_files_are_moved_to_s3(tmp_path: Path, s3: S3) -> None:

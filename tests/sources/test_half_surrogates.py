@@ -1,4 +1,4 @@
-"""JSON can hold half of a surrogate pair, which no file and no graph can: records have none."""
+"""JSON can hold a lone surrogate, which no file and no graph can: records have none."""
 
 from lineage_merge.infra.redaction import Redacted
 from lineage_merge.merge.records import Record, row

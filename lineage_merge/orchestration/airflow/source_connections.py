@@ -24,7 +24,7 @@ def need(
         return "required"
     section = settings.get(source.key)
     if section:
-        located = isinstance(section, Mapping) and not section.keys().isdisjoint(source.places)
+        located = isinstance(section, Mapping) and not section.keys().isdisjoint(source.location_keys)
         return "none" if located else "required"
     others = [each for each in SOURCES if each != source and not each.is_catalog and settings.get(each.key)]
     if not others:

@@ -53,7 +53,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
         from lineage_merge.model.errors import ConfigError
         from lineage_merge.orchestration.unmanaged_jobs import plan
         from lineage_merge.query.job_ownership import owners
-        from lineage_merge.sources.spline.observed_applications import seen
+        from lineage_merge.sources.spline.observed_applications import observed_jobs
 
         now = datetime.now(UTC)
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
@@ -63,7 +63,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
             with connect(graph) as g:
                 known = owners(g, config.environment)
             found = plan(
-                seen(config.spline.arango, _ms(now - self.lookback), self.labels),
+                observed_jobs(config.spline.arango, _ms(now - self.lookback), self.labels),
                 known,
                 collector=config.dag_name,
                 left_alone=self.left_alone,

@@ -28,7 +28,7 @@ from lineage_merge.orchestration.airflow.settings import (
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.sources.spline.run_availability import Expected, Missing
+    from lineage_merge.sources.spline.run_availability import ExpectedRuns, MissingRun
 
 WhenMissing = Literal["fail", "merge"]
 
@@ -111,7 +111,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
         )
         self.defer(trigger=trigger, method_name="execute_complete")
 
-    def _expected(self, config: "Config", context: Mapping[str, Any]) -> "list[Expected]":
+    def _expected(self, config: "Config", context: Mapping[str, Any]) -> "list[ExpectedRuns]":
         names = config.spline.applications if config.spline else ()
         return expected_runs(
             applications(self.merge) or names,
@@ -122,7 +122,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
     def poke(self, context: Mapping[str, Any]) -> bool:
         """One look into Spline's database."""
         from lineage_merge.model.errors import SourceUnreachable
-        from lineage_merge.sources.spline.run_availability import missing
+        from lineage_merge.sources.spline.run_availability import missing_runs
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             if config.spline is None or config.spline.arango is None:
@@ -131,7 +131,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
             self._datasets = Datasets((spline_database(config.spline.arango),), ())
             expected = self._expected(config, context)
             try:
-                absent = missing(config.spline.arango, expected, config.spline.lookback)
+                absent = missing_runs(config.spline.arango, expected, config.spline.lookback)
             except SourceUnreachable as error:
                 # Like a report that is late: it may be there at the next look.
                 self._problem = error.message
@@ -156,22 +156,22 @@ class _Dated:
         return datetime.fromisoformat(found) if isinstance(found, str) else found
 
 
-def problem(absent: Sequence["Missing"]) -> str:
+def problem(absent: Sequence["MissingRun"]) -> str:
     """Who is missing, in a line."""
     return f"Spline has no good write of {'; '.join(map(str, absent))}" if absent else ""
 
 
 def expected_runs(
     globs: Sequence[str], runs: Sequence[upstream_tasks.GlueRuns], since: int
-) -> "list[Expected]":
+) -> "list[ExpectedRuns]":
     """The runs to wait for: of the Glue jobs upstream the very ones, of others any since then (ms)."""
-    from lineage_merge.sources.spline.run_availability import Expected
+    from lineage_merge.sources.spline.run_availability import ExpectedRuns
 
-    expected: dict[str, Expected] = {}
+    expected: dict[str, ExpectedRuns] = {}
     for glob in globs:
         matching = [run for run in runs if fnmatchcase(run.job, glob)]
         for run in matching:
-            expected[run.job] = Expected(run.job, run.run_ids, since)
+            expected[run.job] = ExpectedRuns(run.job, run.run_ids, since)
         if not matching:
-            expected[glob] = Expected(glob, (), since)
+            expected[glob] = ExpectedRuns(glob, (), since)
     return list(expected.values())

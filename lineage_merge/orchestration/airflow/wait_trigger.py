@@ -74,10 +74,10 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
 
     def _missing(self) -> str:
         from lineage_merge.orchestration.airflow.wait import problem
-        from lineage_merge.sources.spline.run_availability import Expected, missing
+        from lineage_merge.sources.spline.run_availability import ExpectedRuns, missing_runs
 
-        expected = [Expected(name, tuple(run_ids), since) for name, run_ids, since in self.expected]
-        return problem(missing(self._settings(), expected, timedelta(seconds=self.lookback_seconds)))
+        expected = [ExpectedRuns(name, tuple(run_ids), since) for name, run_ids, since in self.expected]
+        return problem(missing_runs(self._settings(), expected, timedelta(seconds=self.lookback_seconds)))
 
     def _settings(self) -> "Arango":
         from lineage_merge.sources.spline.settings import Arango

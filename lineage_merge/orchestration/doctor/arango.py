@@ -61,7 +61,7 @@ def examine(config: Config) -> Iterator[Finding]:
         yield from skipped_all((CONNECTION, *_STEPS[2:]), "no password to log in with")
         return
     try:
-        with arango.database(server, patient=False) as db:
+        with arango.database(server, retries=False) as db:
             for finding in _inside(db, server, bool(config.spline.labels)):
                 reached = max(reached, _STEPS.index(finding.check) + 1)
                 yield finding

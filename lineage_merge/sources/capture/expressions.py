@@ -60,11 +60,11 @@ class Expressions:
 
     def __init__(
         self,
-        spoken: SparkMetadata,
+        metadata: SparkMetadata,
         subquery: Callable[[Node, DatasetResolver], list[str]],
         attribute: Callable[[str, Json], None],
     ) -> None:
-        self._spoken = spoken
+        self._metadata = metadata
         self._subquery = subquery
         self._attribute = attribute
         self.functions: list[dict[str, Any]] = []
@@ -112,7 +112,7 @@ class Expressions:
         params = {key: node.fields[key] for key in _PARAMS if node.fields.get(key) is not None}
         if name == "SortOrder":
             params["direction"] = "DESC" if "Desc" in singleton(node.fields.get("direction")) else "ASC"
-        called = name.rstrip("$").lower() if name in _NAMELESS else self._spoken.function_name(node)
+        called = name.rstrip("$").lower() if name in _NAMELESS else self._metadata.function_name(node)
         more = self.data_type(node.fields.get("dataType"))
         class_name = node.class_name.removeprefix(_PACKAGE)
         return self.function(class_name, called, children, params=params, **more)
@@ -126,7 +126,7 @@ class Expressions:
     def _literal(self, node: Node) -> Ref:
         identifier = f"const-{len(self.constants)}"
         data_type = sql_type(node.fields.get("dataType"))
-        value = constant(node.fields.get("value"), data_type, self._spoken.zone)
+        value = constant(node.fields.get("value"), data_type, self._metadata.zone)
         extra = {"simpleClassName": "Literal"}
         more = self.data_type(node.fields.get("dataType"))
         self.constants.append({"id": identifier, "value": value, "extra": extra, **more})

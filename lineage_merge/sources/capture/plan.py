@@ -68,10 +68,10 @@ class PlanDocument:
     `tables` says which table is meant by an address that was made up for a read without a path.
     """
 
-    def __init__(self, spoken: SparkMetadata, place: str) -> None:
-        self._spoken = spoken
+    def __init__(self, metadata: SparkMetadata, place: str) -> None:
+        self._metadata = metadata
         self._place = place
-        self._expressions = Expressions(spoken, self._subquery, self._mentioned)
+        self._expressions = Expressions(metadata, self._subquery, self._add_attribute)
         self._attributes: dict[str, Document] = {}
         self._operations: list[Document] = []
         self._renamed: dict[int, DatasetResolver] = {}
@@ -127,7 +127,7 @@ class PlanDocument:
         made: Document = {"id": "", "name": node.name, "childIds": children}
         nested = _NESTED.get(node.name)
         if nested and node.fields.get(nested) is None:
-            node.fields = {**node.fields, nested: self._spoken.rows(node, nested)}
+            node.fields = {**node.fields, nested: self._metadata.rows(node, nested)}
         names = self._renamed[id(node)] = self._seen(node)
         if not node.children:
             self._leaf(node, made)
@@ -156,7 +156,7 @@ class PlanDocument:
         def value(field: Any) -> Any:
             nonlocal count
             if is_tree(field):
-                tree = grow(field, lambda index=count: self._spoken.top(node, index))  # type: ignore[misc]
+                tree = grow(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
                 count += 1
                 return self._parameter(tree, names, outer)
             return [value(each) for each in field] if isinstance(field, list) else None
@@ -171,7 +171,7 @@ class PlanDocument:
         found = self._expressions.reference(tree, names, outer)
         if tree.name == "Alias":
             identifier = f"attr-{expression_id(tree.fields)}"
-            self._mentioned(identifier, tree.fields)
+            self._add_attribute(identifier, tree.fields)
             self._attributes[identifier].setdefault("childRefs", [found])
         return found
 
@@ -193,7 +193,7 @@ class PlanDocument:
             return below[0]
         if node.name == "Join" and "ExistenceJoin" not in singleton(node.fields.get("joinType")):
             return [attribute for each in below for attribute in each]
-        return [self._named(each, names) for each in self._spoken.output(node)]
+        return [self._named(each, names) for each in self._metadata.output(node)]
 
     def _union(self, node: Node, made: Document) -> list[str]:
         """New attributes: Spark goes on with those of the first side."""
@@ -226,7 +226,7 @@ class PlanDocument:
         if node.name == "InMemoryRelation":
             self._cached(node, made)
             return
-        attributes = [each[0] for each in node.fields.get("output") or ()] or self._spoken.output(node)
+        attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
         if node.name == "CTERelationRef":
             # The first one of a CTE has the very attributes of its definition.
             ids = [expression_id(each) for each in attributes]
@@ -238,7 +238,7 @@ class PlanDocument:
         if node.name == "LogicalRDD":
             self._rdd(node, made)
         else:
-            relation = self._spoken.relation(node)
+            relation = self._metadata.relation(node)
             if relation:
                 self._relation(relation, made)
 
@@ -255,7 +255,7 @@ class PlanDocument:
 
     def _rdd(self, node: Node, made: Document) -> None:
         """The files behind an RDD are reads without columns: by which columns nobody knows."""
-        found = self._spoken.rdd(node)
+        found = self._metadata.rdd(node)
         if found.uris:
             key = f"op-{len(self._operations)}"
             self._operations.append({"id": key, "name": "RDD", "childIds": [], _READS: list(found.uris)})
@@ -266,9 +266,9 @@ class PlanDocument:
 
     def _cached(self, node: Node, made: Document) -> None:
         """A cached frame is what it was computed from."""
-        attributes = [each[0] for each in node.fields.get("output") or ()] or self._spoken.output(node)
+        attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
         self._outputs[id(node)] = [self._named(each, {}) for each in attributes]
-        below = self._spoken.cached(node)
+        below = self._metadata.cached(node)
         if below is None:
             what = "a cached frame of which Spark does not tell what it was made of"
             self.problems.append(Problem("not-joined", self._place, node.name, what))
@@ -284,21 +284,21 @@ class PlanDocument:
 
     def _subquery(self, node: Node, around: DatasetResolver) -> list[str]:
         """The attributes of a subquery's plan. Its operations stand beside the others, below none."""
-        root = grow(node.fields["plan"], lambda: self._spoken.inner(node))
+        root = grow(node.fields["plan"], lambda: self._metadata.inner(node))
         self._read(root, around)
         return self._outputs[id(root)]
 
     def _named(self, fields: Json, names: DatasetResolver) -> str:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
-        self._mentioned(identifier, fields)
+        self._add_attribute(identifier, fields)
         return identifier
 
     def _again(self, identifier: str) -> str:
         """An id of its own for an attribute that Spark goes on with under the same one."""
         return f"attr-{_spark_id(identifier)}~{len(self._operations)}"
 
-    def _mentioned(self, identifier: str, fields: Json) -> None:
+    def _add_attribute(self, identifier: str, fields: Json) -> None:
         kept = self._attributes.setdefault(identifier, {"id": identifier, "name": str(fields.get("name"))})
         if "dataType" not in kept:
             kept.update(self._expressions.data_type(fields.get("dataType")))

@@ -65,7 +65,7 @@ def translate(
         job = jobs.key(unique_id)
         yield _dataset(node, target)
         if node.location:
-            yield from _kept_in_files(node, target)
+            yield from _stored_in_files(node, target)
         if node.is_built:
             yield _job(manifest, node, job)
             yield Writes(job, target)
@@ -98,7 +98,7 @@ def _dataset(node: Node, ref: Reference) -> Dataset:
     )
 
 
-def _kept_in_files(node: Node, table: Reference) -> Iterator[Element]:
+def _stored_in_files(node: Node, table: Reference) -> Iterator[Element]:
     path = Reference("", node.location)
     names = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
     # Who knows the table knows more than the path tells, also where dbt only reads it.

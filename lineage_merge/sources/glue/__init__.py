@@ -1,1 +1,1 @@
-"""AWS Glue's Data Catalog: which path is behind a table's name, and what the table looks like."""
+"""The AWS Glue Data Catalog: the path behind a table's name, its columns and its properties."""

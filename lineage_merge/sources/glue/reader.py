@@ -1,4 +1,4 @@
-"""Glue catalogs, fetched and translated, one database a partition."""
+"""Reader of Glue catalogs: one database per partition."""
 
 from collections.abc import Iterator
 
@@ -16,9 +16,9 @@ MOST_TASKS = 64
 
 
 def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[CatalogRecord]:
-    """All tables of the wanted databases.
+    """Read all tables of the selected databases.
 
-    The driver lists the databases, so a wrong region or password is known before any task starts.
+    The driver lists the databases, so that a wrong region or wrong credentials fail before any task starts.
     """
     wanted: list[tuple[GlueCatalog, str]] = []
     missing: list[Problem] = []
@@ -33,7 +33,7 @@ def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Ca
 
 
 def database_rows(catalog: GlueCatalog, database: str, names: DatasetResolver) -> Iterator[CatalogRecord]:
-    """The rows of one database, each with the table that it is about."""
+    """Yield the rows of one database, each with the table that it is about."""
     number = 0
     for table in client.tables(catalog, database):
         number += 1

@@ -1,4 +1,4 @@
-"""``glue`` in the configuration: one entry a catalog."""
+"""The ``glue`` configuration section: one entry per catalog."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class GlueCatalog:
-    """One Glue catalog: which databases of it (globs; none means all), and what Spark calls it.
+    """A Glue catalog: which of its databases are read (globs, default: all), and its names in Spark.
 
     `account` "": the account that the credentials belong to.
     """
@@ -18,12 +18,12 @@ class GlueCatalog:
     spark_catalogs: tuple[str, ...] = ("spark_catalog",)
 
     def __str__(self) -> str:
-        """``Glue catalog 111122223333 in us-east-1``, for messages."""
+        """Return ``Glue catalog 111122223333 in us-east-1``, for messages."""
         return f"Glue catalog {self.account} in {self.region}".replace("  ", " ")
 
 
 def parse(settings: Sequence[Any]) -> tuple[GlueCatalog, ...]:
-    """What the schema has passed."""
+    """Parse settings that fit the schema."""
     return tuple(GlueCatalog(**{name: _frozen(value) for name, value in entry.items()}) for entry in settings)
 
 

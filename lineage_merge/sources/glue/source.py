@@ -1,4 +1,4 @@
-"""AWS Glue's catalog as a source: it tells the paths of tables that others mention."""
+"""Declaration of the AWS Glue source: a catalog with the paths of tables that other sources reference."""
 
 from lineage_merge.sources.glue.settings import parse
 from lineage_merge.sources.source import Source
@@ -9,7 +9,7 @@ GLUE = Source(
     "lineage_merge.sources.glue",
     parse,
     "lineage_merge.sources.glue.reader:read_glue",
-    size="lineage_merge.sources.glue.size:size",
+    size="lineage_merge.sources.glue.client:size",
     checks=(("Glue catalog", "lineage_merge.orchestration.doctor.glue:examine"),),
     needs_aws=lambda _: True,
     is_catalog=True,

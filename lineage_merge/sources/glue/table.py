@@ -1,4 +1,4 @@
-"""What Glue's description of a table means, whoever wrote it: a crawler, Athena, Spark, Iceberg."""
+"""Interpretation of Glue's table descriptions, as written by crawlers, Athena, Spark and Iceberg."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 Description = Mapping[str, Any]
 
-# Where Spark keeps the schema and the provider of a table that Hive could not read.
+# Where Spark stores the schema and provider of a table that Hive could not read.
 _SCHEMA = "spark.sql.sources.schema"
 _PROVIDER = "spark.sql.sources.provider"
-# What Spark then leaves as the location; the path itself is a property of the storage.
+# The placeholder location that Spark then sets; the actual path is a storage property.
 _PLACEHOLDER = "-__PLACEHOLDER__"
 _TABLE_FORMATS = frozenset({"iceberg", "delta", "hudi"})
 _FORMATS = ("parquet", "orc", "avro", "json", "opencsv", "text")
 
 
 class TableColumn(NamedTuple):
-    """A column as the catalog lists it."""
+    """A column of a catalog table."""
 
     name: str
     data_type: str = ""
@@ -28,23 +28,23 @@ def is_view(table: Description) -> bool:
 
 
 def is_link(table: Description) -> bool:
-    """Whether it is only another name for a table of another catalog or database."""
+    """Return whether a table is a link to a table of another catalog or database."""
     return isinstance(table.get("TargetTable"), Mapping)
 
 
 def location(table: Description) -> str:
-    """Where the table's data lies, as written; "" where nothing is written."""
+    """Return where the table's data is stored, as written; "" without a location."""
     storage = _mapping(table.get("StorageDescriptor"))
     written = str(storage.get("Location") or "").strip()
     if not written or written.rstrip("/").endswith(_PLACEHOLDER):
         path = _mapping(_mapping(storage.get("SerdeInfo")).get("Parameters")).get("path")
         written = str(path or "").strip()
-    # The path of an Iceberg table is the folder above its metadata.
+    # The path of an Iceberg table is the parent folder of its metadata.
     return written or str(_parameters(table).get("metadata_location") or "").strip()
 
 
 def data_format(table: Description) -> str:
-    """``parquet``, ``iceberg``; "" where it is not told."""
+    """Return ``parquet``, ``iceberg``; "" if unknown."""
     parameters = _parameters(table)
     kind = str(parameters.get("table_type") or "").lower()
     if kind in _TABLE_FORMATS:
@@ -52,9 +52,9 @@ def data_format(table: Description) -> str:
     provider = str(parameters.get(_PROVIDER) or "").lower()
     if provider and provider != "hive":
         return provider
-    told = str(parameters.get("classification") or "").lower()
-    if told and told != "unknown":
-        return told
+    classification = str(parameters.get("classification") or "").lower()
+    if classification and classification != "unknown":
+        return classification
     storage = _mapping(table.get("StorageDescriptor"))
     library = str(_mapping(storage.get("SerdeInfo")).get("SerializationLibrary") or "")
     classes = f"{library} {storage.get('InputFormat') or ''}".lower()
@@ -63,13 +63,13 @@ def data_format(table: Description) -> str:
 
 
 def columns(table: Description) -> tuple[TableColumn, ...]:
-    """The columns in their order, those that partition the table last."""
+    """Return the columns in order, partition columns last."""
     of_spark = tuple(_columns_of_spark(_parameters(table)))
     if of_spark:
         return of_spark
     storage = _mapping(table.get("StorageDescriptor"))
     listed = [*(storage.get("Columns") or ()), *(table.get("PartitionKeys") or ())]
-    # Iceberg lists the columns of older schemas too, and partition columns of its own twice.
+    # Iceberg lists the columns of older schemas too, and its own partition columns twice.
     found: dict[str, TableColumn] = {}
     for each in listed:
         is_past = _mapping(each.get("Parameters")).get("iceberg.field.current") == "false"
@@ -82,7 +82,7 @@ def columns(table: Description) -> tuple[TableColumn, ...]:
 
 def _columns_of_spark(parameters: Description) -> Iterator[TableColumn]:
     count = str(parameters.get(f"{_SCHEMA}.numParts") or "")
-    # A catalog's property may not be long, so Spark cuts the schema in parts.
+    # Catalog properties are limited in length: Spark splits the schema into parts.
     parts = range(int(count)) if _number(count) else ()
     text = "".join(str(parameters.get(f"{_SCHEMA}.part.{part}") or "") for part in parts)
     try:
@@ -101,21 +101,21 @@ def _number(text: str) -> bool:
 
 
 def _type_name(kind: object) -> str:
-    """A type of Spark's JSON as SQL writes it: ``array<struct<a:int>>``."""
+    """Return a type of Spark's JSON in SQL notation: ``array<struct<a:int>>``."""
     if isinstance(kind, str):
         return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
-    told = _mapping(kind)
-    match told.get("type"):
+    parsed = _mapping(kind)
+    match parsed.get("type"):
         case "array":
-            return f"array<{_type_name(told.get('elementType'))}>"
+            return f"array<{_type_name(parsed.get('elementType'))}>"
         case "map":
-            return f"map<{_type_name(told.get('keyType'))},{_type_name(told.get('valueType'))}>"
+            return f"map<{_type_name(parsed.get('keyType'))},{_type_name(parsed.get('valueType'))}>"
         case "struct":
-            fields = (_mapping(each) for each in told.get("fields") or ())
+            fields = (_mapping(each) for each in parsed.get("fields") or ())
             parts = ",".join(f"{each.get('name')}:{_type_name(each.get('type'))}" for each in fields)
             return f"struct<{parts}>"
         case "udt":
-            return _type_name(told.get("sqlType"))
+            return _type_name(parsed.get("sqlType"))
     return ""
 
 

@@ -1,4 +1,4 @@
-"""A table of the Glue catalog into elements: which dataset it is, and what is known of it. Pure."""
+"""Translation of a Glue table into elements: the dataset it is, its columns and properties. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,20 +17,20 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
-from lineage_merge.sources.glue import table as catalog_records
+from lineage_merge.sources.glue import table as glue_table
 from lineage_merge.sources.glue.settings import GlueCatalog
 
-# The rule's name on vertices and in reports: a table of the Glue catalog and its path are one dataset.
+# Name of the rule on vertices and in reports: a table of the Glue catalog and its path are one dataset.
 GLUE_RULE = "glue-catalog"
-# What Athena calls the account's own Glue catalog.
+# Athena's name for the account's own Glue catalog.
 _OF_ATHENA = "awsdatacatalog"
 
 
 def translate(table: Mapping[str, Any], database: str, catalog: GlueCatalog) -> Iterator[Element]:
-    """What Glue says of one table of a database, under the path of its files.
+    """Translate a table of one database, named by the path of its files.
 
-    A view, and a table whose path is unknown, keep their Glue name; why it is unknown is a
-    problem. All other names by which somebody may know the table are aliases.
+    Views and tables without a usable path keep their Glue name; the reason is reported as a problem. All
+    other names of the table are aliases.
     """
     name = str(table.get("Name") or "")
     own, *others = references(database, name, catalog, str(table.get("CatalogId") or ""))
@@ -39,22 +39,22 @@ def translate(table: Mapping[str, Any], database: str, catalog: GlueCatalog) -> 
         yield Problem("not-joined", "|".join(own[:2]), "", problem)
     dataset = path or own
     yield _dataset(table, database, name, dataset)
-    for position, column in enumerate(catalog_records.columns(table)):
-        told: dict[str, Scalar] = {"position": position}
+    for position, column in enumerate(glue_table.columns(table)):
+        properties: dict[str, Scalar] = {"position": position}
         if column.data_type:
-            told["data_type"] = column.data_type
+            properties["data_type"] = column.data_type
         if column.description.strip():
-            told["description"] = column.description
-        yield Column(dataset, column.name, Authority.CATALOG, told)
+            properties["description"] = column.description
+        yield Column(dataset, column.name, Authority.CATALOG, properties)
     for other in (own, *others):
         if other != dataset:
             yield Alias(other, dataset, GLUE_RULE)
 
 
 def references(database: str, table: str, catalog: GlueCatalog, owner: str = "") -> list[Reference]:
-    """The names of a table: Glue's own first, then Athena's and those of Spark's catalogs.
+    """Return the names of a table: Glue's own first, then Athena's and those of Spark's catalogs.
 
-    `owner` is the account that Glue itself names, used where the configuration names none.
+    `owner` is the account that Glue reports, used if the configuration names none.
     """
     account = catalog.account or owner
     partition = _partition(catalog.region)
@@ -74,35 +74,35 @@ def _partition(region: str) -> str:
 
 
 def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
-    """The path of a table's files, or why there is none that names the table alone."""
-    if catalog_records.is_view(table):
+    """Return the path of a table's files, or why no path identifies the table."""
+    if glue_table.is_view(table):
         return None, ""
-    if catalog_records.is_link(table):
-        return None, "the table is a link to another catalog's, and so is its path"
-    location = catalog_records.location(table)
+    if glue_table.is_link(table):
+        return None, "the table is a link to another catalog, which has its path"
+    location = glue_table.location(table)
     if not location:
-        return None, "the table has no location, so it has no path to be joined by"
+        return None, "the table has no location, so there is no path to join it by"
     shown = redact(location)
     try:
         found = naming.name_uri(location)
     except NamingError:
-        return None, f"the table's location {shown} is no path, so it cannot be joined by it"
+        return None, f"the table's location {shown} is not a path, so the table cannot be joined by it"
     if found.label != "file":
-        return None, f"the table's location {shown} is no path, so it cannot be joined by it"
-    # Without its generated part a path may be that of many tables: s3://results/tables/{uuid}.
+        return None, f"the table's location {shown} is not a path, so the table cannot be joined by it"
+    # Without its generated part, the path could belong to many tables: s3://results/tables/{uuid}.
     if found.generated and found.short_name.lower() != name.lower():
         return None, f"the table's location is a generated folder of {'|'.join(found.name)}"
     return Reference("", location), ""
 
 
 def _dataset(table: Mapping[str, Any], database: str, name: str, ref: Reference) -> Dataset:
-    label: DatasetLabel = "view" if catalog_records.is_view(table) else "table"
+    label: DatasetLabel = "view" if glue_table.is_view(table) else "table"
     properties: dict[str, Scalar] = {"name": name, "qualified_name": f"{database}.{name}"}
     comment = str((table.get("Parameters") or {}).get("comment") or "")
     description = str(table.get("Description") or "").strip() or comment.strip()
     if description:
         properties["description"] = description
-    data_format = catalog_records.data_format(table)
+    data_format = glue_table.data_format(table)
     if data_format and label == "table":
         properties["format"] = data_format
     return Dataset(ref, Authority.CATALOG, label, properties)

@@ -1,4 +1,4 @@
-"""Hive's queries as ends of writes: one row for each table that a query wrote. Pure."""
+"""Write events of Hive queries: one row per table that a query wrote. Pure."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -9,35 +9,35 @@ from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.translator import JOB_TYPE, Tables, framework, job_name
 from lineage_merge.sources.runs.events import EventRow
 
-# Between the key of a query and the target that a row is about: `plan` of a row.
+# Separates the query's key from the target in a row's `plan`.
 SEPARATOR = "\n"
 
 
 class Wanted(NamedTuple):
-    """Which jobs count, what a job is called by, and how tables are named."""
+    """Which jobs are selected, how they are named, and how tables are resolved."""
 
     applies: Callable[[str], bool]
-    by: str
+    job_name_from: str
     tables: Tables
     dataset_of: Callable[[Reference], str]
 
 
 class Write(NamedTuple):
-    """An end of a write; `is_view`: it made a view."""
+    """A write event; `is_view`: it created a view."""
 
     event: EventRow
     is_view: bool = False
 
 
 def write_rows(query: Query, wanted: Wanted) -> Iterator[Write]:
-    """One row for each table that a query wrote; one without a plan for a query that only reads.
+    """Yield one row per table that a query wrote; one row without a plan for a read-only query.
 
-    `append` False: nothing is left of what was in the table before.
+    `append` False: the write replaced the whole table.
     """
     if not query.targets:
         yield Write(EventRow(database="", key=query.key))
         return
-    job = job_name(query, wanted.by)
+    job = job_name(query, wanted.job_name_from)
     applies = wanted.applies(job)
     for target in query.targets:
         ref = wanted.tables.reference(target)
@@ -66,6 +66,6 @@ def write_rows(query: Query, wanted: Wanted) -> Iterator[Write]:
 
 
 def target_of(plan: str) -> Table:
-    """The target that a row's `plan` is about."""
+    """Return the target named in a row's `plan`."""
     _, database, name = plan.split(SEPARATOR, 2)
     return Table(database, name)

@@ -1,8 +1,7 @@
-"""Lines of a log into the JSON documents of lineage hooks, and what is damaged of them. Pure.
+"""Extraction of lineage documents (JSON) from log lines, and of their damage. Pure.
 
-A lineage line may be bare JSON, or stand behind a logger's words in whichever layout; among lines of
-other loggers and stack traces, which are passed over. A hook that writes JSON over several lines, as
-Hive's did at first, is read too.
+A lineage line is plain JSON, or JSON after a logger's prefix of any layout. Lines of other loggers and stack
+traces are skipped. JSON over several lines, as early versions of Hive's hook write it, is read too.
 """
 
 import json
@@ -14,43 +13,44 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.storage import MOST_LINE_BYTES
 from lineage_merge.model.elements import Problem
 
-# Fields that only lineage has. The rest of a line that was cut at its beginning still has them.
+# Fields that only lineage documents have: they identify the rest of a line whose beginning is missing.
 _OF_LINEAGE = re.compile(rb'\\?"(?:edges|edgeType|vertexType|vertexId)\\?"\s*:')
 _LOGGER = rb"\bLineageLogger(?:\s\([^()]*\))?(?::|\s-)\s*"
 _BY_LINEAGE_LOGGER = re.compile(_LOGGER + rb"(?:POSTHOOK: LINEAGE: )?(?:\{.*)?$")
-# How a lineage document begins, however early it was cut: by its first field, or by who wrote it.
+# The beginning of a lineage document, even if truncated: its first field, or the logger that wrote it.
 _BEGINS = re.compile(
     rb'\{\s*"(?:version"\s*:\s*"1\.0"|queryText"\s*:|edges"\s*:)'
     rb'|\bhooks?\.\w+(?:\s\([^()]*\))?(?::|\s-)\s*(?:POSTHOOK: LINEAGE: )?\{(?:\s*"[^{}]{0,20})?\s*$'
     rb"|" + _BY_LINEAGE_LOGGER.pattern
 )
 _OPENING = re.compile(r"\{\s*\"|\{\s*$")
-# A document over several lines: the hook's line ends where it opens, further ones are indented.
+# A document over several lines: the hook's line ends with the opening brace, further lines are indented.
 _OPENS = re.compile(rb"(?:\bhooks?\.\w+.*|LINEAGE: |^)\{\s*$")
-_GOES_ON = re.compile(rb"[ \t]+\S|\}\s*$")
+_CONTINUATION = re.compile(rb"[ \t]+\S|\}\s*$")
 _ENDS = re.compile(rb"\}\s*$")
 _ONE_FIELD = re.compile(rb'\s+"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|\[|[\d.]+)\s*,?\s*$')
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)")
 _DECODER = json.JSONDecoder()
-# What a line of a document takes in memory beside its text.
+# Memory overhead per line of a document.
 _PART_BYTES = 50
-# A log whose lines are JSON itself has the message as a text in one of these.
+# Structured logs (JSON lines) have the message in one of these fields.
 _MESSAGES = ("message", "log", "msg")
 
 
 class Found(NamedTuple):
-    """A document that looks like lineage, its place, and the time that stands before it ("": none)."""
+    """A document that looks like lineage, its location, and the time in the line's prefix ("": none)."""
 
     place: str
     document: dict[str, Any]
     logged_at: str = ""
 
 
-def documents(lines: Iterable[tuple[str, bytes]], behind: Iterable[bytes] = ()) -> Iterator[Found | Problem]:
-    """The lineage of numbered lines (place, line), not checked yet.
+def documents(
+    lines: Iterable[tuple[str, bytes]], following_lines: Iterable[bytes] = ()
+) -> Iterator[Found | Problem]:
+    """Yield the lineage documents of numbered lines (place, line), not validated.
 
-    `behind` are the lines after these, which end a document that began in them; they are only
-    taken when they are needed.
+    `following_lines` are the lines after these, read only to complete a document that began in them.
     """
     numbered = iter(lines)
     waiting: tuple[str, bytes] | None = None
@@ -58,7 +58,7 @@ def documents(lines: Iterable[tuple[str, bytes]], behind: Iterable[bytes] = ()) 
         place, line = found
         waiting = None
         if _OPENS.search(line):
-            following = chain(numbered, (("", further) for further in behind))
+            following = chain(numbered, (("", further) for further in following_lines))
             line, waiting = _over_lines(line, following)
         yield from _of_line(place, line)
 
@@ -66,13 +66,13 @@ def documents(lines: Iterable[tuple[str, bytes]], behind: Iterable[bytes] = ()) 
 def _over_lines(
     first: bytes, following: Iterator[tuple[str, bytes]]
 ) -> tuple[bytes, tuple[str, bytes] | None]:
-    """A document that was written over several lines as one, and the line that already is another's."""
+    """Join a document written over several lines; also return the line that belongs to the next one."""
     parts = [first.strip()]
     size = len(parts[0])
     other = None
     for place, line in following:
-        if not _GOES_ON.match(line):
-            # It was cut. What is behind the slice belongs to the next one.
+        if not _CONTINUATION.match(line):
+            # Truncated. What follows the slice belongs to the next one.
             other = (place, line) if place else None
             break
         parts.append(line.strip())
@@ -83,7 +83,7 @@ def _over_lines(
 
 
 def _of_line(place: str, line: bytes) -> Iterator[Found | Problem]:
-    # A line of a document whose beginning belongs to the slice before.
+    # Belongs to a document that begins in the previous slice.
     if _ONE_FIELD.match(line):
         return
     line = line.strip()
@@ -125,13 +125,13 @@ def _of_text(place: str, text: str, logged_at: str, *, is_begun: bool) -> Iterat
     if _OF_LINEAGE.search(_bytes(outside)):
         yield _damaged(place, "its beginning is missing")
     elif _BY_LINEAGE_LOGGER.search(_bytes(text)):
-        yield _damaged(place, "it holds no edges" if position else "it holds no JSON")
+        yield _damaged(place, "no edges" if position else "no JSON")
     elif is_begun and not position:
-        yield _damaged(place, "it holds no JSON")
+        yield _damaged(place, "no JSON")
 
 
 def _bytes(text: str) -> bytes:
-    # JSON may hold half of a character, which UTF-8 has no bytes for.
+    # JSON may contain a lone surrogate, which UTF-8 cannot encode.
     return text.encode(errors="replace")
 
 
@@ -142,4 +142,4 @@ def _reason(error: Exception) -> str:
 
 
 def _damaged(place: str, reason: str) -> Problem:
-    return Problem("rejected", place, "", f"a damaged lineage line: {reason}")
+    return Problem("rejected", place, "", f"damaged lineage line: {reason}")

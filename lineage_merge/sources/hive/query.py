@@ -1,4 +1,4 @@
-"""A document of a lineage hook, checked and read: which columns lead to which, by which query. Pure."""
+"""Validation and parsing of a hook's document: the query and its column edges. Pure."""
 
 import hashlib
 import json
@@ -20,14 +20,14 @@ from lineage_merge.sources.hive.statement import Statement, Table, read_statemen
 
 Kind = Literal["PROJECTION", "PREDICATE"]
 
-# What Hive reads where a query reads nothing: constants, and the rows of VALUES.
+# The placeholder tables of queries that read none: constants, and the rows of VALUES.
 _NO_TABLE = re.compile(r"_dummy_(?:database|table)|values__tmp__table__\d+")
-# More seconds than that are milliseconds: some hooks write them.
+# Larger values are milliseconds, which some hooks write.
 _LATEST_SECOND = 100_000_000_000
 
 
 class Field(NamedTuple):
-    """A column of a table; `column` "" means the table itself."""
+    """A column of a table; `column` "" is the table itself."""
 
     table: Table
     column: str
@@ -35,7 +35,7 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What Hive's logger calls an edge: each of the sources leads to each of the targets."""
+    """An edge of Hive's logger: each source leads to each target."""
 
     kind: Kind
     sources: tuple[Field, ...]
@@ -45,11 +45,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query that ended well.
+    """One query that succeeded.
 
-    `key` is the same in whichever form and however often it was logged. `at` is when it ended, in ms
-    since 1970 (None: nobody says). `columns_lost`: tables of which the document does not name the columns
-    that are written.
+    `key` is independent of the document's form and of how often it was logged. `at` is the end time in ms
+    since 1970 (None: unknown). `columns_lost`: target tables whose written columns the document does not
+    name.
     """
 
     key: str
@@ -64,19 +64,19 @@ class Query:
 
     @property
     def targets(self) -> tuple[Table, ...]:
-        """What the query writes, sorted; nothing where it only reads."""
+        """Return the tables that the query writes, sorted; empty if it only reads."""
         return tuple(sorted({field.table for edge in self.edges for field in edge.targets}))
 
     def shape(self) -> str:
-        """12 hex digits of which columns lead to which: the same for every date that a query is run for.
+        """Return a hash (12 hex digits) of the column edges, the same for every date a query runs for.
 
-        Two statements with one shape say the same of lineage, but for their expressions.
+        Statements with the same shape have the same lineage except for expressions.
         """
-        told = sorted(
+        edges = sorted(
             (edge.kind, sorted(map(_text, edge.sources)), sorted(map(_text, edge.targets)))
             for edge in self.edges
         )
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(edges).encode()).hexdigest()[:12]
 
 
 def _text(field: Field) -> str:
@@ -89,13 +89,13 @@ def _checker() -> Checker:
 
 
 def uses_ids(document: Mapping[str, Any]) -> bool:
-    """Whether a document names its edges' ends by ids, as Hive's own logger does."""
+    """Return whether the document's edges refer to vertices by id, as Hive's own logger writes them."""
     ends = (end for edge in document["edges"] for end in (*edge["sources"], *edge["targets"]))
     return not any(isinstance(end, str) for end in ends)
 
 
 def read_query(found: Found) -> Query | Problem:
-    """The query of a document, or why it is rejected."""
+    """Parse a document, or return why it is rejected."""
     error = _checker().error(found.document)
     if error:
         return Problem("rejected", found.place, error.path, error.problem)
@@ -103,7 +103,7 @@ def read_query(found: Found) -> Query | Problem:
 
 
 def read_checked(found: Found) -> Query | Problem:
-    """The query of a document that fits the schema, or why it is rejected all the same."""
+    """Parse a document that fits the schema, or return why it is rejected."""
     document = found.document
     database = redact(str(document.get("database") or "default")).lower()
     vertices = _Vertices(document, database)
@@ -117,7 +117,7 @@ def read_checked(found: Found) -> Query | Problem:
                 field = vertices.field(end, is_target=side == "targets")
                 if field is None:
                     where = f"edges[{index}].{side}[{place}]"
-                    return Problem("rejected", found.place, where, f"there is no vertex {end}")
+                    return Problem("rejected", found.place, where, f"no vertex {end}")
                 if field.table.name:
                     fields.append(field)
                 elif side == "targets":
@@ -127,7 +127,7 @@ def read_checked(found: Found) -> Query | Problem:
     lost: frozenset[Table] = frozenset()
     if unnamed:
         edges, lost = _named(edges, unnamed, statement)
-    edges = _decided(edges, right_only(document.get("queryText") or "", database))
+    edges = _with_predicates(edges, right_only(document.get("queryText") or "", database))
     started = _milliseconds(document.get("timestamp"))
     duration = document.get("duration")
     at = started if started is None else started + int(duration or 0)
@@ -145,7 +145,7 @@ def read_checked(found: Found) -> Query | Problem:
 
 
 def _key(document: Mapping[str, Any]) -> str:
-    """What tells one execution of a query from another. Two hooks' times may differ in nothing."""
+    """Return the key of one execution of a query. The times of two hooks may be equal."""
     written = (document.get("queryText") or "").encode(errors="replace")
     text = document.get("hash") or hashlib.md5(written).hexdigest()  # noqa: S324
     what = [text, document.get("timestamp")]
@@ -161,7 +161,7 @@ def _milliseconds(timestamp: float | None) -> int | None:
 
 
 def _logged_at(text: str) -> int | None:
-    """The time that stands before a line; a log says no time zone, so it is taken as UTC."""
+    """Parse the time of a line's prefix; logs have no time zone, so it is taken as UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -172,10 +172,10 @@ def _logged_at(text: str) -> int | None:
 def _named(
     edges: list[Edge], unnamed: list[tuple[int, str]], statement: Statement
 ) -> tuple[list[Edge], frozenset[Table]]:
-    """The edges, with those targets whose table the document leaves out and the statement tells.
+    """Return the edges, with targets whose table only the statement names.
 
-    A query that only reads has such targets, and INSERT OVERWRITE DIRECTORY; Hive 1's INSERT too, with the
-    names of the columns that are selected, not of those that are written.
+    Such targets have read-only queries, INSERT OVERWRITE DIRECTORY, and Hive 1's INSERT, which lists the
+    selected columns instead of the written ones.
     """
     has_targets = any(edge.targets for edge in edges)
     writes = statement.directories if has_targets or statement.directories else statement.tables
@@ -193,8 +193,8 @@ def _named(
     return named, frozenset({write.table} if is_lost else ())
 
 
-def _decided(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
-    """The edges, with columns of tables that only decide on rows as what they are: predicates."""
+def _with_predicates(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
+    """Return the edges; columns of `tables`, which only decide on rows, become predicates."""
     if not tables:
         return edges
     found: list[Edge] = []
@@ -210,22 +210,22 @@ def _decided(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
 
 
 class _Vertices:
-    """What the ends of edges mean. A field without a table's name is a column of no table."""
+    """The vertices that edges refer to. A field without a table name is a column of no table."""
 
     def __init__(self, document: Mapping[str, Any], database: str) -> None:
         self._database = database
         self._by_id: dict[float, tuple[str, str]] = {}
         self._kinds: dict[str, str] = {}
         for vertex in document.get("vertices") or ():
-            # Before it is taken apart at its dots: a part may not show that it is a secret.
+            # Redacted before the name is split at dots: a part may not be recognizable as a secret.
             name, kind = redact_sql(vertex["vertexId"]), vertex.get("vertexType") or ""
             self._kinds[name] = kind
             if vertex.get("id") is not None:
                 self._by_id[vertex["id"]] = (name, kind)
 
     def field(self, end: float | str, *, is_target: bool) -> Field | None:
-        """The column or table behind an edge's end; None where no vertex has the id."""
-        if not isinstance(end, str):  # JSON may write a whole number as 1.0
+        """Return the column or table of an edge's end; None if no vertex has the id."""
+        if not isinstance(end, str):  # JSON may write an integer as 1.0
             found = self._by_id.get(end)
             if found is None:
                 return None
@@ -241,7 +241,7 @@ class _Vertices:
             table = parts if len(parts) > 1 else [self._database, *parts]
             return Field(Table(table[0].lower(), table[1].lower()), "")
         if len(parts) > 2:
-            # What stands further behind is a field inside of the column.
+            # Further parts are nested fields of the column.
             table_name = parts[1].lower()
             is_none = _NO_TABLE.fullmatch(table_name)
             return Field(Table("", "") if is_none else Table(parts[0].lower(), table_name), parts[2])
@@ -251,7 +251,7 @@ class _Vertices:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """``db.table.column``, with backticks or without; ``db@table`` is how Hive's own hooks call a table."""
+    """Split ``db.table.column``, with or without backticks; Hive's own hooks write ``db@table``."""
     if "@" in name and "`" not in name and "." not in name.partition("@")[0]:
         database, _, rest = name.partition("@")
         yield from (database, rest.partition("@")[0])

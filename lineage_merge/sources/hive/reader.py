@@ -1,8 +1,8 @@
-"""Logs of Hive's lineage hooks into records: found, read and translated.
+"""Hive lineage logs, read and translated into records.
 
-Which queries count is decided for each job and table, and that by what is left in the table: what was in
-it before the last INSERT OVERWRITE of the whole table is removed; of what fills partitions or adds, the
-newest of each statement counts. Two statements are one where they lead the same columns to the same columns.
+Queries are selected per job and table by what is left in the table: content from before the last INSERT
+OVERWRITE of the whole table is dropped; of statements that fill partitions or append, the newest execution of
+each is selected. Statements are the same if they connect the same columns.
 """
 
 import json
@@ -36,15 +36,15 @@ from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first
-from lineage_merge.sources.runs.run_selection import Counted
+from lineage_merge.sources.runs.run_selection import SelectedWrite
 
 _END_OF_FILE = 1 << 62
 
 
 class Logged(NamedTuple):
-    """A document of a query in a log, or only a `problem` with one, as JSON.
+    """A query's document from a log, or a `problem`, as JSON.
 
-    `form` 0 before 1: of a query that two hooks logged, the document of Hive's own is taken.
+    Hive's own documents (`form` 0) take precedence over those of other hooks (`form` 1).
     """
 
     key: str | None = None
@@ -55,8 +55,8 @@ class Logged(NamedTuple):
     problem: str | None = None
 
 
-class _Number(NamedTuple):
-    """How many queries there are, how many of those that write have no time, and the newest time."""
+class _QueryCounts(NamedTuple):
+    """The number of queries, of writing queries without a time, and the newest time."""
 
     queries: int
     undated: int
@@ -65,46 +65,46 @@ class _Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is needed beside the lines."""
+    """Settings needed to translate log lines."""
 
     jobs: tuple[str, ...]
-    by: str
+    job_name_from: str
     tables: Tables
     names: DatasetResolver
 
     def applies(self, job: str) -> bool:
-        """Whether a job counts."""
+        """Return whether a job is selected."""
         return not self.jobs or any(fnmatchcase(job, glob) for glob in self.jobs)
 
     def wanted(self) -> Wanted:
-        """Which queries count."""
-        return Wanted(self.applies, self.by, self.tables, self.names.resolve_id)
+        """Return which queries are selected."""
+        return Wanted(self.applies, self.job_name_from, self.tables, self.names.resolve_id)
 
 
 def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
-    """Everything that the logs say of the wanted jobs, as records."""
+    """Read all lineage of the selected jobs from the logs, as records."""
     hive = config.of(Hive)
     if hive is None:
         return engine.empty()
-    context = Context(hive.jobs, hive.job, tables(hive), names)
+    context = Context(hive.jobs, hive.job_name_from, tables(hive), names)
     parts, notices = _parts(engine, hive)
     found = line_files.parallel(engine, parts).flat_map(_read_part).cache()
-    queries = found.flat_map(_by_key).combine(_as_it_is, _first, _first).map(_logged).cache()
+    queries = found.flat_map(_by_key).combine(_unchanged, _first, _first).map(_logged).cache()
     writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).cache()
-    number = _summed(writes.map_partitions(_numbered).collect())
+    number = _total_counts(writes.map_partitions(_query_counts).collect())
     dated = writes.map(partial(_dated, newest=number.newest or 0))
-    recent = run_selection.recent(dated, hive.runs, hive.lookback).cache()
-    chosen = run_selection.counted(_replacing(recent, hive), hive.runs)
-    translated = _translated(queries, chosen, context)
+    events = run_selection.within_lookback(dated, hive.runs, hive.lookback).cache()
+    selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
+    translated = _translated(queries, selected, context)
     if hive.warehouse:
         translated = _without_paths_of_views(engine, translated, writes)
-    # A query is a run of its own, however many tables it fills.
-    by_run = recent.group(_run, _one_write)
+    # Each query is one run, however many tables it fills.
+    by_run = events.group(_run, _one_write)
 
     return engine.union(
         [
             translated,
-            job_records(by_run, chosen, context.names),
+            job_records(by_run, selected, context.names),
             found.map_partitions(lambda rows: records(_problems(rows), context.names)),
             engine.rows(records([*_counted(number), *notices], names), 1),
         ]
@@ -121,13 +121,13 @@ def _parts(engine: Engine, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]
     landed = kafka.landed(session_of(engine, "Kafka"), hive.kafka)
     try:
         return [*parts, *line_files.find([landed.folder])], landed.notices
-    except SourceMissing:  # nothing has come yet
+    except SourceMissing:  # no message yet
         return parts, landed.notices
 
 
 def _read_part(part: Slice) -> Iterator[Logged]:
-    """The good documents of a slice, each with its query's key, and the problems."""
-    for found in line_files.until_damage(documents(line_files.numbered(part), _behind(part))):
+    """Read the valid documents of a slice, each with its query's key, and the problems."""
+    for found in line_files.until_damage(documents(line_files.numbered(part), _following_lines(part))):
         query = read_query(found) if isinstance(found, Found) else found
         if isinstance(query, Problem) or isinstance(found, Problem):
             yield Logged(problem=json.dumps(astuple(query)))
@@ -137,8 +137,8 @@ def _read_part(part: Slice) -> Iterator[Logged]:
         yield Logged(query.key, form, text, found.logged_at, found.place)
 
 
-def _behind(part: Slice) -> Iterator[bytes]:
-    """The lines of a file behind a slice; nothing is opened before the first is asked for."""
+def _following_lines(part: Slice) -> Iterator[bytes]:
+    """Yield the lines of a file after a slice; the file is opened only when the first one is needed."""
     if not part.location.endswith(".gz"):
         for _, line in read_lines(Slice(part.location, part.end, _END_OF_FILE)):
             yield line
@@ -149,7 +149,7 @@ def _by_key(found: Logged) -> Iterator[tuple[str, Logged]]:
         yield found.key, found
 
 
-def _as_it_is(found: Logged) -> Logged:
+def _unchanged(found: Logged) -> Logged:
     return found
 
 
@@ -167,7 +167,7 @@ def _logged(found: tuple[str, Logged]) -> Logged:
 
 def _query(found: Logged) -> Query:
     query = read_checked(Found(found.place or "", json.loads(found.text or ""), found.logged_at or ""))
-    if isinstance(query, Problem):  # it was read before, or it would not be here
+    if isinstance(query, Problem):  # validated before, so this cannot happen
         raise SourceError(f"{query.document}: {query.field}: {query.message}")
     return query
 
@@ -178,19 +178,19 @@ def _problems(rows: Iterable[Logged]) -> Iterator[Problem]:
             yield Problem(*json.loads(each.problem))
 
 
-def _numbered(writes: Iterable[Write]) -> Iterator[_Number]:
-    """The numbers of a partition, which holds all writes of each of its queries."""
+def _query_counts(writes: Iterable[Write]) -> Iterator[_QueryCounts]:
+    """Count the queries of a partition, which holds all writes of each of its queries."""
     events = [write.event for write in writes]
-    yield _Number(
+    yield _QueryCounts(
         len({event.key for event in events}),
         len({event.key for event in events if event.plan is not None and event.at is None}),
         largest(event.at for event in events),
     )
 
 
-def _summed(numbers: Iterable[_Number]) -> _Number:
+def _total_counts(numbers: Iterable[_QueryCounts]) -> _QueryCounts:
     found = list(numbers)
-    return _Number(
+    return _QueryCounts(
         sum(each.queries for each in found),
         sum(each.undated for each in found),
         largest(each.newest for each in found),
@@ -198,13 +198,13 @@ def _summed(numbers: Iterable[_Number]) -> _Number:
 
 
 def _dated(write: Write, newest: int) -> EventRow:
-    """A write with a time: one without is taken for as new as the newest."""
+    """Return a write with a time: undated writes get the newest time."""
     return write.event if write.event.at is not None else write.event._replace(at=newest)
 
 
-def _replacing(recent: Rows[EventRow], hive: Hive) -> Rows[EventRow]:
-    """The writes of which something is left in their table, where only the newest of a statement counts."""
-    return recent.group(_table, _since_replaced) if hive.runs.which == "latest" else recent
+def _not_overwritten(events: Rows[EventRow], hive: Hive) -> Rows[EventRow]:
+    """Drop the writes that a later overwrite of their table replaced, if only the latest are selected."""
+    return events.group(_table, _since_replaced) if hive.runs.which == "latest" else events
 
 
 def _table(write: EventRow) -> tuple[str | None, str | None]:
@@ -216,8 +216,8 @@ def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventR
     return (write for write in writes if replaced is None or (write.at is not None and write.at >= replaced))
 
 
-def _translated(queries: Rows[Logged], chosen: Rows[Counted], context: Context) -> Rows[Record]:
-    """The records of what the chosen writes of queries did."""
+def _translated(queries: Rows[Logged], selected: Rows[SelectedWrite], context: Context) -> Rows[Record]:
+    """Translate the selected writes of queries into records."""
     rows: Rows[tuple[str | None, Any]] = queries.map(_with_key)
 
     def of_query(_key: Hashable, found: list[tuple[str | None, Any]]) -> Iterator[Record]:
@@ -225,18 +225,18 @@ def _translated(queries: Rows[Logged], chosen: Rows[Counted], context: Context) 
         for _, each in found:
             if plans and isinstance(each, Logged):
                 query = _query(each)
-                job = JobKey(JOB_TYPE, job_name(query, context.by))
+                job = JobKey(JOB_TYPE, job_name(query, context.job_name_from))
                 wanted = {target_of(plan) for plan in plans}
                 yield from records(translate(query, wanted, job, context.tables), context.names)
 
-    return rows.union(chosen.map(_plan)).group(_key, of_query)
+    return rows.union(selected.map(_plan)).group(_key, of_query)
 
 
 def _with_key(found: Logged) -> tuple[str | None, Logged]:
     return found.key, found
 
 
-def _plan(each: Counted) -> tuple[str | None, str | None]:
+def _plan(each: SelectedWrite) -> tuple[str | None, str | None]:
     return each.event.key, each.event.plan
 
 
@@ -257,17 +257,17 @@ def _of_plan(write: EventRow) -> str:
 
 
 def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[Write]) -> Rows[Record]:
-    """A view has no path, though a query that reads it cannot know that it is one."""
+    """Remove assumed warehouse paths of views: queries that read a view do not know that it is one."""
     found = writes.filter(_is_view).map(_dataset).collect()
     if not found:
         return translated
     paths = engine.share(frozenset(found))
 
-    def is_kept(record: Record) -> bool:
+    def is_wanted(record: Record) -> bool:
         is_assumed = record.kind == "alias" and record.rule == WAREHOUSE_RULE
         return not is_assumed or record.source not in paths.value
 
-    return translated.filter(is_kept)
+    return translated.filter(is_wanted)
 
 
 def _is_view(write: Write) -> bool:
@@ -278,11 +278,8 @@ def _dataset(write: Write) -> str | None:
     return write.event.dataset
 
 
-def _counted(number: _Number) -> Iterator[Count | Problem]:
+def _counted(number: _QueryCounts) -> Iterator[Count | Problem]:
     yield Count("Hive queries", number.queries)
     if number.undated:
-        what = (
-            f"{number.undated} queries are without a time:"
-            " each is taken for as new as the newest of the others"
-        )
+        what = f"{number.undated} queries have no time: each gets the newest time of the others"
         yield Problem("notice", "Hive", "timestamp", what)

@@ -1,7 +1,7 @@
 """Tables that a statement reads only on the right side of INTERSECT, EXCEPT or MINUS. Pure.
 
-Hive carries these operations out as a union with a count for each row, so its lineage reports the columns of
-both sides as values. Those of the right side only decide which rows of the left side remain.
+Hive executes these operations as a union with a count per row, so its lineage reports the columns of both
+sides as values. Those of the right side only decide which rows of the left side remain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _ENDS_FROM = frozenset({"select", "where", "group", "having", "order", "sort", "
 
 
 class _Reference(NamedTuple):
-    """A table, or a common table expression, that a query names; `cte`: within which one, "" for none."""
+    """A table or common table expression that a query names; `cte`: the one it is named in ("": none)."""
 
     cte: str
     table: Table
@@ -25,7 +25,7 @@ class _Reference(NamedTuple):
 
 @dataclass(slots=True)
 class _Query:
-    """A query, or what else is in parentheses: `around` is on which side it is as a whole."""
+    """A query or another parenthesized part; `around`: whether it is itself on a right side."""
 
     cte: str
     around: bool
@@ -35,9 +35,9 @@ class _Query:
 
 
 def right_only(text: str, database: str) -> frozenset[Table]:
-    """Return the tables that only decide on rows; `database` completes names that have none.
+    """Return the tables that only decide on rows; `database` completes unqualified names.
 
-    A view is named here, and its tables in Hive's lineage: those are not found.
+    Not found: views, which the statement names while Hive's lineage has their tables.
     """
     tokens = tokens_of(text)
     if not any(token.kind == "word" and token.text in _DECIDING for token in tokens):
@@ -88,7 +88,7 @@ def _references(tokens: Sequence[Token], database: str) -> Iterator[_Reference]:
 
 
 def _has_operand(tokens: Sequence[Token], index: int) -> bool:
-    """Whether the word is the operation: ``minus`` may also be a name, as in ``select 1 minus from t``."""
+    """Return whether the word is an operator: ``minus`` may be a name, as in ``select 1 minus from t``."""
     is_name = tokens[index].text == "minus" and tokens[index + 1 : index + 2] == [Token("word", "from")]
     return not is_name and _begins_query(tokens, index + 1)
 
@@ -101,7 +101,7 @@ def _begins_query(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _named_query(tokens: Sequence[Token], index: int) -> str:
-    """The name before ``AS (``, "" where there is none."""
+    """Return the name before ``AS (``, "" without one."""
     if index < 2 or tokens[index - 1] != ("word", "as") or not _begins_query(tokens, index + 1):
         return ""
     return tokens[index - 2].text

@@ -1,4 +1,4 @@
-"""``hive`` in the configuration."""
+"""The ``hive`` configuration section."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from lineage_merge.sources.settings import Runs, locations, lookback, namespace,
 
 @dataclass(frozen=True, slots=True)
 class Hive:
-    """Where lines of Hive's lineage hooks come from (`log`: files or folders; `kafka`), and which count.
+    """Where lineage logs are read from (`log`: files or folders; `kafka`), and which queries are selected.
 
-    `metastore`: the namespace of its tables ("": as Spark calls them), `warehouse`: the folder of its tables
-    ("": not known), `spark_catalogs`: what Spark calls it. `jobs` are globs; none means all. `job`: what a
-    query is called by. The others are as in `Spline`.
+    `metastore`: the namespace of its tables ("": Spark's catalog name). `warehouse`: the folder of its tables
+    ("": unknown). `spark_catalogs`: its names in Spark. `jobs`: globs, default: all. `job_name_from`: what a
+    query's job is named after. The others are as in `Spline`.
     """
 
     log: tuple[str, ...] = ()
@@ -26,19 +26,19 @@ class Hive:
     warehouse: str = ""
     spark_catalogs: tuple[str, ...] = ("spark_catalog",)
     jobs: tuple[str, ...] = ()
-    job: Literal["target", "statement", "user"] = "target"
+    job_name_from: Literal["target", "statement", "user"] = "target"
     runs: Runs = field(default_factory=Runs)
     lookback: timedelta = timedelta(days=30)
     retire_after: int = 3
 
     @property
     def namespace(self) -> str:
-        """The namespace of its tables."""
+        """Return the namespace of its tables."""
         return self.metastore or self.spark_catalogs[0]
 
 
 def parse(settings: Mapping[str, Any]) -> Hive:
-    """What the schema has passed. Raises `ConfigError`."""
+    """Parse settings that fit the schema. Raises `ConfigError`."""
     if not settings.keys() & {"log", "kafka"}:
         raise ConfigError("hive", "give log or kafka")
     metastore = settings.get("metastore", "")
@@ -58,7 +58,7 @@ def parse(settings: Mapping[str, Any]) -> Hive:
         warehouse=warehouse,
         spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
         jobs=tuple(settings.get("jobs", ())),
-        job=settings.get("job", "target"),
+        job_name_from=settings.get("job_name_from", "target"),
         runs=runs(settings.get("runs", "latest"), "hive.runs"),
         lookback=lookback(settings.get("lookback", 30), "hive.lookback"),
         retire_after=int(settings.get("retire_after", 3)),

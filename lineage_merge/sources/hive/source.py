@@ -1,4 +1,4 @@
-"""Hive as a source."""
+"""Declaration of the Hive source."""
 
 from lineage_merge.sources.hive.settings import parse
 from lineage_merge.sources.source import Source
@@ -9,9 +9,9 @@ HIVE = Source(
     "lineage_merge.sources.hive",
     parse,
     "lineage_merge.sources.hive.reader:read_hive",
-    size="lineage_merge.sources.hive.size:size",
+    size="lineage_merge.sources.hive.preflight:size",
     paths=("log", "kafka.landing"),
-    look="lineage_merge.sources.hive.preflight:look",
+    preflight="lineage_merge.sources.hive.preflight:preflight",
     checks=(("Hive log", "lineage_merge.orchestration.doctor.hive:examine"),),
     files=lambda hive: hive.log,
     catalogs=lambda hive: dict.fromkeys(hive.spark_catalogs, hive.namespace),

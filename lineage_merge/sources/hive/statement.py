@@ -1,7 +1,7 @@
-"""What a statement's text says of its writes: which tables, replaced or added to. Pure.
+"""The writes in a statement's text: which tables, overwritten or appended to. Pure.
 
-The lineage itself stands in the line's edges. The text adds only what they lack: overwrite or append,
-a partition or the whole table, a view or a table, and the directory of INSERT OVERWRITE DIRECTORY.
+The lineage itself is in the document's edges. The text adds what they lack: overwrite or append, a partition
+or the whole table, a view or a table, and the directory of INSERT OVERWRITE DIRECTORY.
 """
 
 import re
@@ -23,9 +23,9 @@ _OF_CREATE = frozenset({"external", "temporary", "materialized", "transactional"
 
 
 class Token(NamedTuple):
-    """A token of a statement: `kind` is a group of `_TOKEN`.
+    """A token of a statement; `kind` is a group of `_TOKEN`.
 
-    A word is in lower case, a quoted name and a string without quotes.
+    Words are in lower case, quoted names and strings without quotes.
     """
 
     kind: str
@@ -33,18 +33,18 @@ class Token(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table's names in lower case. Without a database `name` is the path of a directory."""
+    """The names of a table in lower case. Without a database, `name` is the path of a directory."""
 
     database: str
     name: str
 
     def __str__(self) -> str:
-        """``dw.sales``."""
+        """Return ``dw.sales``."""
         return f"{self.database}.{self.name}" if self.database else self.name
 
 
 class Write(NamedTuple):
-    """One table that a statement fills. `partitioned`: it fills partitions, and leaves the others."""
+    """One table that a statement fills. `partitioned`: it fills partitions and leaves the others."""
 
     table: Table
     mode: Mode
@@ -55,31 +55,31 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The writes of one statement, in their order. A `directory` is a write whose table is a path."""
+    """The writes of one statement in order. A `directory` is a write whose table is a path."""
 
     writes: tuple[Write, ...] = ()
 
     def write_of(self, table: Table) -> Write:
-        """What the text says of a table; nothing known where it does not speak of it."""
+        """Return the write to a table; one without a mode if the text does not contain it."""
         found = [write for write in self.writes if write.table == table]
         if not found:
             return Write(table, "")
-        # One statement may fill several partitions of a table: what adds to it decides.
+        # A statement may fill several partitions of a table: an append takes precedence.
         return min(found, key=lambda write: (write.mode != "append", not write.partitioned))
 
     @property
     def tables(self) -> tuple[Write, ...]:
-        """The writes to tables."""
+        """Return the writes to tables."""
         return tuple(write for write in self.writes if write.table.database)
 
     @property
     def directories(self) -> tuple[Write, ...]:
-        """The writes to directories."""
+        """Return the writes to directories."""
         return tuple(write for write in self.writes if not write.table.database)
 
 
 def read_statement(text: str, database: str) -> Statement:
-    """The writes of a statement's text; `database` completes names that have none."""
+    """Return the writes of a statement; `database` completes unqualified names."""
     return Statement(tuple(_writes(tokens_of(text), database)))
 
 
@@ -113,7 +113,7 @@ def _writes(tokens: Sequence[Token], database: str) -> Iterator[Write]:
                 yield Write(Table("", tokens[index + 3].text), mode, is_insert=True)
             continue
         if following[1] == "local" and following[2] == "directory":
-            continue  # on the disk of whichever machine ran it
+            continue  # on the local disk of the machine that ran it
         start = index + (3 if following[1] == "table" else 2)
         table, end = table_at(tokens, start, database)
         if table:
@@ -121,7 +121,7 @@ def _writes(tokens: Sequence[Token], database: str) -> Iterator[Write]:
 
 
 def _created(tokens: Sequence[Token], database: str) -> Write | None:
-    """What CREATE TABLE AS, CREATE VIEW or ALTER VIEW AS makes."""
+    """Return what CREATE TABLE AS, CREATE VIEW or ALTER VIEW AS creates."""
     if _words(tokens, 0, 1)[0] not in ("create", "alter"):
         return None
     index = 1
@@ -138,13 +138,13 @@ def _created(tokens: Sequence[Token], database: str) -> Write | None:
 
 
 def _words(tokens: Sequence[Token], start: int, count: int) -> list[str]:
-    """The next words; "" for what is none or behind the end."""
+    """Return the next words; "" for other tokens and after the end."""
     found = [token.text if token.kind == "word" else "" for token in tokens[start : start + count]]
     return found + [""] * (count - len(found))
 
 
 def table_at(tokens: Sequence[Token], start: int, database: str) -> tuple[Table | None, int]:
-    """The table named from a token on, and the first token behind it."""
+    """Return the table named at a token, and the index of the token after it."""
     parts: list[str] = []
     index = start
     while index < len(tokens) and tokens[index].kind in ("word", "quoted"):
@@ -153,7 +153,7 @@ def table_at(tokens: Sequence[Token], start: int, database: str) -> tuple[Table 
         if index >= len(tokens) or tokens[index] != ("other", "."):
             break
         index += 1
-    # Hive also takes a whole name in one pair of backticks.
+    # Hive also accepts a qualified name in one pair of backticks.
     names = [name for part in parts for name in part.split(".")] if len(parts) == 1 else parts
     if not names or not all(names[:2]):
         return None, index

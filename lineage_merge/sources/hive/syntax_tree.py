@@ -1,7 +1,7 @@
-"""Hive's syntax trees, as its lineage prints them where a window function is meant. Pure.
+"""Syntax trees that Hive's lineage prints for window functions. Pure.
 
-``(tok_function sum (. (tok_table_or_col t) x) (tok_windowspec ...))``: what they take of columns, and the
-same as a person would write it.
+``(tok_function sum (. (tok_table_or_col t) x) (tok_windowspec ...))``: their column references, and their
+conversion to readable text.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,14 +17,14 @@ WINDOW = Transformation.WINDOW
 
 Steps = tuple[Transformation, ...]
 _FUNCTIONS = ("tok_function", "tok_functiondi", "tok_functionstar")
-# Deeper trees stay as they are: whoever wrote one does not read it either.
-_DEEPEST = 100
+# Deeper trees are not converted: they would not be readable.
+_MAX_DEPTH = 100
 _ALL_ROWS = "2147483647"
 
 
 @dataclass(slots=True)
 class _Node:
-    """A node of Hive's syntax tree as it is printed: a word, or a list whose first item is its head."""
+    """A node of a printed syntax tree: a word, or a list whose first item is its head."""
 
     word: str = ""
     items: list["_Node"] = field(default_factory=list)
@@ -35,8 +35,8 @@ class _Node:
 
 
 def uses(found: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
-    """Every column that a tree names, by its parts, with the steps that its value takes, outermost first."""
-    # Not recursive: an expression may be as deep as whoever wrote it liked.
+    """Yield each column in a tree, by its parts, with the steps of its value, outermost first."""
+    # Not recursive: nesting depth is unlimited.
     root, _ = _tree(found)
     waiting: list[tuple[_Node, Steps]] = [(each, ()) for each in reversed(root.items)]
     while waiting:
@@ -49,7 +49,7 @@ def uses(found: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
 
 
 def readable(text: str) -> str:
-    """An expression with its trees as a person would write them: ``sum(x) over (partition by y)``."""
+    """Return an expression with its trees as readable text: ``sum(x) over (partition by y)``."""
     found = tokens(text)
     parts: list[str] = []
     index = written = 0
@@ -59,16 +59,16 @@ def readable(text: str) -> str:
             continue
         end = closing(found, index)
         root, depth = _tree(found[index:end])
-        # Left as it is where it was cut, or where a text in it only looks like one.
-        if depth <= _DEEPEST and found[end - 1].text == ")" and root.items[0].head in _FUNCTIONS:
-            parts += [text[written : found[index].start], " ".join(map(_shown, root.items))]
+        # Unchanged if it was truncated, or if a string in it only looks like a tree.
+        if depth <= _MAX_DEPTH and found[end - 1].text == ")" and root.items[0].head in _FUNCTIONS:
+            parts += [text[written : found[index].start], " ".join(map(_text, root.items))]
             written = found[end - 1].end
         index = end
     return "".join([*parts, text[written:]])
 
 
 def _tree(found: Sequence[Token]) -> tuple[_Node, int]:
-    """A tree, below a root that is not in the text, and how deep it is."""
+    """Return a tree below an artificial root, and its depth."""
     root = _Node()
     above = [root]
     depth = 0
@@ -86,7 +86,7 @@ def _tree(found: Sequence[Token]) -> tuple[_Node, int]:
 
 
 def _column(node: _Node) -> tuple[str, ...]:
-    """``(. (tok_table_or_col t) c)`` and ``(tok_table_or_col c)``; nothing for other nodes."""
+    """Return the parts of ``(. (tok_table_or_col t) c)`` or ``(tok_table_or_col c)``; else an empty tuple."""
     if node.head == "tok_table_or_col" and len(node.items) > 1:
         return (node.items[1].word,)
     if node.head == "." and len(node.items) > 2:
@@ -96,7 +96,7 @@ def _column(node: _Node) -> tuple[str, ...]:
 
 
 def _children(node: _Node) -> list[tuple[_Node, Transformation]]:
-    """The parts of a node that may mention columns, each with the step from it to the node's value."""
+    """Return the children of a node that may reference columns, each with its step to the node's value."""
     head = node.head
     if head in _FUNCTIONS and len(node.items) > 1:
         name, arguments = node.items[1].word, node.items[2:]
@@ -115,19 +115,19 @@ def _step(name: str, index: int, arguments: Sequence[_Node]) -> Transformation:
     if name == "if":
         return CONDITIONAL if index == 0 else TRANSFORMATION
     if name in ("when", "case"):
-        # WHEN: condition, value, ..., ELSE. CASE has the compared value before them.
+        # WHEN: condition, value, ..., ELSE. CASE has the compared value first.
         place = index - (name == "case")
         is_last = index == count - 1 and place % 2 == 0
         return TRANSFORMATION if is_last or place % 2 == 1 else CONDITIONAL
     return TRANSFORMATION
 
 
-def _shown(node: _Node) -> str:
+def _text(node: _Node) -> str:
     if not node.items:
         return {"tok_null": "null", "tok_allcolref": "*"}.get(node.word, node.word)
     parts = _column(node)
     if parts:
-        # The names that Hive's optimizer gives to subqueries tell nobody anything.
+        # Names that Hive's optimizer generates for subqueries are left out.
         return ".".join([*(part for part in parts[:-1] if not part.startswith("$")), parts[-1]])
     head, children = node.head, node.items[1:]
     shown = _CLAUSES.get(head)
@@ -136,14 +136,14 @@ def _shown(node: _Node) -> str:
     if head in _FUNCTIONS and children:
         return _function(head, children[0].word, children[1:])
     if not head or len(head) > 3 or head[0].isalpha():
-        return f"{head}({', '.join(map(_shown, children))})"
-    operands = [_shown(each) for each in children]
+        return f"{head}({', '.join(map(_text, children))})"
+    operands = [_text(each) for each in children]
     return f"({f' {head} '.join(operands)})" if len(operands) > 1 else f"{head}{''.join(operands)}"
 
 
 def _function(head: str, name: str, arguments: Sequence[_Node]) -> str:
-    window = [_shown(each) for each in arguments if each.head == "tok_windowspec"]
-    taken = [_shown(each) for each in arguments if each.head != "tok_windowspec"]
+    window = [_text(each) for each in arguments if each.head == "tok_windowspec"]
+    taken = [_text(each) for each in arguments if each.head != "tok_windowspec"]
     if head == "tok_functionstar":
         taken = ["*"]
     distinct = "distinct " if head == "tok_functiondi" else ""
@@ -151,7 +151,7 @@ def _function(head: str, name: str, arguments: Sequence[_Node]) -> str:
 
 
 def _listed(before: str, after: str = "", between: str = ", ") -> Callable[[Sequence[_Node]], str]:
-    return lambda children: f"{before}{between.join(filter(None, map(_shown, children)))}{after}"
+    return lambda children: f"{before}{between.join(filter(None, map(_text, children)))}{after}"
 
 
 def _range(children: Sequence[_Node]) -> str:
@@ -163,7 +163,7 @@ def _range(children: Sequence[_Node]) -> str:
 def _end(node: _Node) -> str:
     if not node.items:
         return "current row" if node.word == "current" else node.word
-    number = " ".join(map(_shown, node.items[1:]))
+    number = " ".join(map(_text, node.items[1:]))
     return f"{'unbounded' if number == _ALL_ROWS else number} {node.head}"
 
 

@@ -1,4 +1,4 @@
-"""The words of Hive's expressions: tokens, and which names mean something of their own. Pure."""
+"""Tokens of Hive's expressions, and the names with a special meaning. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _AGGREGATES = """
 """
 AGGREGATES = frozenset(_AGGREGATES.split())
 
-# A column of a subquery that Hive has numbered; the prefix is that of a shuffled row.
+# A subquery's column that Hive has numbered; the prefix is that of a shuffled row.
 INTERNAL = re.compile(r"(?:_(?:col|c|wcol|o__c)\d+|\$f\d+|_groupby\w*)")
 OF_WINDOW = re.compile(r"_wcol\d+")
 
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """`kind` is a group of `_TOKEN`, `text` is in lower case; it stands from `start` up to `end`."""
+    """A token: `kind` is a group of `_TOKEN`, `text` is in lower case, from `start` to before `end`."""
 
     kind: str
     text: str
@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """An expression's words, operators and signs."""
+    """Return the words, operators and other symbols of an expression."""
     return [
         Token(each.lastgroup or "other", (each["quoted"] or each[0]).lower(), *each.span())
         for each in _TOKEN.finditer(text)
@@ -48,7 +48,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def closing(found: Sequence[Token], start: int) -> int:
-    """Behind the bracket that closes the one at `start`, or the end."""
+    """Return the index after the bracket that closes the one at `start`, or the end."""
     depth = 0
     for index in range(start, len(found)):
         if found[index].kind == "other":
@@ -59,7 +59,7 @@ def closing(found: Sequence[Token], start: int) -> int:
 
 
 def opens_tree(found: Sequence[Token], index: int) -> bool:
-    """Whether a syntax tree of Hive's parser begins at a token: ``(tok_function ...``."""
+    """Return whether a syntax tree of Hive's parser begins at a token: ``(tok_function ...``."""
     return (
         found[index].text == "("
         and index + 1 < len(found)

@@ -1,4 +1,4 @@
-"""A Hive query into elements: what feeds what, column by column, and under which job. Pure."""
+"""Translation of a Hive query into elements: datasets, columns, edges and the job. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.syntax_tree import readable
 
 JOB_TYPE = "hive"
-# The rule's name on vertices and in reports: a table lies where Hive's warehouse puts it.
+# Name of the rule on vertices and in reports: a table is stored at its default path in Hive's warehouse.
 WAREHOUSE_RULE = "hive-warehouse"
 _DEFAULT_DATABASE = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """How Hive's tables are called: the namespace of their names, and the warehouse ("": unknown)."""
+    """The namespace of Hive's tables, and their warehouse ("": unknown)."""
 
     namespace: str
     warehouse: str = ""
 
     def reference(self, table: Table) -> Reference | None:
-        """The table by its name, a directory by its path; None for a path of nobody knows which system."""
+        """Return the table by name, or a directory by path; None if the path's file system is unknown."""
         if table.database:
             return Reference(self.namespace, str(table))
         if ":/" in table.name:
@@ -49,7 +49,7 @@ class Tables:
         return Reference("", f"{scheme}://{rest.partition('/')[0]}{table.name}") if separator else None
 
     def path(self, table: Table) -> Reference | None:
-        """Where the warehouse has the table; None where it is not known."""
+        """Return the table's path in the warehouse; None if unknown."""
         if not (self.warehouse and table.database):
             return None
         folder = "" if table.database == _DEFAULT_DATABASE else f"{table.database}.db/"
@@ -57,36 +57,36 @@ class Tables:
 
 
 def tables(settings: Hive) -> Tables:
-    """The names of a configuration's Hive."""
+    """Return the table names of a configuration."""
     return Tables(settings.namespace, settings.warehouse)
 
 
-def job_name(query: Query, by: str) -> str:
-    """What a query is called across its runs: its targets, also with its shape, or who ran it.
+def job_name(query: Query, job_name_from: str) -> str:
+    """Return the job of a query, the same for all its runs: its targets, its targets and shape, or its user.
 
-    Not its text, which has another date each day. Who ran it is told without host and realm.
+    The text is not used: it contains another date each day. Users are named without host and realm.
     """
     targets = "+".join(str(table) for table in query.targets)
-    if by == "statement":
+    if job_name_from == "statement":
         return f"{targets} #{query.shape()}"
     user = query.user.partition("@")[0].partition("/")[0]
-    return user if by == "user" and user else targets
+    return user if job_name_from == "user" and user else targets
 
 
 def framework(query: Query) -> str:
-    """``hive tez``."""
+    """Return ``hive tez``."""
     return f"{JOB_TYPE} {query.engine}".strip()
 
 
 def translate(query: Query, wanted: Collection[Table], job: JobKey, names: Tables) -> Iterator[Element]:
-    """The elements of one query, as far as they are about the `wanted` ones of its targets."""
+    """Translate one query into elements, limited to the `wanted` targets."""
     yield Job(job, properties={"framework": framework(query)})
     for target in query.targets:
         if target not in wanted:
             continue
         output = names.reference(target)
         if output is None:
-            what = "a directory without a file system: say hive.warehouse, whose file system it is then"
+            what = "directory without a file system: set hive.warehouse, whose file system is used then"
             yield Problem("not-joined", target.name, "", what)
             continue
         yield from _of_target(query, target, output, job, names)
@@ -99,7 +99,7 @@ def _of_target(
     yield from _described(target, output, Authority.BUILDER, names, is_view=write.is_view)
     yield Writes(job, output)
     sources: set[Table] = set()
-    # Each column once, in the order of the document, however many edges name it.
+    # Each column once, in document order, even if several edges name it.
     written: dict[str, None] = {}
     read: dict[Field, None] = {}
     for edge in query.edges:
@@ -117,7 +117,7 @@ def _of_target(
     properties: dict[str, Scalar] = {"write_mode": write.mode} if write.mode else {}
     if target in query.columns_lost:
         properties["column_lineage"] = "unavailable"
-        what = "the line does not say which of its columns are written (Hive 1 does not, of an INSERT)"
+        what = "the log does not name the written columns (Hive 1 does not for INSERT)"
         yield Problem("no-columns", f"Hive table {target}", "", what)
     for source in sorted(sources):
         ref = Reference(names.namespace, str(source))

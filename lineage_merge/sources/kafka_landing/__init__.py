@@ -1,1 +1,1 @@
-"""Where streams come to land: what a topic holds, kept as files that a source reads like any other."""
+"""Landing of Kafka topics: messages are stored in files that a source reads like any others."""

@@ -1,4 +1,4 @@
-"""What a topic holds, asked of its broker with the Kafka client in Spark's Java process."""
+"""Offsets of a topic, queried from its broker with the Kafka client in Spark's Java process."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from lineage_merge.model.errors import (
 from lineage_merge.sources.kafka_landing.offsets import Available
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
-# How long a broker may take to answer, where no option says it.
+# Default timeout of requests to the broker.
 _ANSWER_MS = "20000"
 _PROVIDER = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -26,14 +26,14 @@ _DENIED = ("Authentication", "Authorization", "SslAuthentication", "SaslAuthenti
 
 
 def available(spark: SparkSession, kafka: Kafka, options: Mapping[str, str]) -> dict[int, Available]:
-    """The offsets of each partition of the topic.
+    """Return the available offsets of each partition of the topic.
 
-    Raises `SourceUnreachable`, `SourceDenied`, `SourceMissing` (no such topic), and `ConfigError` where
-    the session has no Kafka source, or Kafka refuses an option.
+    Raises `SourceUnreachable`, `SourceDenied`, `SourceMissing` (no such topic), and `ConfigError` if the
+    session has no Kafka source, or Kafka rejects an option.
     """
     _check_source(spark, kafka)
     jvm: Any = spark._jvm
-    with _told(kafka):
+    with _translated_errors(kafka):
         consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(_properties(jvm, kafka, options))
         try:
             found = consumer.partitionsFor(kafka.topic)
@@ -52,7 +52,7 @@ def available(spark: SparkSession, kafka: Kafka, options: Mapping[str, str]) -> 
 
 def _check_source(spark: SparkSession, kafka: Kafka) -> None:
     jvm: Any = spark._jvm
-    # As Spark looks for it: a jar that came with the session is known to the thread's loader only.
+    # As Spark loads it: jars added to the session are visible only to the thread's class loader.
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     try:
         jvm.java.lang.Class.forName(_PROVIDER, False, loader)
@@ -62,7 +62,7 @@ def _check_source(spark: SparkSession, kafka: Kafka) -> None:
 
 
 def package(spark: SparkSession) -> str:
-    """Spark's Kafka source as ``spark.jars.packages`` names it, for the version that runs."""
+    """Return Spark's Kafka source in the notation of ``spark.jars.packages``, for the running version."""
     scala = "2.12" if spark.version.startswith("3.") else "2.13"
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark.version or pyspark.__version__}"
 
@@ -85,29 +85,29 @@ def _properties(jvm: Any, kafka: Kafka, options: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _told(kafka: Kafka) -> Iterator[None]:
-    """Kafka's errors as ours. Their messages may repeat options, so only some are passed on."""
+def _translated_errors(kafka: Kafka) -> Iterator[None]:
+    """Translate Kafka's errors. Their messages may repeat options, so only some are passed on."""
     place = f"Kafka topic {kafka.topic}"
     try:
         yield
     except Py4JJavaError as error:
         kinds = [*_kinds(error.java_exception)]
         if any(kind.startswith(_DENIED) for kind in kinds):
-            raise SourceDenied(f"{place}: Kafka refuses this login ({kinds[0]})") from None
+            raise SourceDenied(f"{place}: login refused by Kafka ({kinds[0]})") from None
         if any(kind in ("UnknownTopicOrPartitionException", "InvalidTopicException") for kind in kinds):
             raise SourceMissing(f"{place}: no such topic") from None
         if any(kind == "ConfigException" for kind in kinds):
-            problem = "Kafka does not take these servers or options"
+            problem = "Kafka rejects these servers or options"
             raise ConfigError(kafka.key, problem) from None
         if any("Timeout" in kind or "Disconnect" in kind for kind in kinds):
-            raise SourceUnreachable(f"{place}: no answer from {kafka.servers}") from None
+            raise SourceUnreachable(f"{place}: no response from {kafka.servers}") from None
         raise SourceError(f"{place}: {kinds[0]}") from None
     except Py4JError:
         raise SourceError(f"{place}: Spark's Java process does not answer") from None
 
 
 def _kinds(error: Any) -> Iterator[str]:
-    """The simple names of an error's classes, its causes' too."""
+    """Return the class names of an error and its causes."""
     while error is not None:
         yield error.getClass().getSimpleName()
         error = error.getCause()

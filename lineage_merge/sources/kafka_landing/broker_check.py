@@ -1,4 +1,4 @@
-"""Does anybody answer where Kafka is to be? Asked without its client, which is in Spark's Java process."""
+"""Check that a Kafka broker can be reached, without its client, which is in Spark's Java process."""
 
 import socket
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _SECONDS = 5.0
 
 
 def configured(config: Config) -> Iterator[Kafka]:
-    """The topics that a configuration names."""
+    """Return the configured topics."""
     for settings in config.sources.values():
         kafka = getattr(settings, "kafka", None)
         if isinstance(kafka, Kafka):
@@ -19,7 +19,7 @@ def configured(config: Config) -> Iterator[Kafka]:
 
 
 def check(kafka: Kafka) -> None:
-    """One connection to any of the servers, and a look for the passwords that options name.
+    """Connect to any of the servers, and check the passwords that options reference.
 
     Raises `SourceUnreachable`, or what `Kafka.all_options` raises.
     """

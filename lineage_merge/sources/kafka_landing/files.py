@@ -1,4 +1,4 @@
-"""Writing landed files: each has its name only once it is whole."""
+"""Writing of landed files: a file gets its name when it is complete."""
 
 import gzip
 import os
@@ -11,10 +11,10 @@ from lineage_merge.sources.kafka_landing.offsets import Range, file_name
 
 
 class LandingFile:
-    """A file that is written aside, and put into its place when it is finished.
+    """A file written elsewhere and moved into place when finished.
 
-    `unfinished` is a folder of the same file system as `folder`, for what is not whole yet; what a
-    killed process leaves there is read by nobody. An upload to S3 is all or nothing by itself.
+    `unfinished` is a folder on the file system of `folder` for incomplete files; files that a killed process
+    leaves there are never read. S3 uploads are atomic anyway.
     """
 
     def __init__(self, folder: str, unfinished: str) -> None:
@@ -27,16 +27,16 @@ class LandingFile:
             make_folder(unfinished)
             self._path = Path(unfinished.removeprefix("file://")).expanduser() / uuid.uuid4().hex
         self._raw = self._path.open("wb")
-        # No time in it: the same records give the same bytes.
+        # No timestamp in it: the same records give the same bytes.
         self._packed = gzip.GzipFile(filename="", fileobj=self._raw, mode="wb", mtime=0)
         self.size = 0
 
     def write(self, line: bytes) -> None:
-        """Append a line; `size` says how many bytes there are, unpacked."""
+        """Append a line; `size` is the number of uncompressed bytes so far."""
         self.size += self._packed.write(line)
 
     def finish(self, found: Range) -> None:
-        """Put the file into its place, under the name of the offsets that it holds."""
+        """Move the file into place, named after its offsets."""
         self._packed.close()
         self._raw.flush()
         os.fsync(self._raw.fileno())
@@ -49,6 +49,6 @@ class LandingFile:
             move_into_place(self._path, location)
 
     def abandon(self) -> None:
-        """Forget a file that is not whole."""
+        """Discard an incomplete file."""
         self._raw.close()
         self._path.unlink(missing_ok=True)

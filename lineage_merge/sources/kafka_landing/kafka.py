@@ -1,20 +1,19 @@
-"""A Kafka topic, landed: what is new in it is appended to a folder of files, which a source then reads.
+"""Landing of a Kafka topic: new messages are appended to a folder of files, which a source then reads.
 
 For a source whose settings have `kafka` (`landing.settings.Kafka`, made by ``kafka(section, settings)``; its
 JSON Schema is ``{"$ref": "lineage_merge.sources.kafka_landing"}``)::
 
     found = kafka.landed(spark, settings.kafka)
-    found.folder     # read it like any other folder of .jsonl.gz files; there may be none in it yet
-    found.notices    # Problems of kind "notice": hand them to `records.records` with your own elements
+    found.folder     # a folder of .jsonl.gz files, possibly empty
+    found.notices    # Problems of kind "notice", for `records.records`
 
-One record of the topic is one line. A line is the record's value, taken as text; a value of several lines
-that is JSON is written in one. A source whose records mean more than their value hands over `line_of`, a
-function of the module's top level (it travels to Spark's workers).
+One record of the topic is one line: its value as text; JSON over several lines is joined into one. A source
+that needs more than the value passes `line_of`, a module-level function (it is pickled for Spark's workers).
 
-How far the topic was read, only the files' names keep (`offsets`): one that is killed and run again loses
-and doubles nothing. Two that land at once may both keep the same records, so a source must not mind a line
-that is there twice. Records are read by Spark's workers, one task a partition; the driver asks the broker
-for the topic's offsets alone, with the Kafka client that comes with Spark's Kafka source.
+The offsets read so far are stored only in the file names (`offsets`): a job that is killed and restarted
+neither loses nor duplicates messages. Two concurrent jobs may both store the same records, so a source must
+accept duplicate lines. Spark's workers read the records, one task per partition; the driver only queries the
+broker for the topic's offsets, with the Kafka client that comes with Spark's Kafka source.
 """
 
 import json
@@ -35,7 +34,7 @@ from lineage_merge.sources.kafka_landing.files import LandingFile
 from lineage_merge.sources.kafka_landing.offsets import folder_of
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
-# Files are closed at this size, unpacked, so that a backlog lands in pieces of some minutes' reading.
+# Files are closed at this size (uncompressed), so that a backlog lands in files of a few minutes each.
 FILE_BYTES = 64 << 20
 
 Headers = dict[str, bytes]
@@ -43,7 +42,7 @@ LineOf = Callable[[bytes, Headers], bytes]
 
 
 class Landed(NamedTuple):
-    """The folder with what was read of a topic so far, and what could not be read."""
+    """The folder with the messages read so far, and notices about messages that were lost."""
 
     folder: str
     notices: tuple[Problem, ...] = ()
@@ -51,7 +50,7 @@ class Landed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Landing:
-    """What workers need to write files of one topic."""
+    """What workers need to write the files of one topic."""
 
     folder: str
     unfinished: str
@@ -62,7 +61,7 @@ class _Landing:
 
 
 def text_line(value: bytes, _headers: Headers) -> bytes:
-    """A record's value as one line, where that is possible."""
+    """Return a record's value as one line, if possible."""
     line = value.strip()
     if b"\n" not in line and b"\r" not in line:
         return line
@@ -75,10 +74,10 @@ def text_line(value: bytes, _headers: Headers) -> bytes:
 def landed(
     spark: SparkSession, kafka: Kafka, line_of: LineOf = text_line, file_bytes: int = FILE_BYTES
 ) -> Landed:
-    """Read what is new in the topic, up to its end, into the landing folder.
+    """Read new messages of the topic, up to its end, into the landing folder.
 
-    Raises `SourceUnreachable`, `SourceDenied` or `SourceMissing` (no such topic), and `ConfigError` where
-    the session lacks Spark's Kafka source or an option is wrong.
+    Raises `SourceUnreachable`, `SourceDenied` or `SourceMissing` (no such topic), and `ConfigError` if the
+    session lacks Spark's Kafka source or an option is wrong.
     """
     folder = folder_of(kafka)
     options = kafka.all_options()
@@ -99,7 +98,7 @@ def landed(
 
 
 def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing: _Landing) -> DataFrame:
-    """What is to be read: partition, offset, value, headers; a task for each partition, in its order."""
+    """Return the records to read: partition, offset, value, headers; one task per partition, in its order."""
     reader = (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", kafka.servers)
@@ -107,14 +106,14 @@ def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing
         .option("startingOffsets", json.dumps({kafka.topic: landing.starts}))
         .option("endingOffsets", json.dumps({kafka.topic: landing.ends}))
         .option("includeHeaders", "true")
-        # A record may be deleted between the question for offsets and the reading of it.
+        # A record may be deleted after its offset was listed and before it is read.
         .option("failOnDataLoss", "false")
         .options(**{f"kafka.{name}": value for name, value in options.items()})
     )
     try:
         return reader.load().select("partition", "offset", "value", "headers")
     except IllegalArgumentException as error:
-        # Options that Spark keeps for itself, such as auto.offset.reset.
+        # Options that Spark reserves, such as auto.offset.reset.
         raise ConfigError(kafka.key, str(error).strip().partition("\n")[0]) from None
 
 
@@ -127,7 +126,7 @@ def _names(folder: str) -> Iterator[str]:
 
 
 def _write(landing: _Landing, rows: Iterable[Any]) -> None:
-    """Write what a task reads: the records of a partition in their order, cut into files."""
+    """Write the records of a partition, in order, into files."""
     file: LandingFile | None = None
     partition, start = -1, 0
     try:
@@ -141,7 +140,7 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
                 start = row.offset if is_same else landing.starts[row.partition]
                 partition = row.partition
                 file = LandingFile(landing.folder, landing.unfinished)
-            # A record without a value is a deletion mark of a compacted topic.
+            # A record without a value is a tombstone of a compacted topic.
             if row.value is not None:
                 headers = {header.key: bytes(header.value or b"") for header in row.headers or ()}
                 line = landing.line_of(bytes(row.value), headers)

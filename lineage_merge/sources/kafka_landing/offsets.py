@@ -1,8 +1,8 @@
-"""The offsets of landed files, which only their names keep. Pure.
+"""Offsets of landed files, stored in their names. Pure.
 
-``{landing}/{topic}/{partition}/{from}-{until}.jsonl.gz`` holds the records of one partition from an
-offset up to, not including, another, in twenty digits each as Kafka names its own segments. A file has
-its name only once it is whole, so what the names say was read, was kept.
+``{landing}/{topic}/{partition}/{from}-{until}.jsonl.gz`` holds the records of one partition from an offset up
+to, not including, another, in twenty digits each as Kafka names its own segments. A file gets its name when
+it is complete, so every offset covered by a name has been stored.
 """
 
 import re
@@ -15,14 +15,14 @@ _NAME = re.compile(r"(?:^|/)(?P<partition>\d+)/(?P<start>\d{20})-(?P<end>\d{20})
 
 
 class Available(NamedTuple):
-    """The offsets that a partition holds: from `earliest` up to, not including, `latest`."""
+    """The available offsets of a partition: from `earliest` up to, not including, `latest`."""
 
     earliest: int
     latest: int
 
 
 class Range(NamedTuple):
-    """What is to be read of a partition: from `start` up to, not including, `end`."""
+    """The offsets to read from a partition: from `start` up to, not including, `end`."""
 
     partition: int
     start: int
@@ -30,24 +30,24 @@ class Range(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A partition whose offsets do not go on where the files end, and why."""
+    """A partition whose offsets do not continue where the files end, and why."""
 
     partition: int
     message: str
 
 
 def folder_of(kafka: Kafka) -> str:
-    """Where the files of a topic lie."""
+    """Return the folder with the files of a topic."""
     return f"{kafka.landing.rstrip('/')}/{kafka.topic}"
 
 
 def file_name(found: Range) -> str:
-    """The file of a range, below the topic's folder."""
+    """Return the file of a range, relative to the topic's folder."""
     return f"{found.partition}/{found.start:020}-{found.end:020}.jsonl.gz"
 
 
 def landed_until(names: Iterable[str]) -> dict[int, int]:
-    """For each partition the offset up to which files hold it."""
+    """Return the offset per partition up to which files exist."""
     until: dict[int, int] = {}
     for name in names:
         found = _NAME.search(name)
@@ -58,7 +58,7 @@ def landed_until(names: Iterable[str]) -> dict[int, int]:
 
 
 def to_read(landed: Mapping[int, int], available: Mapping[int, Available]) -> tuple[list[Range], list[Gap]]:
-    """What is new in each partition, and where something is lost."""
+    """Return the new offsets of each partition, and the gaps."""
     ranges: list[Range] = []
     gaps: list[Gap] = []
     for partition, (earliest, latest) in sorted(available.items()):
@@ -68,8 +68,8 @@ def to_read(landed: Mapping[int, int], available: Mapping[int, Available]) -> tu
             gaps.append(Gap(partition, lost))
             start = earliest
         elif start > latest:
-            what = f"it ends at offset {latest}, before what was read of it ({start})"
-            gaps.append(Gap(partition, f"{what}: a topic that was made anew needs another landing folder"))
+            what = f"it ends at offset {latest}, before the offset already read ({start})"
+            gaps.append(Gap(partition, f"{what}: a recreated topic needs another landing folder"))
         if start < latest:
             ranges.append(Range(partition, start, latest))
     return ranges, gaps

@@ -1,4 +1,4 @@
-"""``kafka`` in the settings of a source."""
+"""The ``kafka`` section in a source's configuration."""
 
 import json
 import os
@@ -13,10 +13,10 @@ from lineage_merge.model.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """One topic, and the folder that keeps what was read of it: `sources.kafka_landing.kafka`.
+    """A topic and the landing folder for its messages: `sources.kafka_landing.kafka`.
 
-    `options` are Kafka's own, without ``kafka.`` before them; those that hold a password name an
-    environment variable (`options_env`) or a secret (`options_secret`). `key` is where it stands.
+    `options` are Kafka's own, without the prefix ``kafka.``; passwords are given by environment variable
+    (`options_env`) or secret (`options_secret`). `key` is the configuration key of the section.
     """
 
     servers: str
@@ -28,9 +28,9 @@ class Kafka:
     key: str = "kafka"
 
     def all_options(self) -> dict[str, str]:
-        """The options with the passwords in them: never shown, never kept.
+        """Return the options including passwords, which must not be logged or stored.
 
-        Raises `ConfigError` where one is not there, `SourceError` where Secrets Manager does not give it.
+        Raises `ConfigError` for a missing one, `SourceError` if Secrets Manager does not return it.
         """
         found = dict(self.options)
         for name, variable in self.options_env.items():
@@ -46,14 +46,14 @@ class Kafka:
         return found
 
 
-# Kafka's options that are passwords, or hold one.
+# Kafka options that are, or contain, passwords.
 _SECRET_OPTION = re.compile(
     r"(sasl\.jaas\.config|ssl\.keystore\.key|(.*\.)?password|.*secret.*|.*\.token)$", re.IGNORECASE
 )
 
 
 def kafka(section: str, settings: Mapping[str, Any]) -> Kafka | None:
-    """``kafka`` of a source's part of the configuration, such as ``spline``; None where it has none."""
+    """Return the ``kafka`` section of a source's configuration, such as ``spline``; None without one."""
     if "kafka" not in settings:
         return None
     given = dict(settings["kafka"])
@@ -64,14 +64,14 @@ def kafka(section: str, settings: Mapping[str, Any]) -> Kafka | None:
     }
     for name in options:
         if _SECRET_OPTION.match(name):
-            problem = "holds a password: name its variable in options_env, or its secret in options_secret"
+            problem = "contains a password: name its variable in options_env, or its secret in options_secret"
             raise ConfigError(path_text([key, "options", name]), problem)
     places = (options, given.get("options_env", {}), given.get("options_secret", {}))
     names = [name for place in places for name in place]
     for name in names:
         if name.startswith("kafka."):
-            problem = "give it as Kafka names it, without kafka. before it"
+            problem = "use Kafka's name, without the prefix kafka."
             raise ConfigError(path_text([key, "options", name]), problem)
         if names.count(name) > 1:
-            raise ConfigError(key, f"the option {name} is given twice")
+            raise ConfigError(key, f"duplicate option: {name}")
     return Kafka(**{**given, "options": options, "key": key})

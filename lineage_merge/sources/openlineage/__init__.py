@@ -1,5 +1,5 @@
-"""OpenLineage's events: from files, S3, Kafka, or what `lineage-merge receive` keeps.
+"""OpenLineage events from files, S3, Kafka, or `lineage-merge receive`.
 
-Events of one run add up (`runs.py`); what is added up is translated (`translate.py`). Both are pure;
-`files.py` and `read.py` read.
+The events of a run are combined (`runs.py`) and translated (`translator.py`); both are pure. `files.py` and
+`reader.py` do the I/O.
 """

@@ -1,6 +1,6 @@
-"""The column lineage facet as elements of `lineage_merge.model.elements`. Pure.
+"""Translation of the column lineage facet into `lineage_merge.model.elements`. Pure.
 
-Since 1-1-0 each input field has `transformations`; before, the output field had one word for all of them
+Since 1-1-0 each input field has `transformations`; before, the output field had one type for all of them
 (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
 """
 
@@ -19,39 +19,41 @@ _STEERING = frozenset((Transformation.CONDITIONAL.name, Transformation.WINDOW.na
 
 
 def sources(facet: Mapping[str, Any], application: str) -> set[Reference]:
-    """The datasets whose columns flow or decide."""
-    per_field = ((told.get("inputFields") or ()) for told in (facet.get("fields") or {}).values())
+    """Return the datasets whose columns are direct or indirect inputs."""
+    per_field = (
+        (output_field.get("inputFields") or ()) for output_field in (facet.get("fields") or {}).values()
+    )
     fields = [*(each for several in per_field for each in several), *(facet.get("dataset") or ())]
     return {reference(each["namespace"], each["name"], application) for each in fields}
 
 
 def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
-    """What leads to the columns of the target, and what decides which rows it has, each once.
+    """Yield the edges to the target's columns, and those of columns that decide its rows, without duplicates.
 
-    Older events repeat for each column what decides on rows.
+    Older events repeat the columns that decide rows for each output column.
     """
     return iter(dict.fromkeys(_column_elements(facet, job, target)))
 
 
 def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
-    for column, told in (facet.get("fields") or {}).items():
-        for each in told.get("inputFields") or ():
-            yield from _of_column(each, column, told, job, target)
+    for column, output_field in (facet.get("fields") or {}).items():
+        for each in output_field.get("inputFields") or ():
+            yield from _column_edges(each, column, output_field, job, target)
     for each in facet.get("dataset") or ():
         source = reference(each["namespace"], each["name"], target.application)
-        # Of a computed value that decides, the facet tells how it is computed, not what it decides.
+        # For a computed indirect input, the facet says how it is computed, not what it decides.
         kinds = _named(each, _INFLUENCES)
         yield Influences(job, source, each["field"], target, kinds)
 
 
-def _of_column(
-    found: Mapping[str, Any], column: str, told: Mapping[str, Any], job: JobKey, target: Reference
+def _column_edges(
+    found: Mapping[str, Any], column: str, output_field: Mapping[str, Any], job: JobKey, target: Reference
 ) -> Iterator[Element]:
     source = reference(found["namespace"], found["name"], target.application)
     transformations = found.get("transformations") or ()
     if not transformations:
-        text = str(told.get("transformationDescription") or "")
-        yield FeedsColumn(job, source, found["field"], target, column, _of_old(told), text)
+        text = str(output_field.get("transformationDescription") or "")
+        yield FeedsColumn(job, source, found["field"], target, column, _legacy_subtypes(output_field), text)
         return
     kinds = _named(found, _INFLUENCES)
     if kinds:
@@ -65,7 +67,7 @@ def _of_column(
 
 
 def _named(found: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
-    """The subtypes that are known; one that a producer leaves out or makes up is not guessed."""
+    """Return the known subtypes; missing or unknown ones are not guessed."""
     subtypes = {_subtype(each) for each in found.get("transformations") or ()}
     return tuple(sorted(subtypes & wanted))
 
@@ -74,8 +76,8 @@ def _subtype(transformation: Mapping[str, Any]) -> str:
     return str(transformation.get("subtype") or "").strip().upper()
 
 
-def _of_old(told: Mapping[str, Any]) -> tuple[str, ...]:
-    match str(told.get("transformationType") or "").strip().upper():
+def _legacy_subtypes(output_field: Mapping[str, Any]) -> tuple[str, ...]:
+    match str(output_field.get("transformationType") or "").strip().upper():
         case "IDENTITY":
             return (Transformation.IDENTITY.name,)
         case "MASKED":

@@ -1,4 +1,4 @@
-"""What an event says of one dataset, as elements of `lineage_merge.model.elements`. Pure."""
+"""Translation of one dataset of an event into `lineage_merge.model.elements`. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from lineage_merge.sources.openlineage.types import type_text
 from lineage_merge.sources.spline.naming import SESSION_CATALOG
 from lineage_merge.sources.spline.translator import CATALOG_RULE
 
-# The rule's name on vertices and in reports: an event says that two names are one dataset.
+# Name of the rule on vertices and in reports: an event has two names of one dataset.
 SYMLINK_RULE = "openlineage-symlink"
 
 _LABELS: Mapping[str, DatasetLabel] = {
@@ -30,15 +30,15 @@ _LABELS: Mapping[str, DatasetLabel] = {
     "TOPIC": "topic",
     "STREAM": "topic",
 }
-# A table format says more than the files that it keeps.
+# A table format is more specific than the format of its files.
 _TABLE_FORMATS = ("iceberg", "delta", "hudi", "paimon")
 
 
 def reference(namespace: str, name: str, application: str = "") -> Reference:
-    """The dataset as the merge names it.
+    """Return the reference of a dataset for the merge.
 
-    A path is given as its whole URI: rules look at the raw text, such as the one for Redshift's temporary
-    directories. So is what a producer has put under a JDBC URL.
+    A path is given as its whole URI, because rules match the raw text, such as the one for Redshift's
+    temporary directories. So is a name that a producer has put under a JDBC URL.
     """
     if not namespace.strip():
         return Reference("", name, application)
@@ -51,7 +51,7 @@ def reference(namespace: str, name: str, application: str = "") -> Reference:
 def dataset_elements(
     dataset: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool = False
 ) -> Iterator[Element]:
-    """The dataset with its columns and its other names."""
+    """Yield the dataset, its columns and its other names."""
     facets: Mapping[str, Any] = dataset.get("facets") or {}
     yield Dataset(ref, authority, _label(facets), _properties(facets))
     yield from _columns(facets, ref, authority, of_spark=of_spark)
@@ -59,16 +59,16 @@ def dataset_elements(
 
 
 def _label(facets: Mapping[str, Any]) -> DatasetLabel | None:
-    told = str((facets.get("datasetType") or {}).get("datasetType") or "").strip().upper()
-    return _LABELS.get(told)
+    dataset_type = str((facets.get("datasetType") or {}).get("datasetType") or "").strip().upper()
+    return _LABELS.get(dataset_type)
 
 
 def _properties(facets: Mapping[str, Any]) -> dict[str, Scalar]:
-    described = str((facets.get("documentation") or {}).get("description") or "").strip()
+    description = str((facets.get("documentation") or {}).get("description") or "").strip()
     storage = facets.get("storage") or {}
     layer = str(storage.get("storageLayer") or "").lower()
-    told = layer if layer in _TABLE_FORMATS else str(storage.get("fileFormat") or "").lower()
-    known: dict[str, Scalar] = {"description": described, "format": told}
+    data_format = layer if layer in _TABLE_FORMATS else str(storage.get("fileFormat") or "").lower()
+    known: dict[str, Scalar] = {"description": description, "format": data_format}
     return {name: value for name, value in known.items() if value}
 
 
@@ -81,17 +81,17 @@ def _columns(
         data_type = type_text(field, of_spark=of_spark)
         if data_type:
             known["data_type"] = data_type
-        described = str(field.get("description") or "").strip()
-        if described:
-            known["description"] = described
+        description = str(field.get("description") or "").strip()
+        if description:
+            known["description"] = description
         yield Column(ref, field["name"], authority, known)
 
 
 def _other_names(facets: Mapping[str, Any], ref: Reference) -> Iterator[Element]:
-    """A table of a catalog is its path; of two names of a table nobody knows which a third one uses."""
+    """Yield aliases: a catalog table is its path; with two table names, consumers may use either."""
     catalog: Mapping[str, Any] = facets.get("catalog") or {}
     for each in (facets.get("symlinks") or {}).get("identifiers") or ():
-        other = _other(each, ref.application)
+        other = _symlink_reference(each, ref.application)
         if other == ref:
             continue
         if _is_path(ref) and not _is_path(other):
@@ -104,12 +104,15 @@ def _other_names(facets: Mapping[str, Any], ref: Reference) -> Iterator[Element]
         elif _is_path(other) and not _is_path(ref):
             yield from _table_of_path(other, _table_name(ref))
             yield Alias(ref, other, CATALOG_RULE)
-        elif not (_is_kept_in_files(ref) and _is_kept_in_files(other)):
+        elif not (_is_stored_in_files(ref) and _is_stored_in_files(other)):
             yield Alias(other, ref, SYMLINK_RULE)
 
 
-def _other(identifier: Mapping[str, Any], application: str) -> Reference:
-    """A table may be named below its warehouse (``s3://lake``, ``bigdata.sales``): that is no path."""
+def _symlink_reference(identifier: Mapping[str, Any], application: str) -> Reference:
+    """Return the reference of another name.
+
+    A table named below its warehouse (``s3://lake``, ``bigdata.sales``) is no path.
+    """
     namespace, name = identifier["namespace"], identifier["name"]
     is_table = str(identifier.get("type") or "").upper() == "TABLE" and bool(namespace.strip())
     return Reference(namespace, name) if is_table else reference(namespace, name, application)
@@ -121,7 +124,7 @@ def _table_of_path(path: Reference, table: str) -> Iterator[Element]:
 
 
 def _spark_catalog(catalog: Mapping[str, Any]) -> str:
-    """What Spark's own plans call the catalog, "" where the event does not tell.
+    """Return Spark's name of the catalog, "" if the event has none.
 
     openlineage-spark calls Spark's session catalog ``default`` of the framework ``hive``.
     """
@@ -133,9 +136,9 @@ def _spark_catalog(catalog: Mapping[str, Any]) -> str:
 
 
 def _session_catalog(table: Reference, path: Reference) -> str:
-    """Spark's session catalog, where the path is the one that it gives a table of its own.
+    """Return Spark's session catalog if the path is the default one of a table.
 
-    Not every event has the catalog facet. Other catalogs of a warehouse name no folder ``bigdata.db``.
+    Not every event has the catalog facet. Other catalogs of a warehouse have no folder ``bigdata.db``.
     """
     database, _, name = table.name.partition(".")
     folder = name if database == "default" else f"{database}.db/{name}"
@@ -143,7 +146,7 @@ def _session_catalog(table: Reference, path: Reference) -> str:
 
 
 def _table_name(table: Reference) -> str:
-    """``bigdata.sales``, also of Glue's ``table/bigdata/sales``."""
+    """Return ``bigdata.sales``, also for Glue's ``table/bigdata/sales``."""
     glue = table.name.removeprefix("table/")
     return table.name if glue == table.name else glue.replace("/", ".")
 
@@ -152,7 +155,7 @@ def _is_path(ref: Reference) -> bool:
     return not ref.namespace and not ref.name.lower().startswith("jdbc:")
 
 
-def _is_kept_in_files(ref: Reference) -> bool:
+def _is_stored_in_files(ref: Reference) -> bool:
     try:
         return bool(ref.namespace) and naming.name_dataset(ref.namespace, ref.name).stored_as_files
     except NamingError:

@@ -1,8 +1,8 @@
-"""OpenLineage's events: which there are, how each is checked, and what of them is kept. Pure.
+"""OpenLineage event types, their validation, and the reduction to the facets that are read. Pure.
 
-The specification is https://openlineage.io/spec/2-0-2/OpenLineage.json, with its facets beside it
-(`openlineage.schema.json` has the parts that are read). An event whose facets hold more than that,
-such as Spark's logical plan, is cut down to it before Spark moves it between workers.
+The specification is https://openlineage.io/spec/2-0-2/OpenLineage.json and its facets
+(`openlineage.schema.json` has the parts that are read). Events with large facets, such as Spark's logical
+plan, are reduced before Spark shuffles them.
 """
 
 import json
@@ -41,7 +41,7 @@ def _facets_read(part: str, group: str = "facets") -> frozenset[str]:
 
 
 def is_event(document: object) -> bool:
-    """Whether a JSON value is meant as an event, good or broken."""
+    """Return whether a JSON value is intended as an event, valid or not."""
     return isinstance(document, dict) and (
         ("eventTime" in document and not {"run", "job", "dataset"}.isdisjoint(document))
         or {"run", "job"} <= document.keys()
@@ -49,45 +49,47 @@ def is_event(document: object) -> bool:
 
 
 def kind_of(event: Mapping[str, Any]) -> Kind:
-    """What an event is by its fields, as the specification tells them apart."""
+    """Return the event's type by its fields, as the specification distinguishes them."""
     if "run" in event:
         return "RunEvent"
     return "DatasetEvent" if "dataset" in event else "JobEvent"
 
 
 def check(event: Document, place: str) -> Problem | None:
-    """Why an event is rejected; None where it fits. `place` names its file and line."""
+    """Return why an event is rejected; None if it is valid. `place` is its file and line."""
     error = _checker(kind_of(event)).error(event)
     if error:
         return Problem("rejected", place, error.path, error.problem)
     try:
         moment(event)
     except ValueError:
-        return Problem("rejected", place, "eventTime", "there is no such time")
+        return Problem("rejected", place, "eventTime", "not a valid time")
     return None
 
 
 def moment(event: Mapping[str, Any]) -> int:
-    """The event's time in ms since 1970. One without a zone is UTC."""
+    """Return the event's time in ms since 1970. Without a time zone it is UTC."""
     found = datetime.fromisoformat(event["eventTime"].upper())
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     return round((found - _EPOCH).total_seconds() * 1000)
 
 
 def cut_down(event: Document) -> Document:
-    """The event without what is not read of it. Facets that a producer deleted are left out too."""
-    kept: Document = {name: event[name] for name in ("eventTime", "eventType", "producer") if name in event}
+    """Return the event without unused parts and without facets that the producer deleted."""
+    reduced: Document = {
+        name: event[name] for name in ("eventTime", "eventType", "producer") if name in event
+    }
     for part in ("run", "job", "dataset"):
         if part in event:
-            kept[part] = _part(event[part], part)
+            reduced[part] = _part(event[part], part)
     for part in ("inputs", "outputs"):
         if event.get(part):
-            kept[part] = [_part(each, "dataset") for each in event[part]]
-    return kept
+            reduced[part] = [_part(each, "dataset") for each in event[part]]
+    return reduced
 
 
 def _part(found: Document, part: str) -> Document:
-    kept: Document = {name: found[name] for name in ("runId", "namespace", "name") if name in found}
+    reduced: Document = {name: found[name] for name in ("runId", "namespace", "name") if name in found}
     for group in ("facets", "outputFacets"):
         wanted = _facets_read(part, group)
         facets = {
@@ -96,5 +98,5 @@ def _part(found: Document, part: str) -> Document:
             if name in wanted and facet and not facet.get("_deleted")
         }
         if facets:
-            kept[group] = facets
-    return kept
+            reduced[group] = facets
+    return reduced

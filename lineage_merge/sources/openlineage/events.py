@@ -1,4 +1,4 @@
-"""The ends of writes, as added-up runs tell them. Pure."""
+"""Write events of combined runs. Pure."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,62 +6,62 @@ from fnmatch import fnmatchcase
 
 from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.datasets import reference
-from lineage_merge.sources.openlineage.jobs import OfRun, is_part, job_of
+from lineage_merge.sources.openlineage.jobs import JobRun, is_part, job_of
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.runs.events import EventRow
 
-# Between a run's id, which has no space in it, and the number of its target.
-_BETWEEN = " "
+# Separates a run id, which has no space, from the number of its target.
+_SEPARATOR = " "
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which jobs count, and what is known of their targets: `dataset_of(namespace, name, job)` is an id."""
+    """Which jobs are selected, and how targets are resolved: `dataset_of(namespace, name, job)` is an id."""
 
     settings: OpenLineage
     dataset_of: Callable[[str, str, str], str]
 
-    def applies(self, run: Run, told: OfRun) -> bool:
-        """By the job's name here, by its own, by that of the OpenLineage job, and by its namespace."""
-        names = (told.key.name, told.application, run.job["name"])
+    def applies(self, run: Run, job_run: JobRun) -> bool:
+        """Match by the job's name, the application's, the OpenLineage job's, and by its namespace."""
+        names = (job_run.key.name, job_run.application, run.job["name"])
         return _matches(self.settings.jobs, *names) and _matches(
             self.settings.namespaces, run.job["namespace"]
         )
 
 
 def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
-    """One row for each target of a run that has ended; one without a target where it wrote nothing.
+    """Yield one row per target of a finished run; one without a target if it wrote nothing.
 
-    That one says how the run ended: a good run of the job that wrote nothing, or a bad one. What a
-    Spark application does without writing, such as a count, is no run of its own.
+    That row only records the run's success or failure. Actions of a Spark application that write nothing,
+    such as a count, are no runs.
     """
     if run.at is None:
         return
-    told = job_of(run)
-    if not wanted.applies(run, told):
+    job_run = job_of(run)
+    if not wanted.applies(run, job_run):
         return
     targets = translator.targets(run)
     common = EventRow(
         database="",
         wanted=True,
-        application=told.application,
-        job=told.key.name,
-        job_type=told.key.job_type,
+        application=job_run.application,
+        job=job_run.key.name,
+        job_type=job_run.key.job_type,
         at=run.at,
-        run_id=told.run_id,
-        shown_run_id=told.shown_run_id,
+        run_id=job_run.run_id,
+        shown_run_id=job_run.shown_run_id,
         failed=run.failed,
-        framework=told.framework,
+        framework=job_run.framework,
     )
     for number, key in enumerate(targets):
-        ref = reference(*key, told.key.name)
+        ref = reference(*key, job_run.key.name)
         yield common._replace(
             key=plan_of(run.run_id, number),
             plan=plan_of(run.run_id, number),
             target=ref.name,
-            dataset=wanted.dataset_of(*key, told.key.name),
-            # The time is the run's, not of each target.
+            dataset=wanted.dataset_of(*key, job_run.key.name),
+            # The duration is that of the run, so it is counted once.
             duration_ms=None if number else run.duration_ms,
             append=translator.write_mode(run, key) == "append",
             rows=translator.rows_written(run, key),
@@ -71,18 +71,18 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
 
 
 def plan_of(run_id: str, number: int) -> str:
-    """The name of what a run did to one of its targets."""
-    return f"{run_id}{_BETWEEN}{number}"
+    """Return the name of a run's write to one of its targets."""
+    return f"{run_id}{_SEPARATOR}{number}"
 
 
 def run_of(plan: str) -> str:
-    """The id of the run that a plan is of."""
-    return plan.partition(_BETWEEN)[0]
+    """Return the run id in a plan's name."""
+    return plan.partition(_SEPARATOR)[0]
 
 
 def number_of(plan: str) -> int:
-    """The number of the target that a plan is about."""
-    return int(plan.rpartition(_BETWEEN)[2])
+    """Return the target's number in a plan's name."""
+    return int(plan.rpartition(_SEPARATOR)[2])
 
 
 def _matches(globs: tuple[str, ...], *names: str) -> bool:

@@ -1,7 +1,7 @@
-"""Files with OpenLineage's events, local or in S3, cut into slices for Spark's workers.
+"""OpenLineage event files, local or in S3, read in slices by Spark's workers.
 
-Lines (a log too), packed with gzip or not; a ``.json`` file may also be an array or one event
-written over several lines.
+Lines (also of logs), optionally compressed with gzip; a ``.json`` file may also be an array or one event over
+several lines.
 """
 
 import json
@@ -15,25 +15,30 @@ from lineage_merge.sources import line_files
 from lineage_merge.sources.openlineage.lines import Event, checked, events_of_line
 from lineage_merge.sources.openlineage.settings import OpenLineage
 
-# What stands beside events in folders, and never holds any.
+# Files without events that are found in the same folders.
 _NO_EVENTS = (".parquet", ".md", ".py", ".jar", ".crc", ".zip", ".tmp")
 
 
 def find(locations: Iterable[str]) -> list[Slice]:
-    """The files at locations (a file, a folder or a prefix), cut into slices.
+    """List the files at locations (a file, a folder or a prefix), cut into slices.
 
-    Raises `SourceMissing` where a location has none.
+    Raises `SourceMissing` for a location without files.
     """
     return line_files.find(locations, _may_hold_events, _may_be_array)
 
 
-def look(settings: OpenLineage) -> None:
-    """One listing, before Spark starts. Raises `SourceError`."""
+def preflight(settings: OpenLineage) -> None:
+    """Check that the locations have files, with one listing. Raises `SourceError`."""
     find(settings.events)
 
 
+def size(settings: OpenLineage) -> int | None:
+    """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
+    return None if settings.kafka else line_files.stored_bytes(find(settings.events))
+
+
 def find_any(folder: str) -> list[Slice]:
-    """The same of a folder in which there may be nothing yet."""
+    """Return the slices of a folder, which may be empty."""
     try:
         return find([folder])
     except SourceMissing:
@@ -50,14 +55,14 @@ def _may_be_array(location: str) -> bool:
 
 
 def events(part: Slice) -> Iterator[Event | Problem]:
-    """The events of a slice, checked, and what is wrong with others."""
+    """Yield the valid events of a slice, and problems with others."""
     is_lines = not _may_be_array(part.location.removesuffix(".gz"))
     return line_files.until_damage(_lines(part) if is_lines else _json_file(part))
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:
     for place, line in line_files.numbered(part):
-        # A log may hold anything: what is not UTF-8 costs no event around it.
+        # Logs contain any bytes: invalid UTF-8 must not affect the events around it.
         yield from events_of_line(line.decode("utf-8", errors="replace"), place)
 
 
@@ -80,7 +85,7 @@ def _json_file(part: Slice) -> Iterator[Event | Problem]:
 
 
 def _damaged_array(text: str, location: str) -> Iterator[Event | Problem]:
-    """The elements of an array up to the one that is broken."""
+    """Yield the elements of an array before the first malformed one."""
     decoder = json.JSONDecoder()
     position, number = text.index("[") + 1, 0
     while True:

@@ -1,7 +1,7 @@
-"""Which job and which run of it an OpenLineage run is. Pure.
+"""The job and job run that an OpenLineage run belongs to. Pure.
 
-Spark sends a run for each SQL action under the run of its application: the application is the job, named
-as Spline names it, so that one that both tell of is one.
+Spark sends a run per SQL action below the run of its application. The application is the job, named as in
+Spline, so that a job reported by both is one job.
 """
 
 import re
@@ -13,16 +13,16 @@ from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.spline.naming import application
 
 _INTEGRATION = re.compile(r"integration/([a-z0-9_-]+)", re.IGNORECASE)
-# What openlineage-dbt puts behind a model's name, by the command that ran it.
+# Suffixes that openlineage-dbt appends to a model's name, depending on the command.
 _DBT_COMMAND = re.compile(r"(?:\.build\.(?:run|snapshot)|\.snapshot)$")
 UNKNOWN = "openlineage"
 
 
-class OfRun(NamedTuple):
-    """The job of an OpenLineage run, and the run of that job which it belongs to.
+class JobRun(NamedTuple):
+    """The job of an OpenLineage run, and the job run it belongs to.
 
-    `application` is what the job calls itself, `shown_run_id` what a person knows the run by (Spark's
-    application id or Glue's job run, dbt's invocation, Airflow's DAG run).
+    `application` is the job's own name; `shown_run_id` is the id users know (Spark's application id or Glue's
+    job run, dbt's invocation, Airflow's DAG run).
     """
 
     key: JobKey
@@ -33,8 +33,8 @@ class OfRun(NamedTuple):
     project: str = ""
 
 
-def job_of(run: Run) -> OfRun:
-    """The job of a run."""
+def job_of(run: Run) -> JobRun:
+    """Return the job of a run."""
     job_type = _job_type(run)
     name = run.job["name"]
     framework = _framework(run)
@@ -42,47 +42,47 @@ def job_of(run: Run) -> OfRun:
         case "spark":
             return _spark(run, framework)
         case "dbt":
-            told = _facet(run, "dbt_run")
-            shown = told.get("invocation_id") or run.run_id
-            project = told.get("project_name") or ""
+            dbt_run = _facet(run, "dbt_run")
+            shown = dbt_run.get("invocation_id") or run.run_id
+            project = dbt_run.get("project_name") or ""
             unique_id = _unique_id(run)
             key = JobKey("dbt", job_name(project, unique_id) if unique_id else name)
-            return OfRun(key, name, run.run_id, shown, framework, project)
+            return JobRun(key, name, run.run_id, shown, framework, project)
         case "airflow":
             dag_run = _facet(run, "airflow").get("dagRun") or {}
             shown = dag_run.get("run_id") or run.run_id
-            return OfRun(JobKey("airflow", name), name, run.run_id, shown, framework)
-    return OfRun(JobKey(job_type, name), name, run.run_id, run.run_id, framework)
+            return JobRun(JobKey("airflow", name), name, run.run_id, shown, framework)
+    return JobRun(JobKey(job_type, name), name, run.run_id, run.run_id, framework)
 
 
 def is_part(run: Run) -> bool:
-    """Whether the run is a step of a job's run: one SQL action of a Spark application."""
+    """Return whether the run is a step of a job's run: one SQL action of a Spark application."""
     return _job_type(run) == "spark" and _kind(run) != "APPLICATION"
 
 
-def _spark(run: Run, framework: str) -> OfRun:
+def _spark(run: Run, framework: str) -> JobRun:
     details, parent = _facet(run, "spark_applicationDetails"), _facet(run, "parent")
     properties = _facet(run, "spark_properties").get("properties") or {}
     own, parents = run.job["name"], (parent.get("job") or {}).get("name") or ""
-    # The parent of an application is what started it, such as Airflow's task.
+    # The parent of an application is its trigger, such as an Airflow task.
     is_step = is_part(run) and bool(parents) and own.startswith(f"{parents}.")
-    called = parents if is_step else own if not is_part(run) else own.partition(".")[0]
-    name = str(details.get("appName") or properties.get("spark.app.name") or called)
+    own_name = parents if is_step else own if not is_part(run) else own.partition(".")[0]
+    name = str(details.get("appName") or properties.get("spark.app.name") or own_name)
     known = application(name)
     parent_run = (parent.get("run") or {}).get("runId") or ""
     run_id = str(details.get("applicationId") or (parent_run if is_step else "") or run.run_id)
-    return OfRun(JobKey("spark", known.job), name, run_id, known.run_id or run_id, framework)
+    return JobRun(JobKey("spark", known.job), name, run_id, known.run_id or run_id, framework)
 
 
 def _unique_id(run: Run) -> str:
-    """dbt's own id of the model (``model.tickit.stg_sales``), by which the manifest knows the job.
+    """Return dbt's id of the model (``model.tickit.stg_sales``), which identifies the job in the manifest.
 
-    Newer events tell it. Older ones name the job ``database.schema.tickit.stg_sales``, where database
-    and schema are those of the table that it builds. "" where neither is so: dbt's invocation.
+    Newer events have it. Older ones name the job ``database.schema.tickit.stg_sales``, with database and
+    schema of the model's table. "" otherwise: dbt's invocation.
     """
-    told = (run.job_facets.get("dbt_node") or {}).get("unique_id")
-    if told:
-        return str(told)
+    unique_id = (run.job_facets.get("dbt_node") or {}).get("unique_id")
+    if unique_id:
+        return str(unique_id)
     name, kind = run.job["name"], _kind(run).lower()
     if kind in ("model", "snapshot"):
         for _, table in run.outputs:
@@ -93,9 +93,9 @@ def _unique_id(run: Run) -> str:
 
 
 def _job_type(run: Run) -> str:
-    told = (run.job_facets.get("jobType") or {}).get("integration")
-    if told:
-        return str(told).strip().lower()
+    integration = (run.job_facets.get("jobType") or {}).get("integration")
+    if integration:
+        return str(integration).strip().lower()
     found = _INTEGRATION.search(run.producer)
     if found:
         return found[1].lower()

@@ -1,4 +1,4 @@
-"""Events among other text: one a line, with a logger's words around it, or inside a log's own JSON. Pure."""
+"""Extraction of events from text: one per line, after a logger's prefix, or in a structured entry. Pure."""
 
 import json
 import re
@@ -8,23 +8,23 @@ from typing import Any, NamedTuple
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.openlineage.documents import Document, check, is_event
 
-# The field that every event has; a line without it is another logger's.
+# Every event has this field; lines without it belong to other loggers.
 _MARK = re.compile(r'\\?"eventTime\\?"\s*:')
 _OPENING = re.compile(r"\{\s*\\?\"")
 _DECODER = json.JSONDecoder()
-# An object of a log has the event as a text in it: no deeper than this.
-_DEEPEST = 3
+# Maximum nesting of an event's text in a structured log entry.
+_MAX_NESTING = 3
 
 
 class Event(NamedTuple):
-    """One event that fits its schema, and the place it was found at."""
+    """One valid event and where it was found."""
 
     place: str
     document: Document
 
 
 def events_of_line(line: str, place: str) -> Iterator[Event | Problem]:
-    """The events of one line, or what is wrong with it; nothing where it is another logger's."""
+    """Yield the events of one line, or problems; nothing for other loggers' lines."""
     text = line.strip().removeprefix("\ufeff")
     marks = len(_MARK.findall(text))
     if not marks:
@@ -33,14 +33,14 @@ def events_of_line(line: str, place: str) -> Iterator[Event | Problem]:
         return
     found = list(_objects(text))
     if not found:
-        yield Problem("rejected", place, "", "an event that is not whole JSON: the line is cut or damaged")
+        yield Problem("rejected", place, "", "incomplete JSON of an event: truncated or damaged line")
     for document in found:
         yield from checked(document, place)
 
 
 def checked(document: object, place: str) -> Iterator[Event | Problem]:
-    """A JSON value that should be an event, or several, or hold one as text."""
-    events = list(_inside(document, _DEEPEST))
+    """Validate a JSON value that is an event, a list of events, or contains one as text."""
+    events = list(_inside(document, _MAX_NESTING))
     if not events:
         yield Problem("rejected", place, "", "not an OpenLineage event")
     for event in events:
@@ -59,7 +59,7 @@ def _unmarked(text: str, place: str) -> Problem:
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """The JSON objects and arrays of a line that have an event's field in them."""
+    """Yield the JSON objects and arrays of a line that contain an event's field."""
     position = 0
     while mark := _MARK.search(text, position):
         position = mark.end()

@@ -1,4 +1,4 @@
-"""Writes within the command around them, such as the insert of a CREATE TABLE AS SELECT. Pure."""
+"""Writes inside another command, such as the insert of a CREATE TABLE AS SELECT. Pure."""
 
 from collections.abc import Hashable, Iterator
 from itertools import groupby
@@ -9,13 +9,13 @@ from lineage_merge.sources.runs.null_ordering import nulls_first
 
 
 def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:
-    """The events, each command and the writes within it as one write.
+    """Merge each command and the writes inside it into one write.
 
-    Of a failed CREATE TABLE AS SELECT, openlineage-spark sends FAIL for the insert alone. The command around
-    it, to the same target, began before the insert, ended no earlier, and is reported as COMPLETE: it failed.
+    For a failed CREATE TABLE AS SELECT, openlineage-spark sends FAIL only for the insert. The outer command,
+    to the same target, began before the insert, ended no earlier, and is reported as COMPLETE: it failed.
 
-    Where both succeed, the insert's rows count once: it is within the command's time, to the same target, of
-    as many rows.
+    If both succeed, the insert's rows are counted once: it is within the command's time, to the same target,
+    with as many rows.
     """
     return events.group(_written, _as_one)
 
@@ -25,10 +25,10 @@ def _written(event: EventRow) -> tuple[str | None, str | None]:
 
 
 def _as_one(_written: Hashable, events: list[EventRow]) -> Iterator[EventRow]:
-    """The events of one target in one run."""
+    """Return the writes to one target in one run, merged."""
     in_order = sorted(events, key=_outer_first)
     found = list(_failed_inside(in_order) if in_order[0].target is not None else in_order)
-    # Sorting is stable: of equal numbers of rows the outer one stays first.
+    # Sorting is stable: of equal row counts the outer one stays first.
     for _, of_rows in groupby(sorted(found, key=_rows), key=_rows):
         yield from _counted_once(of_rows)
 
@@ -43,7 +43,7 @@ def _rows(event: EventRow) -> tuple[tuple[bool, object], ...]:
 
 
 def _failed_inside(in_order: list[EventRow]) -> Iterator[EventRow]:
-    earliest: int | None = None  # when the first of the failed writes behind ended
+    earliest: int | None = None  # end of the first failed write among the later ones
     found: list[EventRow] = []
     for event in reversed(in_order):
         at = event.at or 0
@@ -55,7 +55,7 @@ def _failed_inside(in_order: list[EventRow]) -> Iterator[EventRow]:
 
 
 def _counted_once(of_rows: Iterator[EventRow]) -> Iterator[EventRow]:
-    latest: int | None = None  # when the last of the writes before ended
+    latest: int | None = None  # end of the last of the previous writes
     for event in of_rows:
         at = event.at or 0
         is_inner = latest is not None and latest >= at

@@ -1,4 +1,4 @@
-"""Events of one run added up: what it read and wrote, and how it ended. Pure."""
+"""Combination of the events of one run: its inputs, outputs and status. Pure."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,11 @@ DatasetKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the events of one run say together; the later one counts where two differ.
+    """The combined events of one run; later events take precedence.
 
-    `at` (ms since 1970) is when it ended, or when a stream last told of itself; None while it is under
-    way. `failed`: there is an event FAIL or ABORT, whatever follows it. Inputs and outputs are by namespace
-    and name, sorted; each has `facets` and `outputFacets`.
+    `at` (ms since 1970) is the end, or the last report of a stream; None while it is running. `failed`: there
+    is a FAIL or ABORT event, whatever follows it. Inputs and outputs are by namespace and name, sorted; each
+    has `facets` and `outputFacets`.
     """
 
     run_id: str
@@ -34,29 +34,29 @@ class Run:
 
     @property
     def job_facets(self) -> Mapping[str, Any]:
-        """The job's facets of all events."""
+        """Return the job's facets of all events."""
         facets: Mapping[str, Any] = self.job.get("facets") or {}
         return facets
 
 
-def add_up(events: Iterable[Document]) -> Run:
-    """One run of its events (`RunEvent`, checked, at least one), in any order and however often each."""
+def combine_events(events: Iterable[Document]) -> Run:
+    """Combine the events of one run (`RunEvent`, validated, at least one), in any order, with duplicates."""
     in_order = sorted(events, key=_order)
     ends = [event for event in in_order if event.get("eventType") in _ENDS]
-    jobs = _added(event["job"] for event in in_order)
+    jobs = _merged_facets(event["job"] for event in in_order)
     starts = [moment(event) for event in in_order if event.get("eventType") == "START"]
     at = moment(ends[-1]) if ends else None
-    # openlineage-spark ends a failed action with FAIL (of Spark's job), then COMPLETE (of the SQL execution
-    # around it): one failure is enough, in whichever order the two arrive.
+    # openlineage-spark ends a failed action with FAIL (of Spark's job), then COMPLETE (of the surrounding SQL
+    # execution): one failure is enough, in either order.
     failed = any(end["eventType"] != "COMPLETE" for end in ends)
     if at is None and _is_stream(jobs):
-        told = [moment(event) for event in in_order if event.get("eventType") == "RUNNING"]
-        at = told[-1] if told else None
+        reported = [moment(event) for event in in_order if event.get("eventType") == "RUNNING"]
+        at = reported[-1] if reported else None
     producers = [event["producer"] for event in in_order if event.get("producer")]
     return Run(
         run_id=in_order[0]["run"]["runId"],
         job=jobs,
-        facets=_added(event["run"] for event in in_order).get("facets") or {},
+        facets=_merged_facets(event["run"] for event in in_order).get("facets") or {},
         producer=producers[-1] if producers else "",
         inputs=_datasets(in_order, "inputs"),
         outputs=_datasets(in_order, "outputs"),
@@ -67,12 +67,12 @@ def add_up(events: Iterable[Document]) -> Run:
 
 
 def newest(events: Iterable[Document]) -> Document:
-    """The last of several events about one thing."""
+    """Return the last of several events about one subject."""
     return max(events, key=_order)
 
 
 def as_run(event: Document) -> Run:
-    """A `JobEvent` as what a run of the job would say."""
+    """Return a `JobEvent` in the form of a run of the job."""
     return Run(
         run_id="",
         job=event["job"],
@@ -89,7 +89,7 @@ def _order(event: Document) -> tuple[int, int, str]:
 
 
 def _is_stream(job: Document) -> bool:
-    """A stream has no end by nature (`jobType.processingType`)."""
+    """Return whether the job is a stream (`jobType.processingType`), which has no end."""
     kind = ((job.get("facets") or {}).get("jobType") or {}).get("processingType") or ""
     return kind.upper() in ("STREAMING", "SERVICE")
 
@@ -99,24 +99,27 @@ def _datasets(events: list[Document], part: str) -> dict[DatasetKey, Document]:
     for event in events:
         for each in event.get(part) or ():
             found.setdefault((each["namespace"], each["name"]), []).append(each)
-    return {key: _added(found[key]) for key in sorted(found)}
+    return {key: _merged_facets(found[key]) for key in sorted(found)}
 
 
-def _added(parts: Iterable[Document]) -> Document:
-    """Facet by facet, the last one that says something."""
+def _merged_facets(parts: Iterable[Document]) -> Document:
+    """Merge facet by facet; the last non-empty one takes precedence."""
     whole: Document = {}
     for part in parts:
         for name, value in part.items():
             if name in ("facets", "outputFacets"):
-                told = {facet: told for facet, told in (value or {}).items() if _says_something(told)}
-                whole[name] = {**whole.get(name, {}), **told}
+                facets = {facet: content for facet, content in (value or {}).items() if _has_content(content)}
+                whole[name] = {**whole.get(name, {}), **facets}
             else:
                 whole[name] = value
     return whole
 
 
-def _says_something(facet: Any) -> bool:
-    """A facet without anything in it, as some producers send at the start, takes nothing away."""
+def _has_content(facet: Any) -> bool:
+    """Return whether a facet has content.
+
+    Empty facets, as some producers send at the start, replace nothing.
+    """
     return isinstance(facet, dict) and any(
         value not in (None, {}, [], "") for name, value in facet.items() if not name.startswith("_")
     )

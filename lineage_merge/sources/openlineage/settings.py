@@ -1,4 +1,4 @@
-"""``openlineage`` in the configuration."""
+"""The ``openlineage`` configuration section."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from lineage_merge.sources.settings import Runs, locations, lookback, runs
 
 @dataclass(frozen=True, slots=True)
 class OpenLineage:
-    """Where OpenLineage's events come from (`events`: files or folders; `kafka`), and which runs count.
+    """Where events are read from (`events`: files or folders; `kafka`), and which runs are selected.
 
-    `jobs` and `namespaces` (of jobs) are globs; none means all. The others are as in `Spline`.
+    `jobs` and `namespaces` (of jobs): globs, default: all. The others are as in `Spline`.
     """
 
     events: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class OpenLineage:
 
 
 def parse(settings: Mapping[str, Any]) -> OpenLineage:
-    """What the schema has passed. Raises `ConfigError`."""
+    """Parse settings that fit the schema. Raises `ConfigError`."""
     if not settings.keys() & {"events", "kafka"}:
         raise ConfigError("openlineage", "give events or kafka")
     return OpenLineage(

@@ -1,4 +1,4 @@
-"""OpenLineage as a source. Its types of jobs are those that events tell."""
+"""Declaration of the OpenLineage source. Its job types are those in the events."""
 
 from lineage_merge.sources.openlineage.settings import parse
 from lineage_merge.sources.source import Source
@@ -9,9 +9,9 @@ OPENLINEAGE = Source(
     "lineage_merge.sources.openlineage",
     parse,
     "lineage_merge.sources.openlineage.reader:read_openlineage",
-    size="lineage_merge.sources.openlineage.size:size",
+    size="lineage_merge.sources.openlineage.files:size",
     paths=("events", "kafka.landing"),
-    look="lineage_merge.sources.openlineage.files:look",
+    preflight="lineage_merge.sources.openlineage.files:preflight",
     checks=(("OpenLineage", "lineage_merge.orchestration.doctor.openlineage:examine"),),
     files=lambda openlineage: openlineage.events,
     retire_after=lambda openlineage: openlineage.retire_after,

@@ -1,4 +1,4 @@
-"""What runs, static jobs and static datasets say, as elements of `lineage_merge.model.elements`. Pure."""
+"""Translation of runs, static jobs and static datasets into `lineage_merge.model.elements`. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.sources.openlineage import columns
 from lineage_merge.sources.openlineage.datasets import dataset_elements, reference
 from lineage_merge.sources.openlineage.documents import Document
-from lineage_merge.sources.openlineage.jobs import OfRun, job_of
+from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
 _DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
@@ -24,18 +24,18 @@ _OVERWRITES = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})
 
 
 def targets(run: Run) -> list[DatasetKey]:
-    """The datasets that the run wrote data to, in a fixed order.
+    """Return the datasets that the run wrote data to, in a fixed order.
 
-    A table that is only made, changed or dropped (`lifecycleStateChange`, and neither a source nor a row)
-    got no data.
+    A table that is only created, altered or dropped (`lifecycleStateChange`, and neither a source nor a row)
+    received no data.
     """
     return [key for key, output in run.outputs.items() if not _only_defines(run, output)]
 
 
 def write_mode(run: Run, key: DatasetKey) -> str:
-    """``overwrite``, ``append``, or "" where the producer does not tell.
+    """Return ``overwrite``, ``append``, or "" if the producer does not report it.
 
-    openlineage-spark names an overwrite and a creation; what it names neither is an append.
+    openlineage-spark reports overwriting and creating; everything else is an append.
     """
     change = _lifecycle(run.outputs[key])
     if change in _OVERWRITES:
@@ -44,25 +44,25 @@ def write_mode(run: Run, key: DatasetKey) -> str:
 
 
 def rows_written(run: Run, key: DatasetKey) -> int | None:
-    """The number of rows that the run wrote to one of its targets, where it is told."""
+    """Return the number of rows written to one of the run's targets, if reported."""
     statistics = (run.outputs[key].get("outputFacets") or {}).get("outputStatistics") or {}
     count = statistics.get("rowCount")
     return None if count is None else int(count)
 
 
 def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterator[Element]:
-    """What the run did to one of its targets. `sequence` is the place of the write in the job's run.
+    """Yield what the run did to one target. `sequence` is the position of the write in the job's run.
 
     Every input feeds the target, and so does a dataset that only the column lineage names.
     """
-    told = job_of(run)
-    job, of_spark = told.key, told.key.job_type == "spark"
+    job_run = job_of(run)
+    job, of_spark = job_run.key, job_run.key.job_type == "spark"
     output = run.outputs[key]
     target = reference(*key, job.name)
     yield from dataset_elements(output, target, Authority.BUILDER, of_spark=of_spark)
     if job.job_type == "dbt" and job.name.startswith("snapshot."):
         yield Dataset(target, Authority.BUILDER, "snapshot")
-    yield _job(told)
+    yield _job(job_run)
     yield Writes(job, target)
     inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
     for ref, found in inputs.items():
@@ -78,19 +78,19 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
 
 
 def translate_dataset(event: Document, place: str) -> Iterator[Element]:
-    """A `DatasetEvent`: what a catalog says of a dataset, without a job."""
+    """Translate a `DatasetEvent`: metadata of a dataset, without a job."""
     dataset = event["dataset"]
     ref = reference(dataset["namespace"], dataset["name"])
     yield from dataset_elements(dataset, ref, Authority.CATALOG)
     facet = (dataset.get("facets") or {}).get("columnLineage") or {}
     if columns.sources(facet, ""):
-        what = "no job is named, so nothing says who moves its columns"
+        what = "the event names no job, so its column lineage cannot be used"
         yield Problem("skipped", place, "dataset.facets.columnLineage", what)
 
 
-def _job(told: OfRun) -> Job:
-    known = {"framework": told.framework, "project": told.project}
-    return Job(told.key, properties={name: value for name, value in known.items() if value})
+def _job(job_run: JobRun) -> Job:
+    known = {"framework": job_run.framework, "project": job_run.project}
+    return Job(job_run.key, properties={name: value for name, value in known.items() if value})
 
 
 def _only_defines(run: Run, output: Document) -> bool:

@@ -1,20 +1,20 @@
-"""Data types of the schema facet as Spark writes them in SQL: ``int``, ``struct<a:int,b:string>``. Pure."""
+"""Data types of the schema facet in Spark's SQL notation: ``int``, ``struct<a:int,b:string>``. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# openlineage-spark tells the names of Spark's classes; Spline and everybody who writes SQL say these.
+# openlineage-spark uses the names of Spark's classes; Spline and SQL use these.
 _OF_SPARK = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
-_DEEPEST = 50
+_MAX_DEPTH = 50
 
 
 def type_text(field: Mapping[str, Any], *, of_spark: bool, depth: int = 0) -> str:
-    """The type of a field of the facet, "" where it tells none."""
+    """Return the type of a field of the facet, "" without one."""
     kind = str(field.get("type") or "").strip()
     inner: Sequence[Mapping[str, Any]] = field.get("fields") or ()
     if of_spark:
         kind = _OF_SPARK.get(kind, kind)
-    if not inner or depth > _DEEPEST:
+    if not inner or depth > _MAX_DEPTH:
         return kind
     texts = [(each["name"], type_text(each, of_spark=of_spark, depth=depth + 1)) for each in inner]
     match kind.lower():

@@ -1,7 +1,7 @@
-"""The HTTP side: Spline's producer API and OpenLineage's API, as far as documents are sent by them.
+"""HTTP endpoints: the parts of Spline's producer API and OpenLineage's API that send documents.
 
-Spline's paths, headers and answers are those of its server 1.0 (producer-rest-core); OpenLineage's those of
-its specification (spec/OpenLineage.yml) under the prefix that its clients use by default.
+Spline's paths, headers and responses are those of its server 1.0 (producer-rest-core); OpenLineage's those of
+its specification (spec/OpenLineage.yml), under the default prefix of its clients.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.receiver import documents, journal_paths
 from lineage_merge.sources.receiver.bodies import Bodies
 from lineage_merge.sources.receiver.commits import Commits
-from lineage_merge.sources.receiver.counts import Tally
+from lineage_merge.sources.receiver.counts import ReceivedCounts
 from lineage_merge.sources.receiver.documents import Reader, Taken
 
-# The producer API's versions by media type, as Spline's server has them.
+# Versions of the producer API by media type, as in Spline's server.
 _VERSIONS: Mapping[str, str] = {
     "application/json": "1.0",
     "application/vnd.absa.spline.producer.v1.1+json": "1.1",
@@ -39,7 +39,7 @@ _HANDSHAKE = (
     ("ABSA-Spline-Accept-Request-Encoding", "gzip"),
 )
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# What takes longer to parse would keep other requests waiting.
+# Larger bodies are parsed in a thread, so that other requests are not delayed.
 _PARSED_AT_ONCE = 256 << 10
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -47,7 +47,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """What the endpoints need. `tokens` is empty where none is asked for; `keep_free` is in bytes."""
+    """State shared by the endpoints. `tokens` is empty without authentication; `keep_free` is in bytes."""
 
     root: Path
     spline: Commits
@@ -56,11 +56,11 @@ class Receiver:
     tokens: tuple[bytes, ...]
     keep_free: int
     on_progress: ProgressCallback
-    tally: Tally = field(default_factory=Tally)
+    counts: ReceivedCounts = field(default_factory=ReceivedCounts)
     parsing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def check_disk(self) -> None:
-        """Check that the folder exists and that its disk has more than what is to stay free.
+        """Check that the folder exists and that its disk has enough free space.
 
         Raises `HTTPException`.
         """
@@ -70,13 +70,13 @@ class Receiver:
                 journal_paths.finished(self.root, kind).stat()
             free = shutil.disk_usage(self.root).free
         except OSError as error:
-            raise _not_kept(error) from None
+            raise _storage_error(error) from None
         if free <= self.keep_free:
-            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no room on the disk")
+            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no space left on disk")
 
 
 def application(receiver: Receiver) -> Starlette:
-    """The endpoints of a receiver."""
+    """Return the ASGI application of a receiver."""
     spline = receiver.spline
     plans = _taking(receiver, spline, _of_spline(documents.plan), _plan_id)
     events = _taking(receiver, spline, _of_spline(documents.events), _event_ids)
@@ -107,14 +107,14 @@ def _taking(
             taken = await _taken(receiver, commits, reader_of, request)
         except HTTPException as refusal:
             if refusal.status_code not in (HTTPStatus.INSUFFICIENT_STORAGE, HTTPStatus.SERVICE_UNAVAILABLE):
-                receiver.tally.refused += 1
+                receiver.counts.refused += 1
                 receiver.on_progress(f"refused {request.url.path}: {refusal.status_code} {refusal.detail}")
             else:
-                receiver.tally.not_kept += 1
-                receiver.on_progress(f"could not keep {request.url.path}: {refusal.detail}")
+                receiver.counts.not_stored += 1
+                receiver.on_progress(f"could not store {request.url.path}: {refusal.detail}")
             raise
-        _count(receiver.tally, taken)
-        receiver.on_progress(str(receiver.tally))
+        _count(receiver.counts, taken)
+        receiver.on_progress(str(receiver.counts))
         return answer(taken)
 
     return take
@@ -123,7 +123,7 @@ def _taking(
 async def _taken(
     receiver: Receiver, commits: Commits, reader_of: Callable[[Request], Reader], request: Request
 ) -> Taken:
-    """What a request held, once it is on the disk. Raises `HTTPException`."""
+    """Return the documents of a request after storing them. Raises `HTTPException`."""
     _check_token(receiver.tokens, request)
     read = reader_of(request)
     receiver.check_disk()
@@ -132,7 +132,7 @@ async def _taken(
             if len(body) <= _PARSED_AT_ONCE:
                 taken = read(body)
             else:
-                # Parsed, a document is many times as large: one at a time.
+                # A parsed document is many times as large: one at a time.
                 async with receiver.parsing:
                     taken = await asyncio.to_thread(read, body)
         except DocumentError as error:
@@ -141,14 +141,14 @@ async def _taken(
             try:
                 await commits.commit(taken.lines)
             except OSError as error:
-                raise _not_kept(error) from None
+                raise _storage_error(error) from None
     return taken
 
 
-def _not_kept(error: OSError) -> HTTPException:
+def _storage_error(error: OSError) -> HTTPException:
     if error.errno in _FULL:
-        return HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, f"not kept: {error.strerror}")
-    problem = f"not kept: {error.strerror or type(error).__name__}"
+        return HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, f"not stored: {error.strerror}")
+    problem = f"not stored: {error.strerror or type(error).__name__}"
     return HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, problem, {"Retry-After": "5"})
 
 
@@ -156,10 +156,10 @@ def _check_token(tokens: tuple[bytes, ...], request: Request) -> None:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     if not tokens:
         return
-    # All are compared, each in a time that does not tell how much of it was right.
+    # Constant-time comparison with all tokens.
     fits = [compare_digest(given.strip().encode(), token) for token in tokens]
     if scheme.lower() != "bearer" or not any(fits):
-        problem = "a token is needed: Authorization: Bearer ..." if not given else "this token is not known"
+        problem = "missing token: Authorization: Bearer ..." if not given else "unknown token"
         raise HTTPException(HTTPStatus.UNAUTHORIZED, problem, {"WWW-Authenticate": "Bearer"})
 
 
@@ -200,21 +200,21 @@ def _created(_taken: Taken) -> Response:
 
 
 def _batch(taken: Taken) -> Response:
-    # The specification says 200 here; Marquez says 201 to a single event, which clients take as well.
+    # The specification says 200 here; Marquez returns 201 for a single event, which clients accept as well.
     summary = {"received": taken.documents, "successful": taken.documents, "failed": 0}
     return JSONResponse({"status": "success", "summary": summary})
 
 
-def _count(tally: Tally, taken: Taken) -> None:
-    tally.requests += 1
-    tally.taken_bytes += len(taken.lines)
+def _count(counts: ReceivedCounts, taken: Taken) -> None:
+    counts.requests += 1
+    counts.taken_bytes += len(taken.lines)
     match taken.kind:
         case "plan":
-            tally.plans += taken.documents
+            counts.plans += taken.documents
         case "event":
-            tally.events += taken.documents
+            counts.events += taken.documents
         case "openlineage":
-            tally.openlineage += taken.documents
+            counts.openlineage += taken.documents
 
 
 def _health(receiver: Receiver) -> Endpoint:
@@ -234,7 +234,7 @@ def _status(receiver: Receiver) -> Endpoint:
             receiver.check_disk()
         except HTTPException:
             return Response(status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-        # Agents before 0.6 look for gzip in the body, later ones in a header.
+        # Agents before 0.6 read gzip support from the body, later ones from a header.
         response = JSONResponse({"requestDecompression": True})
         for name, value in _HANDSHAKE:
             response.headers.append(name, value)

@@ -1,4 +1,4 @@
-"""The body of a request, unpacked, within limits of size, memory and patience."""
+"""Request bodies, decompressed, with limits on size, memory and time."""
 
 import asyncio
 import zlib
@@ -9,44 +9,47 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-# A sender that is silent for longer in the middle of a body has gone.
+# A client that stays silent for longer within a body is considered disconnected.
 _SILENT_SECONDS = 60
-# How many bodies of the largest size all requests together may hold.
+# Limit on the memory of all requests together, in bodies of the largest size.
 _LARGEST_BODIES = 4
 _GZIP = 31  # zlib's window bits for a gzip header and checksum
-# Clients send one member. Each costs as much as kilobytes of a body, however empty it is.
+# Clients send one member. Each costs as much as kilobytes of a body, even if empty.
 _MOST_MEMBERS = 100
 # Column lineage of a join of hundreds of columns reaches 130; gzip itself 1,030.
 _MOST_RATIO = 300
-# Below that a ratio does no harm: a small document of equal characters may have any.
+# The ratio is not checked for smaller bodies: it does no harm there.
 _RATIO_COUNTS_ABOVE = 1 << 20
 
 
 class Bodies:
-    """Reads bodies of at most `most` bytes each, packed and unpacked."""
+    """Reader of bodies with at max_bytes `max_bytes` bytes each, compressed and decompressed."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._held = 0
 
     @asynccontextmanager
     async def of(self, request: Request) -> AsyncIterator[bytes]:
-        """A request's body, unpacked. It counts as held until the block ends. Raises `HTTPException`."""
+        """Yield a request's body, decompressed. Its memory is reserved until the block ends.
+
+        Raises `HTTPException`.
+        """
         unpack = _unpacker(request)
-        if int(request.headers.get("content-length", "0")) > self._most:
+        if int(request.headers.get("content-length", "0")) > self._max_bytes:
             raise self._too_large()
-        # Not a list of pieces: a body that comes byte by byte would take forty times its size.
+        # Not a list of chunks: a body sent byte by byte would take forty times its size.
         body = bytearray()
         size = wire = 0
         try:
             async for chunk in _chunks(request):
                 wire += len(chunk)
-                piece = unpack.feed(chunk, self._most - size)
+                piece = unpack.feed(chunk, self._max_bytes - size)
                 size += len(piece)
                 self._held += len(piece)
-                if size > self._most or wire > self._most:
+                if size > self._max_bytes or wire > self._max_bytes:
                     raise self._too_large()
-                if self._held > self._most * _LARGEST_BODIES:
+                if self._held > self._max_bytes * _LARGEST_BODIES:
                     busy = "too many large bodies at once: try again"
                     raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, busy, {"Retry-After": "5"})
                 body += piece
@@ -56,9 +59,7 @@ class Bodies:
             self._held -= size
 
     def _too_large(self) -> HTTPException:
-        return HTTPException(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {self._most:,} bytes"
-        )
+        return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"body exceeds {self._max_bytes:,} bytes")
 
 
 async def _chunks(request: Request) -> AsyncIterator[bytes]:
@@ -68,26 +69,28 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
             async with asyncio.timeout(_SILENT_SECONDS):
                 chunk = await anext(stream, None)
         except TimeoutError:
-            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "the rest of the body does not come") from None
+            raise HTTPException(
+                HTTPStatus.REQUEST_TIMEOUT, "timeout: the rest of the body is missing"
+            ) from None
         except ClientDisconnect:
-            raise HTTPException(HTTPStatus.BAD_REQUEST, "the connection ended within the body") from None
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "connection closed within the body") from None
         if chunk is None:
             return
         yield chunk
 
 
 class _Plain:
-    """A body that is not packed."""
+    """An uncompressed body."""
 
     def feed(self, chunk: bytes, _room: int) -> bytes:
         return chunk
 
     def end(self) -> None:
-        """Any end will do."""
+        """Accept any end."""
 
 
 class _Gzip:
-    """A gzip stream, perhaps of several members."""
+    """A gzip stream of one or more members."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
@@ -97,7 +100,7 @@ class _Gzip:
         self._unpacked = 0
 
     def feed(self, chunk: bytes, room: int) -> bytes:
-        """Unpack a chunk, cut off one byte behind `room`: no more is ever made of it."""
+        """Decompress a chunk, up to one byte more than `room`."""
         self._packed += len(chunk)
         allowed = max(_RATIO_COUNTS_ABOVE, self._packed * _MOST_RATIO) - self._unpacked
         room, is_short = min(room, allowed), allowed < room
@@ -108,11 +111,11 @@ class _Gzip:
             try:
                 unpacked += self._member.decompress(chunk, room + 1 - len(unpacked))
             except zlib.error:
-                raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is not gzip") from None
+                raise HTTPException(HTTPStatus.BAD_REQUEST, "body is not gzip") from None
             self._is_within = not self._member.eof
             chunk = self._member.unconsumed_tail if self._is_within else self._member.unused_data
         if is_short and len(unpacked) > room:
-            problem = f"the body unpacks to more than {_MOST_RATIO} times its size"
+            problem = f"body decompresses to more than {_MOST_RATIO} times its size"
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem)
         self._unpacked += len(unpacked)
         return unpacked
@@ -120,13 +123,13 @@ class _Gzip:
     def _begin_member(self) -> None:
         self._members += 1
         if self._members > _MOST_MEMBERS:
-            problem = f"the body has more than {_MOST_MEMBERS} gzip members"
+            problem = f"body has more than {_MOST_MEMBERS} gzip members"
             raise HTTPException(HTTPStatus.BAD_REQUEST, problem)
         self._member, self._is_within = zlib.decompressobj(_GZIP), True
 
     def end(self) -> None:
         if self._is_within:
-            raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is not a whole gzip stream")
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "incomplete gzip stream")
 
 
 def _unpacker(request: Request) -> _Plain | _Gzip:

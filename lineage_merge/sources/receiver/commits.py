@@ -1,4 +1,4 @@
-"""Group commit: requests that wait while a write is under way share the next one."""
+"""Group commit: requests that wait for a running write share the next one."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Finished = Callable[[str, Path], None]
 
 
 class Commits:
-    """Hands a journal what requests bring, in a thread of its own."""
+    """Passes the lines of requests to a journal in its own thread."""
 
     def __init__(self, journal: Journal, finished: Finished) -> None:
         self._journal = journal
@@ -23,24 +23,24 @@ class Commits:
         self._ends = False
 
     async def commit(self, lines: bytes) -> None:
-        """Return when the lines are on the disk. Raises `OSError` where they are not."""
+        """Return when the lines are on disk. Raises `OSError` if they could not be written."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((lines, done))
         self._wake.set()
         await done
 
     def finish(self) -> None:
-        """Finish the file that is open, once what waits is written."""
+        """Finish the open file after writing pending lines."""
         self._finish = True
         self._wake.set()
 
     def end(self) -> None:
-        """Let `run` return, once what waits is written and its file finished."""
+        """Make `run` return after writing pending lines and finishing their file."""
         self._ends = True
         self.finish()
 
     async def run(self) -> None:
-        """Write until `end`."""
+        """Write until `end` is called."""
         with ThreadPoolExecutor(1, f"receive-{self._journal.kind}") as thread:
             while not (self._ends and not self._waiting and not self._finish):
                 with suppress(TimeoutError):
@@ -51,33 +51,33 @@ class Commits:
 
     async def _write(self, thread: ThreadPoolExecutor) -> None:
         loop = asyncio.get_running_loop()
-        some, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, []
         asked, self._finish = self._finish, False
-        if some:
+        if waiting:
             try:
-                data = b"".join(lines for lines, _ in some)
+                data = b"".join(lines for lines, _ in waiting)
                 file = await loop.run_in_executor(thread, self._journal.append, data)
             except OSError as error:
-                _tell(some, error)
+                _complete(waiting, error)
             else:
-                _tell(some, None)
-                self._told(file)
+                _complete(waiting, None)
+                self._notify_finished(file)
         if asked or self._journal.seconds_left() == 0:
-            # What is in it is on the disk already: if it cannot be moved, the next start does it.
+            # The content is on disk already: if the file cannot be moved, the next start does it.
             with suppress(OSError):
-                self._told(await loop.run_in_executor(thread, self._journal.finish))
+                self._notify_finished(await loop.run_in_executor(thread, self._journal.finish))
 
-    def _told(self, file: Path | None) -> None:
+    def _notify_finished(self, file: Path | None) -> None:
         if file:
             self._finished(self._journal.kind, file)
 
 
-def _tell(some: list[tuple[bytes, asyncio.Future[None]]], error: OSError | None) -> None:
-    for _, done in some:
+def _complete(waiting: list[tuple[bytes, asyncio.Future[None]]], error: OSError | None) -> None:
+    for _, done in waiting:
         if done.done():
-            continue  # its request was given up
+            continue  # its request was cancelled
         if error:
-            # One exception raised in several tasks would gather all their tracebacks.
+            # The same exception raised in several tasks would collect all their tracebacks.
             done.set_exception(OSError(error.errno, error.strerror))
         else:
             done.set_result(None)

@@ -1,10 +1,10 @@
-"""Connections: a time limit for a request's head, and a limit on requests in progress.
+"""Connection limits: a timeout for request heads, and a maximum number of requests in progress.
 
-uvicorn has neither. It waits without limit for the first request of a connection, and for the rest of a
-head that has begun; and its `limit_concurrency` counts connections, so that connections which send nothing
-make all others see 503. Here a connection counts once its head is complete, that is as a request. Those
-without one are closed after a time, and, above a number, those that have waited longest are closed at once:
-a client that works has its head complete within milliseconds.
+uvicorn has neither. It waits without limit for the first request of a connection and for the rest of a
+partial head; its `limit_concurrency` counts connections, so that idle connections make all others receive
+503. Here a connection is counted from the moment its head is complete, as a request. Connections without one
+are closed after a timeout; above a limit those waiting longest are closed at once, because a working client
+completes its head within milliseconds.
 """
 
 import asyncio
@@ -16,38 +16,38 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-# Of many clients that connect at the same moment, the heads are read after the last connection is accepted.
+# If many clients connect at once, their heads are read after the last connection is accepted.
 _YOUNG_SECONDS = 1.0
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def protocol(most_waiting: int, head_seconds: float) -> Callable[..., H11Protocol]:
-    """Return what uvicorn makes its connections with: at most `most_waiting` are without a request."""
+def protocol(max_waiting: int, head_seconds: float) -> Callable[..., H11Protocol]:
+    """Return the protocol factory for uvicorn: at most `max_waiting` connections are without a request."""
 
     def make(**given: Any) -> H11Protocol:
-        return _Connection(most_waiting, head_seconds, **given)
+        return _Connection(max_waiting, head_seconds, **given)
 
     return make
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed if no complete head comes over it.
+    """A connection that is closed if no complete head arrives.
 
-    The time begins with the connection, or with the first bytes after an answer: in between uvicorn's
-    keep-alive limit holds. What trickles in of a body that was refused unread counts as such bytes.
+    The timeout starts with the connection, or with the first bytes after a response; in between, uvicorn's
+    keep-alive limit applies. The remainder of a rejected, unread body counts as such bytes.
     """
 
-    def __init__(self, most_waiting: int, head_seconds: float, **given: Any) -> None:
+    def __init__(self, max_waiting: int, head_seconds: float, **given: Any) -> None:
         super().__init__(**given)
-        self._most_waiting = most_waiting
+        self._max_waiting = max_waiting
         self._head_seconds = head_seconds
         self._head_timer: asyncio.TimerHandle | None = None
         self._waits_since = 0.0
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request is in progress."""
+        """Return whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -91,26 +91,26 @@ class _Connection(H11Protocol):
             for each in self.connections
             if isinstance(each, _Connection) and each.is_waiting and not each.transport.is_closing()
         ]
-        excess = len(waiting) - self._most_waiting
+        excess = len(waiting) - self._max_waiting
         if excess <= 0:
             return
         waiting.sort(key=lambda each: each._waits_since)
         now = self.loop.time()
         for number, each in enumerate(waiting[:excess]):
-            # Twice as many are never exceeded, since they would take all file descriptors.
+            # The hard limit, to protect file descriptors.
             is_young = now - each._waits_since < _YOUNG_SECONDS
-            if number < excess - self._most_waiting or not is_young:
-                # Not `close`, which would wait for a client that does not read its answer.
+            if number < excess - self._max_waiting or not is_young:
+                # Not `close`, which would wait for a client that does not read its response.
                 each.transport.abort()
 
 
-def limited(application: ASGIApp, most_requests: int) -> Application:
-    """Return an application that answers 503 to requests above a number of those in progress."""
+def limited(application: ASGIApp, max_requests: int) -> Application:
+    """Return an application that responds with 503 above a number of concurrent requests."""
     in_progress = 0
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         nonlocal in_progress
-        if in_progress >= most_requests:
+        if in_progress >= max_requests:
             headers = {"Retry-After": "5", "Connection": "close"}
             busy = PlainTextResponse(
                 "too many requests at once: try again", HTTPStatus.SERVICE_UNAVAILABLE, headers

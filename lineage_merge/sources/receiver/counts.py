@@ -1,11 +1,11 @@
-"""What a receiver took and refused."""
+"""Counts of received and rejected documents."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Tally:
-    """Counts since the start. `taken_bytes` are those in the files, unpacked."""
+class ReceivedCounts:
+    """Counts since the start. `taken_bytes`: uncompressed bytes in the files."""
 
     plans: int = 0
     events: int = 0
@@ -13,15 +13,15 @@ class Tally:
     taken_bytes: int = 0
     requests: int = 0
     refused: int = 0
-    not_kept: int = 0
+    not_stored: int = 0
 
     def __str__(self) -> str:
-        told = (
-            f"took {_counted(self.plans, 'plan')}, {_counted(self.events, 'event')}, "
+        text = (
+            f"received {_counted(self.plans, 'plan')}, {_counted(self.events, 'event')}, "
             f"{_counted(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
         )
-        told += f"; refused {_counted(self.refused, 'request')}" if self.refused else ""
-        return told + (f"; could not keep {self.not_kept:,}" if self.not_kept else "")
+        text += f"; rejected {_counted(self.refused, 'request')}" if self.refused else ""
+        return text + (f"; could not store {self.not_stored:,}" if self.not_stored else "")
 
 
 def _counted(number: int, what: str) -> str:

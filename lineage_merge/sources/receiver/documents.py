@@ -1,8 +1,8 @@
-"""What a request holds, as lines of a file. Pure.
+"""Conversion of request bodies to lines of a file. Pure.
 
-A document is kept as it was sent, on one line: numbers and the order of fields are the sender's. What is
-recognisably a plan or an event is kept even if the merge will reject it for a field, because a merge can be
-run again and a lost document cannot be asked for.
+A document is stored as it was sent, on one line: numbers and field order are those of the sender. Anything
+recognizable as a plan or an event is stored even if the merge will reject it for a field, because a merge can
+be repeated and a lost document cannot be requested again.
 """
 
 import json
@@ -20,17 +20,17 @@ Kind = Literal["plan", "event", "openlineage"]
 _CURRENT = "1.2"
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]*")
-# What comes between two elements, or ends the array and with it the text.
+# The separator between two elements, or the end of the array and text.
 _BETWEEN = re.compile(r"[ \t\r\n]*(?:(\])\Z|,[ \t\r\n]*)")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# What may stand before such an escape, or be one, without being half of a pair.
+# Text that may precede such an escape, or be one, without being half of a pair.
 _NO_SURROGATE = re.compile(r"\\(?:\\|u[dD][89abAB]..\\u[dD][c-fC-F]..)")
 
 _decoder = json.JSONDecoder()
 
 
 class Taken(NamedTuple):
-    """What a request held: lines with their line feeds, how many documents, and their ids."""
+    """The documents of a request: lines with line feeds, their number and their ids."""
 
     kind: Kind
     lines: bytes
@@ -42,15 +42,15 @@ Reader = Callable[[bytes], Taken]
 
 
 def plan(body: bytes, version: str) -> Taken:
-    """An execution plan of Spline's producer API. Raises `DocumentError`."""
+    """Parse an execution plan of Spline's producer API. Raises `DocumentError`."""
     text = _text(body)
     found = _parsed(text)
     if not isinstance(found, dict) or "operations" not in found:
-        raise DocumentError("the body", "", "not an execution plan: an object with operations is expected")
+        raise DocumentError("the body", "", "not an execution plan: expected an object with operations")
     _check_surrogates(text, "")
     key = found.get("id")
     if key is None:
-        # The API allows it: the server gives the id, and the sender's events name it.
+        # Optional in the API: the server generates the id, and the sender's events refer to it.
         key = str(uuid.uuid4())
         text = json.dumps({**found, "id": key}, ensure_ascii=False)
     if not isinstance(key, str):
@@ -59,11 +59,11 @@ def plan(body: bytes, version: str) -> Taken:
 
 
 def events(body: bytes, version: str) -> Taken:
-    """Execution events of Spline's producer API: an array of them. Raises `DocumentError`."""
+    """Parse an array of execution events of Spline's producer API. Raises `DocumentError`."""
     lines, ids = [], []
     for number, (found, text) in enumerate(_elements(_text(body))):
         if not isinstance(found, dict) or not isinstance(found.get("planId"), str):
-            raise DocumentError("the body", f"[{number}].planId", "is missing, or not a text")
+            raise DocumentError("the body", f"[{number}].planId", "missing, or not a string")
         if "timestamp" not in found:
             raise DocumentError("the body", f"[{number}].timestamp", "is missing")
         _check_surrogates(text, f"[{number}]")
@@ -73,13 +73,13 @@ def events(body: bytes, version: str) -> Taken:
 
 
 def openlineage(body: bytes) -> Taken:
-    """One event of OpenLineage. Raises `DocumentError`."""
+    """Parse one OpenLineage event. Raises `DocumentError`."""
     text = _text(body)
     return Taken("openlineage", _openlineage_line(_parsed(text), text, ""), 1)
 
 
 def openlineage_batch(body: bytes) -> Taken:
-    """An array of OpenLineage's events. Raises `DocumentError`."""
+    """Parse an array of OpenLineage events. Raises `DocumentError`."""
     lines = [
         _openlineage_line(found, text, f"[{number}]")
         for number, (found, text) in enumerate(_elements(_text(body)))
@@ -102,7 +102,7 @@ def _parsed(text: str) -> Any:
 
 
 def _elements(text: str) -> Iterator[tuple[Any, str]]:
-    """Yield the elements of an array, each with its own text. The rest of the text is never copied."""
+    """Yield the elements of an array, each with its text. The remaining text is never copied."""
     if not text.startswith("["):
         _parsed(text)
         raise DocumentError("the body", "", "not an array")
@@ -130,13 +130,13 @@ def _past_space(text: str, position: int) -> int:
 
 
 def _check_surrogates(text: str, field: str) -> None:
-    """Refuse half of a surrogate pair, which JSON can escape but no UTF-8 answer or file can hold.
+    """Reject lone surrogates, which JSON can escape but UTF-8 cannot encode.
 
-    Checked in the text, not in the parsed values, where a repeated key hides all but its last value.
-    Raises `DocumentError`.
+    Checked in the text, not in the parsed values, where a duplicate key hides all but its last value. Raises
+    `DocumentError`.
     """
     if _SURROGATE.search(text) and _SURROGATE.search(_NO_SURROGATE.sub(" ", text)):
-        raise DocumentError("the body", field, "a text has half of a surrogate pair")
+        raise DocumentError("the body", field, "a string has a lone surrogate")
 
 
 def _broken(error: Exception) -> DocumentError:
@@ -148,18 +148,18 @@ def _broken(error: Exception) -> DocumentError:
 
 
 def _spline_line(kind: str, text: str, version: str) -> bytes:
-    told = "" if version == _CURRENT else version
-    return array_line(kind, _one_line(text).encode(), told) + b"\n"
+    explicit_version = "" if version == _CURRENT else version
+    return array_line(kind, _one_line(text).encode(), explicit_version) + b"\n"
 
 
 def _openlineage_line(found: object, text: str, field: str) -> bytes:
     if not is_event(found):
-        problem = "not an OpenLineage event: eventTime and a run, job or dataset are expected"
+        problem = "not an OpenLineage event: expected eventTime and a run, job or dataset"
         raise DocumentError("the body", field, problem)
     _check_surrogates(text, field)
     return _one_line(text).encode() + b"\n"
 
 
 def _one_line(text: str) -> str:
-    # JSON has line ends between its tokens only: inside a text they are escaped.
+    # JSON has line breaks only between tokens: in strings they are escaped.
     return text.replace("\r", " ").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The file that lines of one kind are appended to, until it is full or old and becomes a finished one."""
+"""The file that lines of one kind are appended to, until its size or age limit finishes it."""
 
 import errno
 import fcntl
@@ -20,10 +20,10 @@ class Limits:
 
 
 class Journal:
-    """Appends durably. One thread at a time may use it; other processes have files of their own.
+    """Appends lines durably. Used by one thread at a time; other processes have their own files.
 
-    Methods raise `OSError` as the disk gives it. What `append` raised for is in no file: it was cut off
-    again, or, where even that failed, its file is left alone, and `recovery` cuts it.
+    Methods raise the `OSError` of the disk. After an error in `append`, no part of its data is in a file: it
+    is truncated, or, if that fails too, the file is left to `recovery`.
     """
 
     def __init__(self, root: Path, kind: str, limits: Limits) -> None:
@@ -36,32 +36,32 @@ class Journal:
         self._begun = 0.0
 
     def append(self, data: bytes) -> Path | None:
-        """Write whole lines; they are on the disk when this returns. The file, if that finished one."""
+        """Write complete lines durably. Return the file if that finished it."""
         if self._path is None:
             self._path = self._begin()
         try:
             _write(self._handle, data)
             os.fsync(self._handle)
-            # A file whose folder was removed takes writes as ever, and is nowhere when it is closed.
+            # Writes to a file whose folder was deleted succeed, but the file is lost when closed.
             if not journal_paths.is_file_of(self._path, self._handle):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
         except OSError:
-            self._take_back()
+            self._roll_back()
             raise
         self._size += len(data)
         if self._size < self._limits.size:
             return None
-        # What is in it is on the disk: if it cannot be moved, the next start does it.
+        # The content is on disk: if the file cannot be moved, the next start does it.
         with suppress(OSError):
             return self.finish()
         return None
 
     def seconds_left(self) -> float | None:
-        """How long the file may stay open; None where there is none."""
+        """Return how long the file may stay open; None without an open file."""
         return None if self._path is None else max(0.0, self._begun + self._limits.age - time.monotonic())
 
     def finish(self) -> Path | None:
-        """Give the file its place, if there is one with lines."""
+        """Move the file into place if it has lines."""
         path, self._path = self._path, None
         if path is None:
             return None
@@ -76,7 +76,7 @@ class Journal:
             path = folder / journal_paths.new_name()
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o640)
             try:
-                # Who has the lock is alive: `recovery` leaves the file alone.
+                # The lock marks a running process: `recovery` ignores the file.
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 journal_paths.sync_folder(folder)
                 is_there = path.exists()
@@ -85,13 +85,13 @@ class Journal:
                 raise
             if is_there:
                 break
-            # Another receiver that started just now saw an empty file without a lock, and took it away.
+            # Another receiver, starting at the same time, found an empty unlocked file and deleted it.
             os.close(handle)
         self._handle, self._size, self._begun = handle, 0, time.monotonic()
         return path
 
-    def _take_back(self) -> None:
-        """Cut off what could not be written whole, and end the file: the next one may have more luck."""
+    def _roll_back(self) -> None:
+        """Truncate an incomplete write and close the file: the next file may succeed."""
         with suppress(OSError):
             os.ftruncate(self._handle, self._size)
             os.fsync(self._handle)
@@ -102,7 +102,7 @@ class Journal:
 
 
 def put_in_place(root: Path, kind: str, path: Path, size: int) -> Path | None:
-    """Make a whole file of `unfinished` a finished one; an empty one goes."""
+    """Move a complete file of `unfinished` into place; delete an empty one."""
     if not size:
         path.unlink()
         return None

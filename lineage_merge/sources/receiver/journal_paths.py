@@ -1,12 +1,12 @@
-"""Where the files of a receiver lie, and what they are called.
+"""Paths and names of a receiver's files.
 
 ::
 
-    DIR/spline/TIME-ID.jsonl                   finished: whole, and never changed again
+    DIR/spline/TIME-ID.jsonl                   finished: complete and immutable
     DIR/openlineage/TIME-ID.jsonl
-    DIR/.unfinished/spline/TIME-ID.jsonl       being written, locked by who writes it
+    DIR/.unfinished/spline/TIME-ID.jsonl       being written, locked by its process
 
-Names sort by the time at which a file was begun, and no two are equal: any number of receivers may write
+Names are unique and sort by the time at which a file was begun: any number of receivers may write
 below one folder.
 """
 
@@ -20,22 +20,22 @@ _UNFINISHED = ".unfinished"
 
 
 def finished(root: Path, kind: str) -> Path:
-    """The folder that a source reads."""
+    """Return the folder that a source reads."""
     return root / kind
 
 
 def unfinished(root: Path, kind: str) -> Path:
-    """The folder of what is not whole yet."""
+    """Return the folder of incomplete files."""
     return root / _UNFINISHED / kind
 
 
 def new_name() -> str:
-    """A name that no file has."""
+    """Return a unique file name."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:12]}.jsonl"
 
 
 def sync_folder(folder: Path) -> None:
-    """A file's name too must be on the disk before anybody relies on it."""
+    """Sync a folder, which makes new file names durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -44,7 +44,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_file_of(path: Path, handle: int) -> bool:
-    """Return whether a path names the very file that is open; a symbolic link does not."""
+    """Return whether a path names the open file itself, not a symbolic link to it."""
     try:
         found = path.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Files that a killed receiver left unfinished: their whole lines are kept, and half a line is cut off."""
+"""Recovery of files that a killed receiver left: complete lines are preserved, a partial one is cut off."""
 
 import errno
 import fcntl
@@ -15,7 +15,7 @@ _BLOCK = 1 << 20
 
 
 class Recovered(NamedTuple):
-    """A file that was finished: how many bytes it has, and how many of half a line were cut off."""
+    """A finished file: its size, and the size of the partial line that was cut off."""
 
     file: Path
     size: int
@@ -23,17 +23,17 @@ class Recovered(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """An entry that no receiver made, which is left as it is."""
+    """An entry that no receiver created, which is left unchanged."""
 
     path: Path
     is_a: str
 
 
 def recover(root: Path) -> Iterator[Recovered | Ignored]:
-    """Finish files that no process writes any more. Files of running receivers stay as they are.
+    """Finish files that no process writes any more; files of running receivers are skipped.
 
-    What is no regular file is never opened for writing, and a link never followed: what it leads to may be
-    a file of another program, and the part behind its last line feed would be cut off. Raises `OSError`.
+    Only regular files are opened, and links never followed: the target may belong to another program, whose
+    last partial line would be cut off. Raises `OSError`.
     """
     for kind in journal_paths.KINDS:
         for path in sorted(journal_paths.unfinished(root, kind).iterdir()):
@@ -47,7 +47,7 @@ def _recover(root: Path, kind: str, path: Path) -> Recovered | Ignored | None:
         is_a = _no_file(path.lstat().st_mode)
         if is_a or path.suffix != ".jsonl":
             return Ignored(path, is_a) if is_a else None
-        # Neither follow a link nor wait for a FIFO that has taken the file's place since.
+        # Do not follow a link or block on a FIFO that has replaced the file meanwhile.
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None  # finished meanwhile
@@ -67,7 +67,7 @@ def _recover(root: Path, kind: str, path: Path) -> Recovered | Ignored | None:
 
 
 def _no_file(mode: int) -> str:
-    """Return what an entry is that is no regular file; empty for one that is."""
+    """Return the kind of an entry that is no regular file; empty for a regular file."""
     if stat.S_ISREG(mode):
         return ""
     if stat.S_ISLNK(mode):
@@ -79,19 +79,19 @@ def _no_file(mode: int) -> str:
 
 def _finish(root: Path, kind: str, path: Path, handle: int) -> Recovered | None:
     if not journal_paths.is_file_of(path, handle):
-        return None  # its receiver finished it before we had the lock
+        return None  # its receiver finished it before the lock was acquired
     size = os.fstat(handle).st_size
     whole = _end_of_lines(handle, size)
     if whole < size:
         os.ftruncate(handle, whole)
-    # Whole lines may be in memory only: their receiver was killed before it had them on the disk.
+    # Complete lines may be only in memory: their receiver was killed before the sync.
     os.fsync(handle)
     file = put_in_place(root, kind, path, whole)
     return Recovered(file or path, whole, size - whole) if size else None
 
 
 def _end_of_lines(handle: int, size: int) -> int:
-    """The byte behind the last line feed."""
+    """Return the offset after the last line feed."""
     end = size
     while end:
         start = max(0, end - _BLOCK)

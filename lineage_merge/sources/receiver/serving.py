@@ -1,4 +1,4 @@
-"""Running a receiver: from the socket to the summary."""
+"""The receiver's main loop: from opening the socket to the summary."""
 
 import asyncio
 import signal
@@ -18,27 +18,27 @@ from lineage_merge.sources.receiver.app import Receiver, application
 from lineage_merge.sources.receiver.bodies import Bodies
 from lineage_merge.sources.receiver.commits import Commits
 from lineage_merge.sources.receiver.connections import limited, protocol
-from lineage_merge.sources.receiver.counts import Tally
+from lineage_merge.sources.receiver.counts import ReceivedCounts
 from lineage_merge.sources.receiver.journal import Journal, Limits
 from lineage_merge.sources.receiver.recovery import Ignored, recover
 from lineage_merge.sources.receiver.uploads import Uploads
 
-# How long requests that are under way may take to end.
+# Grace period for running requests at shutdown.
 _STOP_SECONDS = 10
-# A sender often has the next document soon: an agent sends a plan and then its event.
+# Clients often send the next document soon: an agent sends a plan and then its event.
 _IDLE_SECONDS = 30
 _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to receive. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
+    """Settings of the receiver. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
 
     root: Path
     host: str
     port: int
     tokens: tuple[str, ...]
-    most_bytes: int
+    max_bytes: int
     most_connections: int
     files: Limits
     keep_free: int
@@ -47,11 +47,11 @@ class Settings:
     head_seconds: float = 10.0
 
 
-def receive(settings: Settings, on_progress: ProgressCallback) -> Tally:
-    """Take documents until SIGTERM or SIGINT; what was taken is in finished files then.
+def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts:
+    """Receive documents until SIGTERM or SIGINT, then finish all files.
 
-    SIGHUP finishes the files that are open. To be called from the main thread. Raises `ConfigError` where
-    nobody can listen on the address, `SourceError` where the folder cannot be written.
+    SIGHUP finishes the open files. Must run in the main thread. Raises `ConfigError` if the address cannot be
+    used, `SourceError` if the folder cannot be written.
     """
     _prepare(settings.root, on_progress)
     with _listening(settings.host, settings.port) as listener:
@@ -59,7 +59,7 @@ def receive(settings: Settings, on_progress: ProgressCallback) -> Tally:
 
 
 def _prepare(root: Path, on_progress: ProgressCallback) -> None:
-    """Make the folders, and finish what an earlier receiver left. Raises `SourceError`."""
+    """Create the folders, and recover the files of earlier processes. Raises `SourceError`."""
     folders = [
         make(root, kind)
         for kind in journal_paths.KINDS
@@ -76,17 +76,17 @@ def _prepare(root: Path, on_progress: ProgressCallback) -> None:
             if isinstance(found, Ignored):
                 ignored.append(found)
                 continue
-            cut = f", {found.cut:,} bytes of half a line cut off" if found.cut else ""
-            on_progress(f"finished what was left of {found.file.name}: {found.size:,} bytes{cut}")
+            cut = f", {found.cut:,} bytes of a partial line cut off" if found.cut else ""
+            on_progress(f"recovered {found.file.name}: {found.size:,} bytes{cut}")
         if ignored:
-            on_progress(f"ignored, no files of a receiver: {_named(ignored)}")
+            on_progress(f"ignored, not files of a receiver: {_named(ignored)}")
     except OSError as error:
         raise SourceError(f"{error.filename or root}: {error.strerror}") from None
 
 
 def _named(ignored: Sequence[Ignored]) -> str:
-    """Return entries with what each is, in one line."""
-    # A name may hold anything, line feeds too.
+    """Return entries with their kind, in one line."""
+    # Names may contain anything, even line feeds.
     names = [f"{str(each.path).encode('unicode_escape').decode()} ({each.is_a})" for each in ignored]
     more = [f"and {len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
     return ", ".join([*names[:_MOST_NAMED], *more])
@@ -101,7 +101,9 @@ def _refuse_links(root: Path) -> None:
                 raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
 
 
-async def _serve(settings: Settings, listener: socket.socket, on_progress: ProgressCallback) -> Tally:
+async def _serve(
+    settings: Settings, listener: socket.socket, on_progress: ProgressCallback
+) -> ReceivedCounts:
     uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
 
     def finished(kind: str, file: Path) -> None:
@@ -116,7 +118,7 @@ async def _serve(settings: Settings, listener: socket.socket, on_progress: Progr
         root=settings.root,
         spline=spline,
         openlineage=openlineage,
-        bodies=Bodies(settings.most_bytes),
+        bodies=Bodies(settings.max_bytes),
         tokens=tuple(token.encode() for token in settings.tokens),
         keep_free=settings.keep_free,
         on_progress=on_progress,
@@ -145,7 +147,7 @@ async def _serve(settings: Settings, listener: socket.socket, on_progress: Progr
         openlineage.finish()
 
     loop.add_signal_handler(signal.SIGHUP, finish)
-    # Not before: who reads this may send a signal at once.
+    # Only now: a process that reads this may send a signal at once.
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     on_progress(f"listening on http://{shown}:{port}, files in {settings.root}")
@@ -159,19 +161,19 @@ async def _serve(settings: Settings, listener: socket.socket, on_progress: Progr
         await asyncio.gather(*writing)
         if uploads and moving:
             uploads.end()
-    return receiver.tally
+    return receiver.counts
 
 
 class _Server(uvicorn.Server):
-    """Ends when it is told to; whoever runs it has the signals."""
+    """A server that stops on request; the caller handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals alone: uvicorn would raise them again, and the process die before its summary."""
+        """Leave the signals to the caller: uvicorn would raise them again and prevent the summary."""
         yield
 
     def stop(self) -> None:
-        """Take no more requests and finish those under way; told again, do not wait for them."""
+        """Accept no more requests and finish running ones; if called again, do not wait for them."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -184,7 +186,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     except OSError as error:
         raise ConfigError("", f"cannot listen on {host}:{port}: {error.strerror}") from None
     with listener:
-        # Connections inherit it. Asyncio sets it on sockets of its own making only, and without it the
-        # second packet of an answer waits 40 ms for the acknowledgement of the first.
+        # Inherited by connections. Asyncio sets it only on sockets it creates; without it the second packet
+        # of a response waits 40 ms for the acknowledgement of the first.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener

@@ -1,4 +1,4 @@
-"""Finished files on their way to S3. A file is deleted only when S3 has it."""
+"""Upload of finished files to S3. A file is deleted only after S3 has stored it."""
 
 import asyncio
 from contextlib import suppress
@@ -13,7 +13,7 @@ _AGAIN_SECONDS = 30.0
 
 
 class Uploads:
-    """Moves what is finished below `root` to a prefix, and tries again what S3 did not take."""
+    """Moves finished files below `root` to a prefix, and retries failed uploads."""
 
     def __init__(self, root: Path, prefix: str, on_progress: ProgressCallback) -> None:
         self._root = root
@@ -23,16 +23,16 @@ class Uploads:
         self._ends = False
 
     def finished(self) -> None:
-        """There is a new file."""
+        """Signal a new file."""
         self._wake.set()
 
     def end(self) -> None:
-        """Let `run` return after one more try."""
+        """Make `run` return after one more attempt."""
         self._ends = True
         self._wake.set()
 
     async def run(self) -> None:
-        """Move files until `end`."""
+        """Move files until `end` is called."""
         ends = False
         while not ends:
             ends = self._ends
@@ -51,11 +51,11 @@ class Uploads:
                     write_file(target, file)
                 except SourceMissing:
                     if file.exists():
-                        self._say(f"not uploaded, kept in {file.parent}: no bucket for {target}")
+                        self._say(f"not uploaded, still in {file.parent}: no bucket for {target}")
                         return
                     continue  # another receiver of this folder moved it
                 except SourceError as error:
-                    self._say(f"not uploaded, kept in {file.parent}: {error.message}")
+                    self._say(f"not uploaded, still in {file.parent}: {error.message}")
                     return
                 file.unlink(missing_ok=True)
                 self._say(f"uploaded {target}")

@@ -1,1 +1,1 @@
-"""Which runs of a job count, and what its newest one did: the same for every source that tells runs."""
+"""Run selection and job facts, shared by all sources that report runs."""

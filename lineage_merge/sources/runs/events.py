@@ -1,15 +1,15 @@
-"""The ends of writes as rows: what is asked when it is chosen which of them count."""
+"""Write events as rows: the columns that run selection needs."""
 
 from typing import NamedTuple
 
 
 class EventRow(NamedTuple):
-    """One end of a write, as a source reports it, or only a `problem` with one, as JSON.
+    """The end of one write as reported by a source, or a `problem` as JSON.
 
-    `plan` names the document that holds the write's lineage, within `database` ("" where a source has
-    only one), `run_id` the run that wrote. Times in ms since 1970. `target` is the raw URI, `dataset`
-    the identity behind it. `unlabelled` are the wanted labels that the write itself does not have: its
-    plan may have them. Writes of one job with different `statement`s are chosen each by itself.
+    `plan` names the document with the write's lineage, within `database` ("" if a source has only one);
+    `run_id` is the run that wrote. Times are ms since 1970. `target` is the raw URI, `dataset` the id it
+    resolves to. `unlabelled`: the requested labels that the write itself lacks; its plan may have them.
+    Writes of one job with different `statement`s are selected independently.
     """
 
     database: str

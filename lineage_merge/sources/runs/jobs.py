@@ -1,4 +1,4 @@
-"""What the runs of each job did: the newest one's facts, and how many successful ones there were."""
+"""Facts about the runs of each job: the newest run, and the number of successful runs."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from functools import partial
@@ -11,15 +11,15 @@ from lineage_merge.merge.records import Record, records, row
 from lineage_merge.model.elements import Job, JobKey
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first, total
-from lineage_merge.sources.runs.run_selection import Counted
+from lineage_merge.sources.runs.run_selection import SelectedWrite
 
 T = TypeVar("T")
-# The type of a job and its name.
+# Job type and name.
 _Job = tuple[str, str]
 
 
 class JobFacts(NamedTuple):
-    """What the newest run of a job did, failed or not."""
+    """Facts about a job's newest run, failed or not."""
 
     job_type: str
     job: str
@@ -32,7 +32,7 @@ class JobFacts(NamedTuple):
 
 
 class _Write(NamedTuple):
-    """An end of a write without what it wrote to. Equal ones are one: an export can hold a document twice."""
+    """The end of a write without its target. Equal rows are one write: an export can contain duplicates."""
 
     job_type: str
     job: str
@@ -51,24 +51,24 @@ class _Write(NamedTuple):
 
 
 class _Newest(NamedTuple):
-    """What the newest run of a job did, and whether one of the job's writes counts."""
+    """The facts of a job's newest run, and whether one of the job's writes is selected."""
 
     facts: JobFacts | None
-    is_counted: bool
+    is_selected: bool
 
 
-def job_facts(events: Rows[EventRow], counted_events: Rows[Counted]) -> Rows[JobFacts]:
-    """What the newest run of each job that has a counted write did, failed or not."""
+def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[JobFacts]:
+    """Return the newest run, failed or not, of each job that has a selected write."""
     of_runs = events.flat_map(_write).group(_run, _run_facts)
-    return of_runs.union(counted_events.map(_counted_job)).combine(_as_it_is, _newer, _newer).flat_map(_facts)
+    return of_runs.union(selected.map(_selected_job)).combine(_unchanged, _newer, _newer).flat_map(_facts)
 
 
 def job_records(
-    events: Rows[EventRow], counted_events: Rows[Counted], names: DatasetResolver
+    events: Rows[EventRow], selected: Rows[SelectedWrite], names: DatasetResolver
 ) -> Rows[Record]:
-    """Records of the jobs that have a counted write, and of how many successful runs each job had."""
-    facts = job_facts(events, counted_events).map_partitions(partial(_records, names=names))
-    return facts.union(good_runs(events).map(good_runs_record))
+    """Return records of the jobs that have a selected write, and each job's number of successful runs."""
+    facts = job_facts(events, selected).map_partitions(partial(_records, names=names))
+    return facts.union(successful_runs(events).map(successful_runs_record))
 
 
 def _records(facts: Iterable[JobFacts], names: DatasetResolver) -> Iterator[Record]:
@@ -76,7 +76,7 @@ def _records(facts: Iterable[JobFacts], names: DatasetResolver) -> Iterator[Reco
 
 
 def job(facts: JobFacts) -> Job:
-    """The facts as an element."""
+    """Return the facts as an element."""
     properties = {
         "framework": facts.framework,
         "last_run_id": facts.last_run_id,
@@ -89,14 +89,14 @@ def job(facts: JobFacts) -> Job:
     return Job(JobKey(facts.job_type, facts.job), facts.last_run_at or 0, known)
 
 
-def good_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
-    """How many runs of each job there were, all of whose writes ended without error."""
-    of_runs = events.flat_map(_failure).combine(_as_it_is, _either, _either)
-    return of_runs.flat_map(_successful_run).combine(_as_it_is, add, add)
+def successful_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
+    """Count the runs of each job in which all writes succeeded."""
+    of_runs = events.flat_map(_failure).combine(_unchanged, _either, _either)
+    return of_runs.flat_map(_successful_run).combine(_unchanged, add, add)
 
 
-def good_runs_record(found: tuple[_Job, int]) -> Record:
-    """A row of `good_runs` as a record."""
+def successful_runs_record(found: tuple[_Job, int]) -> Record:
+    """Return a row of `successful_runs` as a record."""
     (job_type, name), number = found
     return row("runs", job=JobKey(job_type, name), at=number)
 
@@ -138,16 +138,16 @@ def _run_facts(_run: Hashable, found: list[_Write]) -> Iterator[tuple[_Job, _New
         framework=largest(each.framework for each in writes),
         failed=largest(each.failed for each in writes),
     )
-    yield (job_type, name), _Newest(facts, is_counted=False)
+    yield (job_type, name), _Newest(facts, is_selected=False)
 
 
-def _counted_job(each: Counted) -> tuple[_Job, _Newest]:
-    return (each.event.job_type or "", each.event.job or ""), _Newest(None, is_counted=True)
+def _selected_job(each: SelectedWrite) -> tuple[_Job, _Newest]:
+    return (each.event.job_type or "", each.event.job or ""), _Newest(None, is_selected=True)
 
 
 def _newer(one: _Newest, other: _Newest) -> _Newest:
     facts = max((one.facts, other.facts), key=_in_order)
-    return _Newest(facts, one.is_counted or other.is_counted)
+    return _Newest(facts, one.is_selected or other.is_selected)
 
 
 def _in_order(facts: JobFacts | None) -> tuple[tuple[bool, object], ...]:
@@ -156,7 +156,7 @@ def _in_order(facts: JobFacts | None) -> tuple[tuple[bool, object], ...]:
 
 def _facts(found: tuple[_Job, _Newest]) -> Iterator[JobFacts]:
     _, newest = found
-    if newest.is_counted and newest.facts:
+    if newest.is_selected and newest.facts:
         yield newest.facts
 
 
@@ -177,5 +177,5 @@ def _successful_run(
         yield (job_type, name), 1
 
 
-def _as_it_is(value: T) -> T:
+def _unchanged(value: T) -> T:
     return value

@@ -1,4 +1,4 @@
-"""Which sources a run had written itself before it read them: marks for what the merge collapses."""
+"""Sources that a run wrote itself before reading them: marked as candidates for collapsing."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -7,51 +7,50 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.collapse_intermediate import RUN_LOCAL
 from lineage_merge.merge.records import Record
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.run_selection import Counted, PlanKey, is_successful
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedWrite, is_successful
 
 K = TypeVar("K")
-# The run that a row is of: a database and a run in it.
+# A database and a run in it.
 _Run = tuple[str, str | None]
-# Ids of datasets.
+# Dataset ids.
 Datasets = frozenset[str]
 
 
 class _Made(NamedTuple):
-    """A run wrote a dataset: the first time."""
+    """A dataset and its first write in a run."""
 
     dataset: str
     at: int
 
 
 class _Read(NamedTuple):
-    """A run executed a plan."""
+    """A plan that a run executed."""
 
     plan: str
     at: int
 
 
-def own_sources(recent: Rows[EventRow], counted: Rows[Counted]) -> Rows[tuple[PlanKey, Datasets]]:
-    """The datasets that each counted run of a plan had made before it read them, for plans that have some.
+def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, Datasets]]:
+    """Return, per plan, the datasets that each selected run of it had written before reading them.
 
-    What a run reads before it writes it comes from an earlier run, and is no temporary dataset.
+    A dataset that a run reads before writing it comes from an earlier run: it is no temporary dataset.
     """
-    uses: Rows[tuple[_Run, _Made | _Read]] = recent.flat_map(_made).union(counted.map(_read))
-    return uses.group(_key, _made_before).combine(_as_it_is, _common, _common).filter(_is_any)
+    uses: Rows[tuple[_Run, _Made | _Read]] = events.flat_map(_made).union(selected.map(_read))
+    return (
+        uses.group(_key, _made_before).combine(_unchanged, _intersection, _intersection).filter(_has_datasets)
+    )
 
 
 def marked(
-    records_by_plan: Rows[tuple[PlanKey, Record]], recent: Rows[EventRow], counted: Rows[Counted]
+    records_by_plan: Rows[tuple[PlanKey, Record]], events: Rows[EventRow], selected: Rows[SelectedWrite]
 ) -> Rows[tuple[PlanKey, Record]]:
-    """The records of plans, `feeds` marked where every counted run of the plan made the source before.
-
-    Moves every record. What has its own group of each plan takes `own_sources` into it, and calls `mark`.
-    """
+    """Return the records of plans; `feeds` is marked if every selected run had written the source before."""
     records: Rows[Any] = records_by_plan
-    return records.union(own_sources(recent, counted)).group(_key, _marked)
+    return records.union(own_sources(events, selected)).group(_key, _marked)
 
 
 def mark(record: Record, own: Datasets) -> Record:
-    """A record of a plan, marked where it is a `feeds` and its source is one of the plan's own."""
+    """Return a record of a plan, marked if it is a `feeds` from one of the plan's `own` sources."""
     if record.kind != "feeds" or record.source not in own:
         return record
     return record._replace(sets={**record.sets, RUN_LOCAL: ["true"]})
@@ -62,7 +61,7 @@ def _made(event: EventRow) -> Iterator[tuple[_Run, _Made | _Read]]:
         yield (event.database, event.run_id), _Made(event.dataset, event.at or 0)
 
 
-def _read(each: Counted) -> tuple[_Run, _Made | _Read]:
+def _read(each: SelectedWrite) -> tuple[_Run, _Made | _Read]:
     event = each.event
     return (event.database, event.run_id), _Read(event.plan or "", event.at or 0)
 
@@ -83,15 +82,15 @@ def _key(row: tuple[K, object]) -> K:
     return row[0]
 
 
-def _as_it_is(own: Datasets) -> Datasets:
+def _unchanged(own: Datasets) -> Datasets:
     return own
 
 
-def _common(one: Datasets, other: Datasets) -> Datasets:
+def _intersection(one: Datasets, other: Datasets) -> Datasets:
     return one & other
 
 
-def _is_any(found: tuple[PlanKey, Datasets]) -> bool:
+def _has_datasets(found: tuple[PlanKey, Datasets]) -> bool:
     return bool(found[1])
 
 

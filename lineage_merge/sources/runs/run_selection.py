@@ -1,9 +1,8 @@
-"""Which writes count.
+"""Selection of the writes that define the lineage.
 
-A write counts when its source says that it ended without error. By default that is, for each
-job and target, the newest one, and what belongs to it in the same run: appends since the last overwrite,
-and a write that ended while another one of the same target was under way (CREATE TABLE AS SELECT reports
-the inner insert and the outer command).
+Only successful writes are selected. By default that is the newest write per job and target, and what belongs
+to it in the same run: appends since the last overwrite, and a write that ended while another one to the same
+target was running (CREATE TABLE AS SELECT reports the inner insert and the outer command).
 """
 
 from collections import defaultdict
@@ -22,26 +21,26 @@ PlanKey = tuple[str, str]
 
 
 class PlanLabels(NamedTuple):
-    """The wanted labels that a plan has."""
+    """The requested labels that a plan has."""
 
     database: str
     plan: str
     labels: list[str]
 
 
-class Counted(NamedTuple):
-    """A write that counts; `sequence` and `newest_sequence` as in `Chosen`."""
+class SelectedWrite(NamedTuple):
+    """A selected write; `sequence` and `newest_sequence` as in `SelectedPlan`."""
 
     event: EventRow
     sequence: int
     newest_sequence: int | None = None
 
 
-class Chosen(NamedTuple):
-    """What is known of a plan by the writes of it that count.
+class SelectedPlan(NamedTuple):
+    """What the selected writes of a plan say about it.
 
-    `sequence`: the place of the first of them in its run, from 1. `newest_sequence`: the same in the
-    newest run of the job, None where no write of that run is of this plan.
+    `sequence`: position of its first write within the run, from 1. `newest_sequence`: the same in the newest
+    run of the job, None if no write of that run belongs to this plan.
     """
 
     application: str
@@ -50,16 +49,16 @@ class Chosen(NamedTuple):
 
 
 def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
-    """The events, `wanted` False where neither they nor their plans have all labels."""
+    """Return the events; `wanted` is False if an event and its plan together lack a requested label."""
     writes: Rows[Any] = events
     return writes.union(plans).group(_plan, _with_labels)
 
 
-def recent(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
-    """The wanted writes since a time, or of the last days, counted back from the newest of each database.
+def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
+    """Return the wanted writes since a time, or of the lookback before the newest write per database.
 
-    Not from now: so a dump gives the same graph whenever it is read, and a database without
-    writes for a month does not lose its lineage by that.
+    The lookback does not start now: a dump yields the same graph whenever it is read, and a database without
+    writes for a month keeps its lineage.
     """
     if runs.which == "since":
         return events.filter(partial(_is_since, since=runs.since))
@@ -68,24 +67,24 @@ def recent(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[Even
     return events.filter(partial(_is_recent, since={database: at - back for database, at in newest}))
 
 
-def counted(events: Rows[EventRow], runs: Runs) -> Rows[Counted]:
-    """The writes that count (see the module), of `recent` events."""
+def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
+    """Select writes (see the module) from events `within_lookback`."""
     found = events.filter(is_successful).group(_run, _numbered)
     if runs.which == "latest":
         found = found.group(_written, _latest)
     return found.group(_job, _of_newest_run)
 
 
-def by_plan(counted_events: Rows[Counted]) -> Rows[tuple[PlanKey, Chosen]]:
-    """What is known of each plan that is needed.
+def by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]:
+    """Return one row per plan that has selected writes.
 
-    However many runs share a plan, it is read once.
+    A plan that many runs share is read once.
     """
-    return counted_events.map(_chosen).combine(_as_it_is, _both, _both)
+    return selected.map(_plan_of_write).combine(_unchanged, _combined, _combined)
 
 
 def is_successful(event: EventRow) -> bool:
-    """Whether an event is the end of a write without error."""
+    """Return whether an event is the end of a write without error."""
     return event.plan is not None and event.failed is False
 
 
@@ -117,22 +116,22 @@ def _run(event: EventRow) -> tuple[str, str | None]:
     return event.database, event.run_id
 
 
-def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[Counted]:
-    # Equal ones share a place: an export can hold a document twice.
+def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:
+    # Equal events share a position: an export can contain duplicates.
     ends = [nulls_first(event.at, event.key) for event in events]
-    places = {end: place for place, end in enumerate(sorted(set(ends)), 1)}
-    return (Counted(event, places[end]) for event, end in zip(events, ends, strict=True))
+    positions = {end: place for place, end in enumerate(sorted(set(ends)), 1)}
+    return (SelectedWrite(event, positions[end]) for event, end in zip(events, ends, strict=True))
 
 
-def _written(each: Counted) -> tuple[str | None, ...]:
+def _written(each: SelectedWrite) -> tuple[str | None, ...]:
     event = each.event
     return event.database, event.job_type, event.job, event.statement, event.dataset
 
 
-def _latest(_written: Hashable, writes: list[Counted]) -> Iterator[Counted]:
+def _latest(_written: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
     newest = max((each.event for each in writes), key=lambda event: nulls_first(event.at, event.run_id))
-    # By raw target: two partitions of one table do not replace each other.
-    by_target: defaultdict[str | None, list[Counted]] = defaultdict(list)
+    # Grouped by raw target: two partitions of one table do not replace each other.
+    by_target: defaultdict[str | None, list[SelectedWrite]] = defaultdict(list)
     for each in writes:
         if each.event.run_id == newest.run_id:
             by_target[each.event.target].append(each)
@@ -142,7 +141,7 @@ def _latest(_written: Hashable, writes: list[Counted]) -> Iterator[Counted]:
 
 
 def _last_overwrite_began(events: list[EventRow]) -> int | None:
-    """When the last overwrite among writes of one target began; None where all append: then all count."""
+    """Return when the last overwrite of a target began; None if all writes append."""
     overwrites = [event for event in events if event.append is False]
     if not overwrites:
         return None
@@ -150,12 +149,12 @@ def _last_overwrite_began(events: list[EventRow]) -> int | None:
     return (last.at or 0) - (last.duration_ms or 0)
 
 
-def _job(each: Counted) -> tuple[str | None, ...]:
+def _job(each: SelectedWrite) -> tuple[str | None, ...]:
     event = each.event
     return event.job_type, event.job, event.statement
 
 
-def _of_newest_run(_job: Hashable, writes: list[Counted]) -> Iterator[Counted]:
+def _of_newest_run(_job: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
     newest = max(
         (each.event for each in writes),
         key=lambda event: nulls_first(event.at, event.run_id, event.database),
@@ -165,18 +164,18 @@ def _of_newest_run(_job: Hashable, writes: list[Counted]) -> Iterator[Counted]:
         yield each._replace(newest_sequence=each.sequence) if is_newest else each
 
 
-def _chosen(each: Counted) -> tuple[PlanKey, Chosen]:
+def _plan_of_write(each: SelectedWrite) -> tuple[PlanKey, SelectedPlan]:
     event = each.event
     key = event.database, event.plan or ""
-    return key, Chosen(event.application or "", each.sequence, each.newest_sequence)
+    return key, SelectedPlan(event.application or "", each.sequence, each.newest_sequence)
 
 
-def _as_it_is(chosen: Chosen) -> Chosen:
-    return chosen
+def _unchanged(plan: SelectedPlan) -> SelectedPlan:
+    return plan
 
 
-def _both(one: Chosen, other: Chosen) -> Chosen:
-    return Chosen(
+def _combined(one: SelectedPlan, other: SelectedPlan) -> SelectedPlan:
+    return SelectedPlan(
         max(one.application, other.application),
         min(one.sequence, other.sequence),
         smallest((one.newest_sequence, other.newest_sequence)),

@@ -1,9 +1,9 @@
-"""Spline's database as it lives in ArangoDB, read through python-arango.
+"""Client of Spline's ArangoDB, through python-arango.
 
-Executors ask for slices: a span of time of `progress`, a list of plans of everything else,
-each in batches over a cursor. Every filter uses an index that Spline makes
-(`progress.timestamp`, ``_key``, `operation._belongsTo`, `follows._belongsTo`, ``_from`` of
-edge collections). The driver reads numbers and, once, which transactions are committed.
+Executors query slices: a time range of `progress`, a list of plans for everything else, in batches over a
+cursor. Every filter uses an index that Spline creates (`progress.timestamp`, ``_key``,
+`operation._belongsTo`, `follows._belongsTo`, ``_from`` of edge collections). The driver reads counts and,
+once, the open transactions.
 """
 
 from collections import defaultdict
@@ -25,33 +25,33 @@ from lineage_merge.infra import input_budget
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
-from lineage_merge.sources.spline.plan_traversal import reach
+from lineage_merge.sources.spline.plan_traversal import traverse
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import COMMITTED, COUNTER, COUNTER_KEY, OPEN, Snapshot, newest
 from lineage_merge.sources.spline.versions import Versions
 
-# ArangoDB's error numbers (docs: "Error codes and meanings").
+# ArangoDB error codes (docs: "Error codes and meanings").
 _NOT_AUTHORIZED = (11, 401, 403)
 _NO_DATABASE = 1228
 _NO_COLLECTION = 1203
 
 PLANS_A_REQUEST = 50
-# A plan of hundreds of columns has thousands of expressions: their ids go in several requests.
+# A plan of hundreds of columns has thousands of expressions: their ids are split over several requests.
 IDS_A_REQUEST = 2000
 
-# What of a plan is reached by its `_belongsTo`, which Spline indexes in these two only.
+# The parts of a plan that are read by `_belongsTo`, which Spline indexes only in these two collections.
 _BELONGS_TO = "FOR d IN @@collection FILTER d._belongsTo IN @plans RETURN d"
 _BY_KEY = "FOR d IN @@collection FILTER d._key IN @keys RETURN d"
 _FROM = "FOR e IN @@collection FILTER e._from IN @keys RETURN e"
 
 
-# Of a plan's own document what labels need, no more.
+# Only the label fields of a plan's own document.
 _LABELS = (
     f"FOR p IN executionPlan FILTER p._key IN @keys AND {COMMITTED}"
     " RETURN {_key: p._key, labels: KEEP(p.labels || {}, @heads), extra: KEEP(p.extra || {}, @heads)}"
 )
 
-# AQL orders null and booleans before numbers, strings after.
+# AQL sorts null and booleans before numbers, strings after.
 _TIMES = (
     f'FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp < "" AND {COMMITTED}'
     " SORT p.timestamp {order} LIMIT 1 RETURN p.timestamp"
@@ -60,7 +60,7 @@ _TIMES = (
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Spline's ArangoDB and the password to it.
+    """Connection settings of Spline's ArangoDB and its password.
 
     The driver reads the password: executors do not have its environment.
     """
@@ -70,13 +70,13 @@ class Server:
 
 
 def log_in(settings: Arango) -> Server:
-    """The server with the password that the environment holds. Raises `ConfigError`."""
+    """Return the server with the password of the environment. Raises `ConfigError`."""
     return Server(settings, settings.password())
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the driver knows of a database before it hands out slices. Times in ms since 1970."""
+    """Facts about a database that the driver needs to plan slices. Times are ms since 1970."""
 
     collections: frozenset[str]
     events: int
@@ -86,31 +86,31 @@ class Overview:
 
 
 class _Client(DefaultHTTPClient):
-    """The client's own, which counts what it reads."""
+    """python-arango's HTTP client, counting the bytes it reads."""
 
     def send_request(self, *arguments: Any, **options: Any) -> Response:
-        """Send a request, and count the bytes of the answer's text."""
+        """Send a request, and count the bytes of the response text."""
         response = super().send_request(*arguments, **options)
         input_budget.count(len(response.raw_body))
         return response
 
 
 @contextmanager
-def database(server: Server, *, patient: bool = True) -> Iterator[StandardDatabase]:
-    """A connection to Spline's database; what goes wrong becomes a `SourceError`.
+def database(server: Server, *, retries: bool = True) -> Iterator[StandardDatabase]:
+    """Connect to Spline's database; errors become `SourceError`.
 
-    `patient` False: no retries, so that an unreachable server is known at once.
+    `retries` False: no retries, so that an unreachable server is reported at once.
     """
     settings = server.settings
     hosts = [host.strip() for host in settings.hosts.split(",") if host.strip()]
     http = _Client(
-        request_timeout=settings.timeout_seconds if patient else min(settings.timeout_seconds, 10),
-        # Of several hosts the client tries the next one, without waiting for one that is down.
-        retry_attempts=3 if patient and len(hosts) == 1 else 0,
-        backoff_factor=0.5 if patient else 0,
+        request_timeout=settings.timeout_seconds if retries else min(settings.timeout_seconds, 10),
+        # With several hosts the client tries the next one, without waiting for an unavailable one.
+        retry_attempts=3 if retries and len(hosts) == 1 else 0,
+        backoff_factor=0.5 if retries else 0,
     )
     client = ArangoClient(
-        hosts=hosts, http_client=http, resolver_max_tries=None if patient else max(len(hosts), 1)
+        hosts=hosts, http_client=http, resolver_max_tries=None if retries else max(len(hosts), 1)
     )
     try:
         yield client.db(
@@ -122,17 +122,17 @@ def database(server: Server, *, patient: bool = True) -> Iterator[StandardDataba
     except ArangoServerError as error:
         raise _explain(settings, error) from None
     except (RequestException, ConnectionError) as error:
-        # The client tells all failures to connect alike; others have a name of their own.
+        # The client reports all connection failures alike; other errors have their own name.
         reason = f" ({type(error).__name__})" if isinstance(error, RequestException) else ""
-        raise SourceUnreachable(f"no connection to ArangoDB at {_shown(settings)}{reason}") from None
+        raise SourceUnreachable(f"no connection to ArangoDB at {_redacted_hosts(settings)}{reason}") from None
     finally:
         client.close()
 
 
 def overview(server: Server) -> Overview:
-    """Check connection, rights and required collections, and find the span of time there is."""
+    """Check connection, permissions and required collections, and return the time range of the data."""
     settings = server.settings
-    with database(server, patient=False) as db:
+    with database(server, retries=False) as db:
         names = collections_of(db, settings)
         for collection in REQUIRED:
             if collection not in names:
@@ -158,69 +158,73 @@ def overview(server: Server) -> Overview:
 
 
 def document_counts(server: Server, collections: Iterable[str]) -> dict[str, int]:
-    """How many documents there are in each collection."""
+    """Return the number of documents in each collection."""
     with database(server) as db:
         found: dict[str, Any] = {name: db.collection(name).count() for name in sorted(collections)}
         return {name: int(number) for name, number in found.items()}
 
 
 def versions_of(db: StandardDatabase, settings: Arango, collections: frozenset[str]) -> Versions:
-    """Which version of Spline made the database; `collections` are those that it has."""
+    """Return the version of Spline that created the database; `collections` are its collections."""
     if versions.COLLECTION not in collections:
         return Versions()
-    return versions.versions(ask(db, settings, "FOR v IN dbVersion RETURN v"))
+    return versions.versions(run_query(db, settings, "FOR v IN dbVersion RETURN v"))
 
 
 def snapshot(db: StandardDatabase, settings: Arango, collections: frozenset[str]) -> Snapshot:
-    """Which transactions are committed now; `collections` are those of the database.
+    """Return which transactions are committed now; `collections` are those of the database.
 
-    In two queries, the number first: what begins between them has a greater one.
+    Two queries, the number first: transactions that begin in between have a larger one.
     """
     number = None
     if COUNTER in collections:
-        number = newest(ask(db, settings, "FOR c IN counter FILTER c._key == @key RETURN c", key=COUNTER_KEY))
+        number = newest(
+            run_query(db, settings, "FOR c IN counter FILTER c._key == @key RETURN c", key=COUNTER_KEY)
+        )
     opened: frozenset[str] = frozenset()
     if OPEN in collections:
-        opened = frozenset(str(key) for key in ask(db, settings, "FOR t IN txInfo RETURN t._key"))
+        opened = frozenset(str(key) for key in run_query(db, settings, "FOR t IN txInfo RETURN t._key"))
     return Snapshot(opened, number)
 
 
 def events(server: Server, since: int, until: int) -> Iterator[Document]:
-    """The `progress` documents from `since` up to (not including) `until`, in ms."""
+    """Yield the `progress` documents from `since` up to (not including) `until`, in ms."""
     query = "FOR p IN progress FILTER p.timestamp >= @since AND p.timestamp < @until RETURN p"
     with database(server) as db:
-        yield from ask(db, server.settings, query, since=since, until=until)
+        yield from run_query(db, server.settings, query, since=since, until=until)
 
 
-def odd_events(server: Server) -> Iterator[Document]:
-    """The `progress` documents whose time is no number: broken, and never lost in silence."""
+def malformed_events(server: Server) -> Iterator[Document]:
+    """Yield the `progress` documents whose time is not a number, which are reported as rejected."""
     with database(server) as db:
-        for odd in ("p.timestamp < 0", 'p.timestamp >= ""'):
-            yield from ask(db, server.settings, f"FOR p IN progress FILTER {odd} RETURN p")
+        for malformed in ("p.timestamp < 0", 'p.timestamp >= ""'):
+            yield from run_query(db, server.settings, f"FOR p IN progress FILTER {malformed} RETURN p")
 
 
 def plan_labels(
     server: Server, keys: Sequence[str], wanted: labels.Wanted, snapshot: Snapshot
 ) -> dict[str, set[str]]:
-    """Which of the wanted labels plans have, by plan."""
+    """Return the requested labels of plans, by plan."""
     heads = labels.heads(wanted)
     with database(server) as db:
         return {
             document["_key"]: labels.of_plan(wanted, document)
             for some in _in_parts(keys)
-            for document in ask(db, server.settings, _LABELS, keys=some, heads=heads, **snapshot.variables)
+            for document in run_query(
+                db, server.settings, _LABELS, keys=some, heads=heads, **snapshot.variables
+            )
         }
 
 
 def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:
-    """A slice of all plans, for a database that has no `progress`."""
+    """Yield a slice of all plans, for a database without `progress`."""
     query = "FOR p IN executionPlan SORT p._key LIMIT @offset, @count RETURN p._key"
     with database(server) as db:
-        yield from ask(db, server.settings, query, offset=offset, count=count)
+        yield from run_query(db, server.settings, query, offset=offset, count=count)
 
 
 def plan_count(server: Server) -> int:
-    """How many plans there are."""
+    """Return the number of plans."""
     with database(server) as db:
         return int(_single(db, server.settings, "RETURN LENGTH(executionPlan)"))
 
@@ -228,7 +232,7 @@ def plan_count(server: Server) -> int:
 def plans(
     server: Server, keys: Iterator[str], collections: frozenset[str]
 ) -> Iterator[tuple[str, dict[str, list[Document]]]]:
-    """The documents of each plan, by collection, a few plans a request."""
+    """Yield the documents of each plan, by collection, a few plans per request."""
     with database(server) as db:
         while batch := list(islice(keys, PLANS_A_REQUEST)):
             yield from _plan_batch(db, server.settings, batch, collections).items()
@@ -247,11 +251,14 @@ def _plan_batch(
             if key in found:
                 found[key][collection].append(document)
 
-    take("executionPlan", ask(db, settings, _BY_KEY, **{"@collection": "executionPlan", "keys": list(keys)}))
+    take(
+        "executionPlan",
+        run_query(db, settings, _BY_KEY, **{"@collection": "executionPlan", "keys": list(keys)}),
+    )
     for collection in ("operation", "follows"):
         if collection in collections:
             bind = {"@collection": collection, "plans": owners}
-            take(collection, ask(db, settings, _BELONGS_TO, **bind))
+            take(collection, run_query(db, settings, _BELONGS_TO, **bind))
     operations = [
         document["_id"] if "_id" in document else f"operation/{document['_key']}"
         for documents in found.values()
@@ -261,9 +268,9 @@ def _plan_batch(
     def fetch(collection: str, field: str, values: list[str]) -> Iterator[Document]:
         query = _BY_KEY if field == "_key" else _FROM
         for some in _in_parts(values):
-            yield from ask(db, settings, query, **{"@collection": collection, "keys": some})
+            yield from run_query(db, settings, query, **{"@collection": collection, "keys": some})
 
-    for collection, document in reach(operations, collections, fetch):
+    for collection, document in traverse(operations, collections, fetch):
         take(collection, iter((document,)))
     return found
 
@@ -272,65 +279,66 @@ def _in_parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
     return (items[start : start + IDS_A_REQUEST] for start in range(0, len(items), IDS_A_REQUEST))
 
 
-def ask(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Iterator[Any]:
-    """The results of a query, a batch at a time."""
+def run_query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Iterator[Any]:
+    """Yield the results of a query in batches."""
     execute: Any = db.aql.execute
     cursor = execute(
         query,
         bind_vars=bind,
         batch_size=settings.batch_size,
         ttl=300,
-        # When an answer is lost and the request sent again, the same batch comes again. Servers
-        # before 3.11 send the next one instead: the count tells.
+        # If a response is lost and the request repeated, the same batch is sent again. Servers before 3.11
+        # send the next one instead, which the count reveals.
         allow_retry=True,
         count=True,
     )
     received, is_there = 0, True
     try:
-        # Not `yield from`, which closes the cursor too when its reader stops early.
+        # Not `yield from`, which also closes the cursor when its consumer stops early.
         for result in cursor:
             received += 1
             yield result
         if received != cursor.count():
             raise SourceError(
-                f"ArangoDB at {_shown(settings)}: {cursor.count()} documents promised, {received} received"
+                f"ArangoDB at {_redacted_hosts(settings)}:"
+                f" {cursor.count()} documents announced, {received} received"
             )
     except (RequestException, ConnectionError):
         is_there = False
         raise
     finally:
         if is_there:
-            # One that cannot be closed ends by its time to live, and hides no other error.
+            # A cursor that cannot be closed expires, and must not hide another error.
             with suppress(ArangoServerError, RequestException, ConnectionError):
                 cursor.close(ignore_missing=True)
 
 
 def _single(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Any:
-    (result,) = ask(db, settings, query, **bind)
+    (result,) = run_query(db, settings, query, **bind)
     return result
 
 
 def collections_of(db: StandardDatabase, settings: Arango) -> frozenset[str]:
-    """The names of a database's collections."""
+    """Return the names of a database's collections."""
     try:
         found: Any = db.collections()
         return frozenset(str(each["name"]) for each in found)
     except (KeyError, TypeError):
-        raise SourceError(f"{_shown(settings)} does not answer as ArangoDB does") from None
+        raise SourceError(f"{_redacted_hosts(settings)} is not an ArangoDB server") from None
 
 
-def _shown(settings: Arango) -> str:
-    """The hosts without credentials that someone may have put into the address."""
+def _redacted_hosts(settings: Arango) -> str:
+    """Return the hosts without credentials in their URLs."""
     hosts = (host.rpartition("@") for host in settings.hosts.split(","))
     return ",".join(f"{before.partition('://')[0]}://{host}" if at else host for before, at, host in hosts)
 
 
 def _explain(settings: Arango, error: ArangoServerError) -> SourceError:
-    place = f"ArangoDB at {_shown(settings)}"
+    place = f"ArangoDB at {_redacted_hosts(settings)}"
     if error.error_code in _NOT_AUTHORIZED or error.http_code in (401, 403):
-        return SourceDenied(f"{place} refuses user {settings.username!r} (wrong password or no permission)")
+        return SourceDenied(f"{place} rejects user {settings.username!r} (wrong password or no permission)")
     if error.error_code == _NO_DATABASE:
-        return SourceMissing(f"{place}: no database named {settings.database!r}")
+        return SourceMissing(f"{place}: missing database {settings.database!r}")
     if error.error_code == _NO_COLLECTION:
         return SourceMissing(f"{place}, database {settings.database}: {error.error_message}")
     reason = error.error_message or f"HTTP {error.http_code}"

@@ -1,4 +1,4 @@
-"""What a plan tells of columns, as elements of `lineage_merge.model.elements`."""
+"""Translation of a plan's column lineage into `lineage_merge.model.elements`."""
 
 from collections.abc import Iterator
 
@@ -19,26 +19,25 @@ from lineage_merge.sources.spline.documents import Plan
 
 
 def read_columns(plan: Plan, application: str, document: str) -> ColumnLineage | Problem:
-    """The plan's column lineage; `document` names the plan in the problem.
+    """Return the plan's column lineage; `document` names the plan in the problem.
 
-    The schema checks what is common to all documents. What agents put into the parameters of
-    operations and expressions is as free as Spark's own classes: one that nobody foresaw costs
-    the plan its columns, and nothing else.
+    The schema validates what all documents have in common. Parameters of operations and expressions are as
+    free as Spark's classes: an unexpected one loses the plan's columns, and nothing else.
     """
     try:
         return column_lineage(PlanColumns(plan.header, plan.parts), application)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        what = f"its columns could not be read ({type(error).__name__}): please report the document"
+        what = f"cannot read the columns ({type(error).__name__}): please report the document"
         return Problem("no-columns", document, "", what)
 
 
 def column_elements(lineage: ColumnLineage, job: JobKey, output: Reference) -> Iterator[Element]:
-    """The columns of the target and of what was read, and what leads from these to that."""
+    """Yield the columns of sources and target, and the edges between them."""
     for column in lineage.columns:
         yield Column(output, column.name, Authority.BUILDER, _properties(column))
     for read in lineage.sources:
         for column in read.columns:
-            # A query's text has no types, and not always all columns.
+            # A query has no types, and not always all columns.
             known = _properties(column) if read.complete else {}
             yield Column(read.source, column.name, Authority.READER, known)
     yield from lineage_elements(lineage.flows, lineage.influences, job, output, _itself)

@@ -1,7 +1,7 @@
-"""The documents of Spline's database that lineage_merge reads, and how each is checked.
+"""Documents of Spline's database that are read, and their validation.
 
-Collections and fields are those of the ArangoDB of Spline 0.7 and 1.0 (`spline.schema.json` beside this
-module); a plan's parts name it in ``_belongsTo``, and a vertex's key starts with the plan's.
+Collections and fields are those of Spline 0.7 and 1.0 in ArangoDB (`spline.schema.json` in this folder). The
+parts of a plan refer to it in ``_belongsTo``; the key of a vertex starts with the plan's.
 """
 
 import json
@@ -19,7 +19,7 @@ from lineage_merge.sources.spline import transactions
 from lineage_merge.sources.spline.transactions import Snapshot
 
 REQUIRED = ("executionPlan", "operation")
-# The parts of one plan.
+# The parts of a plan.
 PLAN_PARTS = (
     "executionPlan",
     "operation",
@@ -34,7 +34,7 @@ PLAN_PARTS = (
     "takes",
     "expression",
 )
-# Which transactions are committed; Spline 0.7 has neither.
+# Transaction state; Spline 0.7 has neither.
 TRANSACTIONS = (transactions.COUNTER, transactions.OPEN)
 COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
@@ -47,9 +47,9 @@ _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All documents of one execution plan, checked. `header` None: its own document is missing.
+    """All validated documents of one execution plan. `header` None: its own document is missing.
 
-    `is_open` says that a transaction of it was not committed: then it does not count at all.
+    `is_open`: one of its transactions was not committed, so the plan is ignored.
     """
 
     key: str
@@ -59,17 +59,17 @@ class Plan:
 
     @property
     def operations(self) -> tuple[Document, ...]:
-        """By key."""
+        """Return the operations by key."""
         return self.parts.get("operation", ())
 
     @property
     def follows(self) -> tuple[Document, ...]:
-        """Edges from an operation to what it consumes."""
+        """Return the edges from an operation to what it consumes."""
         return self.parts.get("follows", ())
 
     @property
     def expressions(self) -> tuple[Document, ...]:
-        """By key."""
+        """Return the expressions by key."""
         return self.parts.get("expression", ())
 
 
@@ -80,7 +80,7 @@ def _checker(collection: str) -> Checker:
 
 
 def parse(collection: str, text: str, database: str = "") -> Document | Problem:
-    """A document's text parsed, or why it is rejected."""
+    """Parse a document's text, or return why it is rejected."""
     try:
         document = _loads(text)
     except (ValueError, RecursionError) as error:
@@ -96,7 +96,7 @@ def parse(collection: str, text: str, database: str = "") -> Document | Problem:
 
 
 def _loads(text: str) -> Any:
-    """As `json.loads`, without its checks of what surrounds an object: most texts are one, and short."""
+    """Parse as `json.loads`, without its checks of the surrounding text: most texts are small objects."""
     try:
         document, end = _decode(text)
     except ValueError:
@@ -105,9 +105,9 @@ def _loads(text: str) -> Any:
 
 
 def plan_key(collection: str, text: str) -> str:
-    """The key of the plan that a document's text belongs to, "" where it tells none.
+    """Return the key of the plan that a document's text belongs to, "" without one.
 
-    A pattern does for most, so that a document is parsed only once, where it is used.
+    A regular expression suffices for most, so that a document is parsed only once, where it is used.
     """
     if collection != "executionPlan":
         found = _BELONGS_TO.search(text)
@@ -118,7 +118,7 @@ def plan_key(collection: str, text: str) -> str:
 
 
 def plan_key_of(collection: str, document: Document) -> str:
-    """The key of the plan that a document belongs to, "" where it tells none."""
+    """Return the key of the plan that a document belongs to, "" without one."""
     if collection == "executionPlan":
         return _text(document.get("_key"))
     owner = document.get("_belongsTo")
@@ -133,17 +133,17 @@ def _text(value: object) -> str:
 
 
 def name_of(collection: str, document: object) -> str:
-    """``operation/0f7d:op-1``: what a person calls the document."""
+    """Return the document's name in messages: ``operation/0f7d:op-1``."""
     fields = document if isinstance(document, dict) else {}
     key, owner = fields.get("_key"), _text(fields.get("_belongsTo"))
-    # A broken document may have anything in these, an address with a password too.
+    # Malformed documents may have anything in these fields, even a URL with a password.
     if key and isinstance(key, str | int):
         return redact(f"{collection}/{key}")
     return redact(f"{collection}/(no key) of {owner}") if owner else f"{collection}/(no key)"
 
 
 def check(collection: str, document: object, database: str = "") -> Problem | None:
-    """Why a document is rejected; None where it fits the schema."""
+    """Return why a document is rejected; None if it fits the schema."""
     error = _checker(collection).error(document)
     if error is None:
         return None
@@ -151,7 +151,7 @@ def check(collection: str, document: object, database: str = "") -> Problem | No
 
 
 def rejected(document: str, field: str, problem: str, database: str = "") -> Problem:
-    """A rejection, with the database named where there are several."""
+    """Return a rejection that names the database if there are several."""
     place = f"{database}: {document}" if database else document
     return Problem("rejected", place, field, problem)
 
@@ -162,7 +162,7 @@ def assemble(
     snapshot: Snapshot,
     database: str = "",
 ) -> tuple[Plan, list[Problem]]:
-    """Put one plan together from its documents by collection, leaving out broken ones."""
+    """Build a plan from its documents by collection, without malformed ones."""
     problems: list[Problem] = []
     good: dict[str, tuple[Document, ...]] = {}
     for collection in PLAN_PARTS:
@@ -172,7 +172,7 @@ def assemble(
             if problem:
                 problems.append(problem)
                 continue
-            # By key: a document that arrives twice counts once, whichever version comes first.
+            # By key: duplicates count once, whichever version comes first.
             name = document.get("_key") or f"{document['_from']}>{document['_to']}"
             fit[name] = max(document, fit[name], key=_in_order) if name in fit else document
         good[collection] = tuple(fit[each] for each in sorted(fit))

@@ -1,17 +1,17 @@
-"""How long an execution took. Pure."""
+"""Execution durations. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# More digits are no 64-bit number, and slow to read.
+# More digits do not fit 64 bits, and are slow to parse.
 _DIGITS = 20
 
 
 def duration_ns(event: Mapping[str, Any]) -> int | None:
-    """The duration of a checked event or `progress` document; None where neither place has one.
+    """Return the duration in a validated event or `progress` document; None without one.
 
-    Producer API 1 keeps it in `extra`, as a number or as digits. Spline's server moves it out of there only
-    where its JSON parser made a 64-bit number of it, so that its database may have it in `extra` alone.
+    Producer API 1 has it in `extra`, as a number or as digits. Spline's server moves it out of `extra` only
+    if its JSON parser read a 64-bit number, so databases may have it in `extra` alone.
     """
     duration = event.get("durationNs")
     return _whole((event.get("extra") or {}).get("durationNs")) if duration is None else int(duration)

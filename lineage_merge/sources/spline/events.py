@@ -1,4 +1,4 @@
-"""The ends of writes, as `progress` documents tell them."""
+"""Write events of `progress` documents."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,16 +14,16 @@ from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.transactions import Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE
 
-# So many events at once are asked for the labels of their plans.
+# Number of events per query for the labels of their plans.
 _EVENTS_A_LOOK = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events count, and what is known of their targets.
+    """Which events are selected, and how targets are resolved.
 
-    `applies(job, application)` tells it by name, `labels` by the labels that are asked for.
-    `dataset_of(uri, job)` is the identity of a target.
+    `applies(job, application)` selects by name, `labels` are the required labels. `dataset_of(uri, job)` is
+    the id of a target.
     """
 
     applies: Callable[[str, str], bool]
@@ -37,7 +37,7 @@ def event_rows(
     wanted: Wanted,
     snapshot: Snapshot,
 ) -> Iterator[EventRow]:
-    """The committed ends of writes, and the documents that are broken."""
+    """Yield the committed write events, and problems with malformed documents."""
     for document in documents:
         problem = document if isinstance(document, Problem) else check("progress", document, database)
         if problem or isinstance(document, Problem):
@@ -49,9 +49,9 @@ def event_rows(
 def only_labelled(
     rows: Iterable[EventRow], labels_of: Callable[[list[str]], Mapping[str, set[str]]]
 ) -> Iterator[EventRow]:
-    """The rows that are wanted, and the problems, when the labels of plans are known too.
+    """Yield the wanted rows and the problems, after checking the labels of plans.
 
-    `labels_of(keys)` tells which of the wanted labels plans have; a plan without may be left out.
+    `labels_of(keys)` returns the requested labels of plans; plans without labels may be left out.
     """
     remaining = iter(rows)
     while batch := list(islice(remaining, _EVENTS_A_LOOK)):
@@ -69,7 +69,7 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
     name = str(details.get("applicationName") or "")
     app = application(name)
     applies = wanted.applies(app.job, name)
-    # Agents before 1.0 name no run: then each write is one of its own.
+    # Agents before 1.0 report no run: each write is its own run.
     run_id = extra.get("appId") or document["_key"]
     target = details["dataSourceUri"]
     rows = (extra.get("writeMetrics") or {}).get("numOutputRows")
@@ -83,7 +83,7 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
         job_type=JOB_TYPE,
         target=target,
         dataset=wanted.dataset_of(target, app.job) if applies else None,
-        # JSON may write a whole number as 1.0; Spark takes no such thing for a bigint.
+        # JSON may write an integer as 1.0, which Spark does not accept as bigint.
         at=int(document["timestamp"]),
         duration_ms=(duration_ns(document) or 0) // 1_000_000,
         run_id=run_id,

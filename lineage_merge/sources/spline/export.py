@@ -1,7 +1,7 @@
-"""Spline's database as exported files: one file a collection, as `arangoexport` writes them.
+"""Exports of Spline's database: one file per collection, as `arangoexport` writes them.
 
-JSON lines or JSON arrays, packed with gzip or not. A folder with an `executionPlan` file is
-one database; a folder of such folders is several. Large files of lines are read in slices.
+JSON lines or JSON arrays, optionally compressed with gzip. A folder with an `executionPlan` file is one
+database; a folder of such folders is several. Large files of lines are read in slices.
 """
 
 import json
@@ -20,7 +20,7 @@ from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Docume
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions, versions
 
-# operation.json, operation.jsonl.gz, and what arangodump writes: operation_<hash>.data.json.gz
+# operation.json, operation.jsonl.gz, and arangodump's operation_<hash>.data.json.gz
 _FILE = re.compile(
     r"^(?P<collection>[A-Za-z]+)(?P<dump>_[0-9a-f]{32})?(?:\.\d+)?(?:\.data)?"
     r"\.(?P<type>json|jsonl|ndjson)(?:\.gz)?$"
@@ -41,16 +41,16 @@ class Part:
 
 
 class Text(NamedTuple):
-    """One document as text, and the place it was found at."""
+    """A document's text and location."""
 
     place: str
     text: str
 
 
 def find(folder: str) -> list[Part]:
-    """The collections' files that are needed, cut into slices.
+    """List the files of the required collections, cut into slices.
 
-    Raises `SourceMissing` where there is no database, or one without a required collection.
+    Raises `SourceMissing` without a database, or if a required collection is missing.
     """
     databases: dict[str, list[tuple[str, StoredFile, bool]]] = defaultdict(list)
     prefix = _root(folder)
@@ -63,7 +63,7 @@ def find(folder: str) -> list[Part]:
             whole = match["type"] == "json" and not match["dump"]
             databases["" if name == "." else name].append((match["collection"], file, whole))
     if not databases:
-        raise SourceMissing(f"{folder}: no collections of Spline there (executionPlan.json or .jsonl, ...)")
+        raise SourceMissing(f"{folder}: no collections of Spline found (executionPlan.json or .jsonl, ...)")
     for name, found in sorted(databases.items()):
         present = {collection for collection, _, _ in found}
         for collection in REQUIRED:
@@ -79,7 +79,7 @@ def find(folder: str) -> list[Part]:
 
 
 def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
-    """The version of each database that has its `dbVersion` among its files: they are small."""
+    """Read the version of each database that has a `dbVersion` file; these are small."""
     found: dict[str, list[Document]] = defaultdict(list)
     for part in parts:
         if part.collection != VERSION:
@@ -92,7 +92,7 @@ def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
 
 
 def _root(folder: str) -> PurePosixPath:
-    """The folder as its files' locations begin."""
+    """Return the folder in the form that its files' locations begin with."""
     if is_s3(folder):
         return PurePosixPath(re.sub(r"^\w+:", "s3:", folder))
     return PurePosixPath(Path(folder.removeprefix("file://")).expanduser())
@@ -103,7 +103,7 @@ def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
 
 
 def texts(part: Part) -> Iterator[Text | Problem]:
-    """The documents of a slice, each as the text of one JSON object, not checked yet."""
+    """Yield the documents of a slice, each as the text of one JSON object, not validated."""
     if part.is_json:
         yield from _json_file(part)
     else:
@@ -126,11 +126,11 @@ def _json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterato
 
 
 def _json_file(part: Part) -> Iterator[Text | Problem]:
-    """A ``.json`` file: an array, or lines after all."""
+    """Read a ``.json`` file: an array, or lines."""
     location = part.slice.location
     text = read_text(location)
     if not text.lstrip().startswith("["):
-        # Not splitlines: a text inside a document may hold other line ends than JSON's.
+        # Not splitlines: strings in a document may contain other line separators.
         numbered = ((f"{location}, line {n}", line.encode()) for n, line in enumerate(text.split("\n"), 1))
         yield from _json_lines(numbered, part.database)
         return
@@ -150,14 +150,14 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
 
 
 _BETWEEN = re.compile(r"[\s,]*")
-# Arrays on one line: Arango's own fields come first in a document, and in no object inside it.
+# Arrays on one line: Arango's own fields come first in a document, and never in nested objects.
 _NEXT_ON_LINE = r",\s*(?=\{\s*\"_(?:key|id|rev|from|to)\")"
 
 
 def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
-    """What can be saved of an array that does not parse: element by element.
+    """Recover the elements of a malformed array.
 
-    After a broken element, reading goes on where the next one seems to begin: at a line with the
+    After a malformed element, reading continues where the next one seems to begin: at a line with the
     indentation of the first element, or at a document's first field.
     """
     decoder = json.JSONDecoder()
@@ -173,7 +173,7 @@ def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
         line, counted = line + text.count("\n", counted, start), start
         place = f"{location}, line {line}"
         if start >= len(text):
-            yield rejected(place, "", "the array does not end: the file is cut short", part.database)
+            yield rejected(place, "", "unterminated array: the file is truncated", part.database)
             return
         if text[start] == "]":
             return

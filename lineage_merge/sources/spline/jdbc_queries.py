@@ -1,8 +1,8 @@
-"""The tables behind a read over JDBC: a query reads tables, and each of them is a source. Pure.
+"""Tables behind a JDBC read: each table that a query reads is a source. Pure.
 
-Spark's option `dbtable` may hold a query in brackets, and `query` always holds one; Spline
-writes either behind the connection URL (``jdbc:redshift://host:5439/dev:(select ...) alias``),
-and keeps the options beside it. Needs sqlglot (the extra `columns`) for queries only.
+Spark's option `dbtable` may contain a query in parentheses, and `query` always is one; Spline appends either
+to the connection URL (``jdbc:redshift://host:5439/dev:(select ...) alias``), and stores the options
+separately. Only queries need sqlglot (the extra `columns`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc, tab
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
-# The driver's word, and what sqlglot calls the SQL that is spoken there.
+# sqlglot's dialect by JDBC driver name.
 _DIALECTS = {
     "athena": "athena",
     "awsathena": "athena",
@@ -37,9 +37,7 @@ _DIALECTS = {
     "teradata": "teradata",
     "trino": "trino",
 }
-_NO_SQLGLOT = (
-    "a query, and sqlglot is not installed, which tells its tables: pip install 'lineage-merge[columns]'"
-)
+_NO_SQLGLOT = "a query, whose tables need sqlglot: pip install 'lineage-merge[columns]'"
 
 
 # Added to a read operation whose `inputSources` are the tables behind queries: their `PushedQuery`s.
@@ -47,10 +45,10 @@ QUERIES = "_queries"
 
 
 class Sources(NamedTuple):
-    """What a read operation's address stands for.
+    """The tables behind a read operation's address.
 
-    `uris` are addresses that name a dataset each. `is_query`: rows and columns of the read are
-    those of a `query` over them. `problem` says why a query's tables are unknown; then there are none.
+    `uris` are addresses of one dataset each. `is_query`: the rows and columns of the read are the result of a
+    `query` over them. `problem`: why a query's tables are unknown; then `uris` is empty.
     """
 
     uris: tuple[str, ...]
@@ -60,10 +58,10 @@ class Sources(NamedTuple):
 
 
 def sources(uri: str, params: Mapping[str, Any] | None = None) -> Sources:
-    """The datasets that a read of `uri` reads; `params` are the options that Spline keeps of it.
+    """Return the datasets that a read of `uri` reads; `params` are its options as stored by Spline.
 
-    An address that is not JDBC, or names a table, stands for itself. So does one that nothing can
-    be made of: whoever names it says what is wrong with it.
+    An address that is not JDBC, or names a table, is returned unchanged. So is one that cannot be parsed:
+    naming it reports the problem.
     """
     if not is_jdbc(uri.strip()):
         return Sources((uri,))
@@ -81,23 +79,23 @@ def sources(uri: str, params: Mapping[str, Any] | None = None) -> Sources:
 
 
 class _Unreadable(Exception):
-    """A query whose tables cannot be told, and why."""
+    """The tables of a query are unknown; the message says why."""
 
 
 def _split(uri: str, params: Mapping[str, Any]) -> tuple[str, str]:
-    """The connection URL and what is read through it: the options tell it best.
+    """Return the connection URL and what is read through it, preferably from the options.
 
-    In the address the masking of a password may have swallowed it, or a colon of the query
-    may look like the one before it.
+    In the address, a masked password may have replaced it, or a colon of the query may look like the
+    separator.
     """
-    told = {str(name).lower(): value for name, value in params.items()}
-    query, table, url = (_text(told.get(name)) for name in ("query", "dbtable", "url"))
+    options = {str(name).lower(): value for name, value in params.items()}
+    query, table, url = (_text(options.get(name)) for name in ("query", "dbtable", "url"))
     text = query or table
     if not text:
         return split_jdbc(uri)
     if not is_jdbc(url):
-        url = _before(uri, text)
-    # A comment at its end must not take the bracket with it.
+        url = _connection_url(uri, text)
+    # A trailing comment must not comment out the closing parenthesis.
     return url, f"({query}\n) q" if query else table
 
 
@@ -105,8 +103,8 @@ def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _before(uri: str, text: str) -> str:
-    """The connection URL of an address that ends with `text`, or has lost it."""
+def _connection_url(uri: str, text: str) -> str:
+    """Return the connection URL of an address that ends with `text`, or has lost it."""
     start = uri.find(f":({text}") if f":({text}" in uri else uri.rfind(f":{text}")
     if start > 0:
         return uri[:start]
@@ -142,11 +140,11 @@ def _query(text: str, url: str) -> "PushedQuery":
     try:
         return PushedQuery(text, url, _dialect(url))
     except UnreadableQuery as error:
-        raise _Unreadable(f"a query whose tables cannot be told: {error}") from None
+        raise _Unreadable(f"a query whose tables are unknown: {error}") from None
 
 
-def shown(uri: str) -> str:
-    """The connection of an address for a message: no secret, and no query, which changes with each run."""
+def redacted_connection(uri: str) -> str:
+    """Return an address for messages: without secrets and without the query, which varies."""
     try:
         return redact(split_jdbc(uri)[0])
     except NamingError:

@@ -1,7 +1,7 @@
-"""The labels that an agent was given, wherever Spline keeps them. Pure.
+"""Labels set for an agent, in all forms in which Spline stores them. Pure.
 
-Spline keeps labels as lists of values under a flat name (``{"airflow.dag_id": ["tickit_daily"]}``), on the
-plan, on its executions, and a copy of the plan's on each execution. What users add by other ways stands
+Spline stores labels as lists of values under a flat name (``{"airflow.dag_id": ["tickit_daily"]}``), on the
+plan, on its executions, and a copy of the plan's on each execution. Labels that users add by other means are
 in `extra`, nested or flat.
 """
 
@@ -13,23 +13,23 @@ Wanted = Mapping[str, tuple[str, ...]]
 
 
 def of_event(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
-    """The names of wanted labels that a `progress` document has."""
+    """Return the names of requested labels that a `progress` document has."""
     details = document.get("execPlanDetails") or {}
     return _found(wanted, document.get("labels"), document.get("extra"), details.get("labels"))
 
 
 def of_plan(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
-    """The names of wanted labels that an `executionPlan` document has."""
+    """Return the names of requested labels that an `executionPlan` document has."""
     return _found(wanted, document.get("labels"), document.get("extra"))
 
 
 def heads(wanted: Wanted) -> list[str]:
-    """The keys below which a label may stand: ``a.b`` is ``a.b``, or ``b`` in ``a``."""
+    """Return the top-level keys that may contain a label: ``a.b`` is ``a.b``, or ``b`` in ``a``."""
     return sorted({head for name in wanted for head, _ in _splits(name)})
 
 
 def first_value(names: Iterable[str], *places: object) -> str:
-    """The value of the first of the labels that one of the places has; "" where none has any."""
+    """Return the value of the first of the labels that a document has; "" without one."""
     return next((value for name in names for place in places for value in _values(place, name)), "")
 
 
@@ -56,7 +56,7 @@ def _values(place: object, name: str) -> Iterator[str]:
 
 
 def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """``a.b.c`` as ("a", "b.c"), ("a.b", "c") and ("a.b.c", "")."""
+    """Split ``a.b.c`` into ("a", "b.c"), ("a.b", "c") and ("a.b.c", "")."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         yield ".".join(parts[:count]), ".".join(parts[count:])

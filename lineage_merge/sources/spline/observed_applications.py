@@ -1,13 +1,13 @@
-"""Which applications Spline has seen, and the labels by which they say to which DAG they belong.
+"""Applications observed by Spline, and the labels that name their DAG.
 
-For a merge of what no DAG merges by itself. Needs no Spark.
+For merging jobs that no DAG merges itself. Needs no Spark.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.spline import labels
-from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in, snapshot
+from lineage_merge.sources.spline.arango import collections_of, database, log_in, run_query, snapshot
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import COMMITTED
@@ -28,19 +28,19 @@ _PLANS = (
 )
 
 
-class Seen(NamedTuple):
-    """A job: when it last ended a write well (ms since 1970), and the DAG that its label names, or ""."""
+class ObservedJob(NamedTuple):
+    """A job: the time of its last successful write (ms since 1970), and the DAG in its label, or ""."""
 
     job: str
     newest: int
     dag_name: str = ""
 
 
-def seen(settings: Arango, since: int, names: Sequence[str]) -> list[Seen]:
-    """The jobs that wrote since then (ms since 1970), sorted.
+def observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> list[ObservedJob]:
+    """Return the jobs that wrote since then (ms since 1970), sorted.
 
-    `names` are the labels that may name a DAG, the first that is there counts, on the execution or
-    on its plan. Of a job whose label changed the newest counts. Raises `SourceError`.
+    `names` are the labels that may name a DAG: the first one found on the execution or its plan is used. If a
+    job's label changed, the newest is used. Raises `SourceError`.
     """
     with database(log_in(settings)) as db:
         collections = collections_of(db, settings)
@@ -48,24 +48,24 @@ def seen(settings: Arango, since: int, names: Sequence[str]) -> list[Seen]:
             return []
         committed = snapshot(db, settings, collections).variables
         heads = labels.heads(dict.fromkeys(names, ()))
-        rows = [*ask(db, settings, _SEEN, since=since, heads=heads, **committed)]
+        rows = [*run_query(db, settings, _SEEN, since=since, heads=heads, **committed)]
         rows = [row for row in rows if isinstance(row["application"], str) and row["application"]]
         found = [(row, labels.first_value(names, row["own"], row["extra"], row["copied"])) for row in rows]
         no_progress = sorted({str(row["plan"]) for row, dag_name in found if not dag_name})
-        of_plans: dict[str, str] = {}
+        build_filter: dict[str, str] = {}
         for start in range(0, len(no_progress), _KEYS_A_REQUEST):
             keys = no_progress[start : start + _KEYS_A_REQUEST]
-            plans = ask(db, settings, _PLANS, keys=keys, heads=heads, **committed)
-            of_plans |= {
+            plans = run_query(db, settings, _PLANS, keys=keys, heads=heads, **committed)
+            build_filter |= {
                 plan["_key"]: labels.first_value(names, plan["labels"], plan["extra"]) for plan in plans
             }
-    return [*_newest(((row, name or of_plans.get(row["plan"], "")) for row, name in found))]
+    return [*_newest(((row, name or build_filter.get(row["plan"], "")) for row, name in found))]
 
 
-def _newest(rows: Iterator[tuple[Mapping[str, Any], str]]) -> Iterator[Seen]:
-    jobs: dict[str, Seen] = {}
+def _newest(rows: Iterator[tuple[Mapping[str, Any], str]]) -> Iterator[ObservedJob]:
+    jobs: dict[str, ObservedJob] = {}
     for row, dag_name in rows:
-        one = Seen(application(row["application"]).job, int(row["newest"]), dag_name)
+        one = ObservedJob(application(row["application"]).job, int(row["newest"]), dag_name)
         before = jobs.get(one.job)
         jobs[one.job] = max(before, one, key=lambda each: (each.newest, each.dag_name)) if before else one
     yield from (jobs[job] for job in sorted(jobs))

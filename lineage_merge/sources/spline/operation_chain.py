@@ -1,20 +1,20 @@
-"""Which operations a source's rows pass on their way to the target: ``Filter > Join > Aggregate``."""
+"""The operations between a source and the target of a plan: ``Filter > Join > Aggregate``."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from lineage_merge.sources.spline.documents import Document
 
-MOST_CHAINS = 20  # of one source; a plan of nested self-joins has two to the power of its depth
-_CUT = "..."
+MAX_CHAINS = 20  # per source; a plan of nested self-joins has two to the power of its depth
+_TRUNCATED = "..."
 
 
 def operation_chains(operations: Iterable[Document], follows: Iterable[Document]) -> dict[str, str]:
-    """For each URI that one plan reads, the names of the operations up to the write, source first.
+    """Return, per URI that a plan reads, the operations from the source to the write.
 
-    Reads and the write do not count, every other operation does, as Spline records it. Distinct
-    ways are sorted and joined with `` | ``; of more than 20 the rest is ``...``. A source right
-    below the write has "", and one that does not reach the write is missing.
+    All operations as Spline records them, without reads and the write. Distinct chains are sorted and joined
+    with `` | ``; more than 20 are abbreviated with ``...``. A source directly below the write has "", and one
+    that does not reach the write is missing.
     """
     by_key = {str(each["_key"]): each for each in operations}
     below = _below(by_key, follows)
@@ -24,7 +24,7 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
             chains[key] = {""}
     found: defaultdict[str, set[str]] = defaultdict(set)
     for key in _top_down(by_key, below):
-        # Not kept: the texts of a long plan add up.
+        # Released early: the texts of a long plan add up.
         above = chains.pop(key, set())
         operation = by_key[key]
         if operation.get("type") == "Read":
@@ -32,14 +32,14 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
                 found[str(uri)] |= above
         if operation.get("type") not in ("Read", "Write"):
             name = str(operation.get("name") or operation.get("type"))
-            above = {each if each == _CUT else f"{name} > {each}" if each else name for each in above}
+            above = {each if each == _TRUNCATED else f"{name} > {each}" if each else name for each in above}
         for child in below.get(key, ()):
-            chains[child] = _cut(chains[child] | above)
-    return {uri: " | ".join(_sorted(_cut(each))) for uri, each in found.items() if each}
+            chains[child] = _truncated(chains[child] | above)
+    return {uri: " | ".join(_sorted(_truncated(each))) for uri, each in found.items() if each}
 
 
 def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[str, set[str]]:
-    """The operations that each one consumes."""
+    """Return the operations that each operation consumes."""
     below: defaultdict[str, set[str]] = defaultdict(set)
     for edge in follows:
         above, child = (str(edge[end]).rpartition("/")[2] for end in ("_from", "_to"))
@@ -49,7 +49,7 @@ def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[
 
 
 def _top_down(by_key: Mapping[str, Document], below: Mapping[str, set[str]]) -> Iterable[str]:
-    """Every operation, each after all that consume it; operations in a circle are left out."""
+    """Yield every operation after all its consumers; cycles are left out."""
     consumers: defaultdict[str, int] = defaultdict(int)
     for children in below.values():
         for child in children:
@@ -64,13 +64,13 @@ def _top_down(by_key: Mapping[str, Document], below: Mapping[str, set[str]]) -> 
                 ready.append(child)
 
 
-def _cut(chains: set[str]) -> set[str]:
-    """At most so many, the same ones whatever the order of arrival."""
-    if len(chains - {_CUT}) <= MOST_CHAINS:
+def _truncated(chains: set[str]) -> set[str]:
+    """Limit the number of chains, independently of their order."""
+    if len(chains - {_TRUNCATED}) <= MAX_CHAINS:
         return chains
-    return {*_sorted(chains)[:MOST_CHAINS], _CUT}
+    return {*_sorted(chains)[:MAX_CHAINS], _TRUNCATED}
 
 
 def _sorted(chains: set[str]) -> list[str]:
-    named = sorted(each for each in chains if each and each != _CUT)
-    return [*named, _CUT] if _CUT in chains else named
+    named = sorted(each for each in chains if each and each != _TRUNCATED)
+    return [*named, _TRUNCATED] if _TRUNCATED in chains else named

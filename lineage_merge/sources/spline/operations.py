@@ -1,4 +1,4 @@
-"""Spline's detailed picture of a plan: its operations and what each consumes. Pure."""
+"""Spline's operations of a plan and the edges between them. Pure."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,10 @@ from lineage_merge.sources.spline.documents import Plan
 
 
 def operations(plan: Plan, job: JobKey, sequence: int) -> Iterator[Element]:
-    """The operations of a job's write and the edges between them.
+    """Yield the operations of a job's write and the edges between them.
 
-    Keys are ``{sequence}:op-3``, with the place of the write in its run instead of the plan's key,
-    which changes with the plan's content.
+    Keys are ``{sequence}:op-3``, with the position of the write in its run instead of the plan's key, which
+    changes with the plan's content.
     """
     known = {operation["_key"] for operation in plan.operations}
     for operation in plan.operations:

@@ -1,7 +1,7 @@
-"""A plan's schemas, attributes and expressions, reached from its operations along edges.
+"""Traversal of a plan's documents: schemas, attributes and expressions reached from its operations.
 
-Spline indexes `_belongsTo` in `operation` and `follows` only; every edge collection has an
-index of `_from`. Asking the others by `_belongsTo` would scan them whole for each request.
+Spline indexes `_belongsTo` only in `operation` and `follows`; every edge collection has an index of `_from`.
+Querying the others by `_belongsTo` would scan them completely for each request.
 """
 
 from collections import defaultdict
@@ -16,19 +16,19 @@ EDGES: Mapping[str, tuple[str, ...]] = {
     "attribute": ("computedBy", "derivesFrom"),
     "expression": ("takes",),
 }
-# Of these the documents themselves are wanted; a schema is no more than its edges.
+# The documents of these collections are needed; of a schema, only its edges.
 VERTICES = ("attribute", "expression")
 
 Fetch = Callable[[str, str, list[str]], Iterable[Document]]
 
 
-def reach(
+def traverse(
     operations: Iterable[str], collections: frozenset[str], fetch: Fetch
 ) -> Iterator[tuple[str, Document]]:
-    """Each document that `operations` (ids) lead to, with its collection, once.
+    """Yield each document reachable from `operations` (ids), with its collection, once.
 
-    `fetch(collection, field, values)` gets the documents with one of the values in `_from` or
-    `_key`; collections that the database lacks are not asked for.
+    `fetch(collection, field, values)` returns the documents with one of the values in `_from` or `_key`;
+    collections that the database lacks are not queried.
     """
     seen: set[str] = set()
     waiting = {"operation": sorted(set(operations))}

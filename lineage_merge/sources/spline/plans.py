@@ -1,7 +1,7 @@
-"""What every way to Spline's plans shares: one plan's records, and those of plans and jobs together.
+"""Translation of plans into records, shared by the readers of databases, exports and agents' files.
 
-Wherever plans come from: ends of writes are rows, the ones that count are chosen, and each chosen plan is
-put together and translated where its documents were read.
+Write events are rows, run selection picks those to use, and each selected plan is assembled and translated
+where its documents were read.
 """
 
 import json
@@ -21,7 +21,7 @@ from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
-from lineage_merge.sources.runs.run_selection import Chosen, Counted, PlanKey
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan, SelectedWrite
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
 from lineage_merge.sources.spline.events import Wanted
@@ -32,18 +32,18 @@ from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
 
 
-class Known(NamedTuple):
-    """What runs say of a plan. `chosen` None: no run of it counts, or its database records none.
+class PlanFacts(NamedTuple):
+    """What runs say about a plan. `selected` None: no run of it is selected, or the database records none.
 
-    `own`: the datasets that each of its runs had made before it read them.
+    `own`: the datasets that each of its runs had written before reading them.
     """
 
-    chosen: Chosen | None = None
+    selected: SelectedPlan | None = None
     own: Datasets = frozenset()
 
 
-class Made(NamedTuple):
-    """Which job wrote what with a plan, and when the plan was made."""
+class PlanOutput(NamedTuple):
+    """The job and the target of a plan, and when the plan was created."""
 
     job_type: str
     job: str
@@ -52,17 +52,17 @@ class Made(NamedTuple):
 
 
 class Translated(NamedTuple):
-    """The records of a plan; of no plan ("") and without `made`, of problems with documents."""
+    """The records of a plan; of no plan ("", without `made`): problems with documents."""
 
     database: str
     plan: str
     records: list[Record]
-    made: Made | None = None
+    made: PlanOutput | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What executors need beside the documents."""
+    """Settings that executors need to translate documents."""
 
     spline: Spline
     names: DatasetResolver
@@ -70,35 +70,35 @@ class Context:
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
 
     def snapshot(self, database: str) -> Snapshot:
-        """Which documents of a database count: as the driver found it, once."""
+        """Return the snapshot of a database, as taken once by the driver."""
         return self.snapshots.get(database, EVERYTHING)
 
     def dataset(self, uri: str, job: str) -> str:
-        """The identity behind a raw URI: the newest write is looked for by it."""
+        """Return the id of a raw URI's dataset, by which the newest write is selected."""
         return self.names.resolve_id(Reference("", uri, job))
 
     def wanted(self) -> Wanted:
-        """Which events count."""
+        """Return which events are selected."""
         return Wanted(self.spline.wants, self.spline.labels, self.dataset)
 
 
-def known_of(facts: Iterable[object]) -> Known:
-    """What is known of a plan, of all that was brought together for it: its `Chosen` and its own sources."""
-    found = Known()
+def plan_facts(facts: Iterable[object]) -> PlanFacts:
+    """Combine the facts that were collected for a plan: its `SelectedPlan` and its own sources."""
+    found = PlanFacts()
     for each in facts:
-        if isinstance(each, Chosen):
-            found = found._replace(chosen=each)
+        if isinstance(each, SelectedPlan):
+            found = found._replace(selected=each)
         elif isinstance(each, frozenset):
             found = found._replace(own=each)
     return found
 
 
-def known_plans(
-    context: Context, recent: Rows[EventRow], chosen: Rows[Counted]
-) -> Rows[tuple[PlanKey, Chosen | Datasets]]:
-    """The `Chosen` of each plan that is needed, and its own sources where they are asked for."""
-    plans: Rows[Any] = run_selection.by_plan(chosen)
-    return plans.union(own_sources(recent, chosen)) if context.marks_run_local else plans
+def selected_plans(
+    context: Context, events: Rows[EventRow], selected: Rows[SelectedWrite]
+) -> Rows[tuple[PlanKey, SelectedPlan | Datasets]]:
+    """Return the `SelectedPlan` of each selected plan, and its own sources if they are requested."""
+    plans: Rows[Any] = run_selection.by_plan(selected)
+    return plans.union(own_sources(events, selected)) if context.marks_run_local else plans
 
 
 def translate_plan(
@@ -106,74 +106,74 @@ def translate_plan(
     database: str,
     key: str,
     documents: Mapping[str, list[Document]],
-    known: Known,
+    known: PlanFacts,
     problems: list[Problem],
 ) -> Iterator[Translated]:
-    """One plan's records; nothing where the plan is not wanted."""
-    chosen = known.chosen
+    """Translate one plan into records; none if the plan is not wanted."""
+    selected = known.selected
     plan, rejections = assemble(key, documents, context.snapshot(database), database)
-    applied_by = chosen.application if chosen else ""
+    applied_by = selected.application if selected else ""
     name = application_name(plan) or applied_by
     job = application(name).job
     if name and not context.spline.wants(job, name):
         return
     if plan.is_open:
         return
-    if chosen is None and context.spline.labels.keys() - labels.of_plan(
+    if selected is None and context.spline.labels.keys() - labels.of_plan(
         context.spline.labels, plan.header or {}
     ):
         return
     if not (plan.header or plan.operations or problems or rejections):
-        missing = rejected(f"executionPlan/{key}", "", "progress names it, but it is not there", database)
+        missing = rejected(f"executionPlan/{key}", "", "missing, but referenced by progress", database)
         yield of_plan(context, database, key, [missing])
         return
     read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
-    sequence = chosen.sequence if chosen else None
+    sequence = selected.sequence if selected else None
     elements = chain(read, translate(plan, applied_by, database, sequence))
-    # Only of the newest run: the writes of two runs have the same places.
-    if context.spline.operations and name and chosen and chosen.newest_sequence:
-        elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), chosen.newest_sequence))
+    # Only for the newest run: writes of two runs have the same positions.
+    if context.spline.operations and name and selected and selected.newest_sequence:
+        elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), selected.newest_sequence))
     found = records(elements, context.names)
     marked = [mark(each, known.own) for each in found] if known.own else list(found)
     yield Translated(database, key, marked, _made(context, plan, job))
 
 
 def of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Translated:
-    """Elements that say nothing of who wrote what."""
+    """Convert elements that are independent of job and run."""
     return Translated(database, key, list(records(elements, context.names)))
 
 
-def _made(context: Context, plan: Plan, job: str) -> Made:
+def _made(context: Context, plan: Plan, job: str) -> PlanOutput:
     uri = target(plan)
     created = (plan.header or {}).get("_created") or 0
-    return Made(redact(JOB_TYPE), redact(job), context.dataset(uri, job) if uri else None, created)
+    return PlanOutput(redact(JOB_TYPE), redact(job), context.dataset(uri, job) if uri else None, created)
 
 
 def combined(
     context: Context,
     events: Rows[EventRow],
-    recent: Rows[EventRow],
-    chosen: Rows[Counted],
+    recent_events: Rows[EventRow],
+    selected: Rows[SelectedWrite],
     translated: Rows[Translated],
     unrecorded: list[str],
 ) -> Rows[Record]:
-    """The records of plans, jobs and problems together."""
+    """Return the records of plans, jobs and problems."""
     engine = translated.engine
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
     parts = [
         translated.flat_map(_records_of),
-        job_records(recent, chosen, context.names),
+        job_records(recent_events, selected, context.names),
         events.map_partitions(partial(_problem_records, names=context.names)),
         engine.rows(list(records(map(_unrecorded, unrecorded), context.names)), 1),
     ]
     if context.spline.labels:
-        parts.append(_unmatched_labels(context, recent, translated if unrecorded else None))
+        parts.append(_unmatched_labels(context, recent_events, translated if unrecorded else None))
     return engine.union(parts)
 
 
 def newest_plans(translated: Rows[Translated], databases: Iterable[str]) -> Rows[Translated]:
-    """Of databases without `progress`, the newest plan of each job and dataset; all of the others."""
+    """Select, for databases without `progress`, the newest plan per job and dataset; of others all plans."""
     unrecorded = frozenset(databases)
     newest = translated.flat_map(partial(_by_target, databases=unrecorded)).combine(_same, _newer, _newer)
     return translated.filter(partial(_is_of_others, databases=unrecorded)).union(newest.map(_plan_of))
@@ -216,22 +216,22 @@ def _problem_records(events: Iterable[EventRow], names: DatasetResolver) -> Iter
 
 def _unrecorded(database: str) -> Problem:
     place = f"Spline database {database}" if database else "Spline"
-    what = "no run is recorded: took the newest plan of each application and target"
+    what = "no run is recorded: using the newest plan of each application and target"
     return Problem("notice", place, "progress", what)
 
 
 def _unmatched_labels(
-    context: Context, recent: Rows[EventRow], unrecorded: Rows[Translated] | None
+    context: Context, events: Rows[EventRow], unrecorded: Rows[Translated] | None
 ) -> Rows[Record]:
-    """A notice where no write, and no plan of a database that records none, has the wanted labels."""
-    engine = recent.engine
-    found = [engine.rows([("", False)]), recent.map_partitions(_any_write)]
+    """Return a notice if no write, and no plan of a database without runs, has the requested labels."""
+    engine = events.engine
+    found = [engine.rows([("", False)]), events.map_partitions(_any_write)]
     if unrecorded is not None:
         found.append(unrecorded.map_partitions(_any_made))
     names = ", ".join(sorted(context.spline.labels))
     what = (
         f"no write has the labels {names}: Spline 0.7 and producer API 1.1 store no labels;"
-        " choose by spline.applications instead"
+        " select by spline.applications instead"
     )
     notice = list(records([Problem("notice", "Spline", "labels", what)], context.names))
     return engine.union(found).combine(bool, or_, or_).flat_map(partial(_unless, notice=notice))

@@ -1,4 +1,4 @@
-"""A query that a database runs for Spark: the tables that it reads, and what its columns are made of. Pure.
+"""Parsing of queries that Spark pushes down to a database: their tables and column lineage. Pure.
 
 Needs sqlglot.
 """
@@ -20,15 +20,15 @@ from lineage_merge.column_lineage.sql.text import cut
 
 
 class UnreadableQuery(Exception):
-    """Why the tables of a query are unknown. Never the query itself: that may hold anything."""
+    """Why the tables of a query are unknown; never contains the query, which may have secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryColumns:
-    """What the columns of a query's result are made of.
+    """Column lineage of a query's result.
 
-    `derivations` by position, None where the origin is unknown; origins name a table by its address.
-    `columns` are those of each table that the query uses. `problems` say what could not be traced.
+    `derivations` by position, None if the origin is unknown; origins name a table by its address. `columns`
+    are the used columns of each table. `problems` say what could not be traced.
     """
 
     derivations: tuple[Derivation | None, ...]
@@ -38,10 +38,10 @@ class QueryColumns:
 
 
 class PushedQuery:
-    """A parsed query; `url` is the connection that its tables are read through."""
+    """A parsed query; `url` is the connection through which its tables are read."""
 
     def __init__(self, text: str, url: str, dialect: str) -> None:
-        """`text`: a SELECT, or what follows FROM. Raises `UnreadableQuery`."""
+        """Parse `text`: a SELECT, or what follows FROM. Raises `UnreadableQuery`."""
         self._url = url
         self._dialect = Dialect.get_or_raise(dialect or None)
         sql = text if text.lower().startswith(("select", "with")) else f"select * from {text}"  # noqa: S608 (never run)
@@ -55,13 +55,11 @@ class PushedQuery:
                 if isinstance(source, exp.Table) and (name := _name(source))
             }
         except (SqlglotError, ValueError, RecursionError) as error:
-            # Its own message holds a piece of the query.
-            reason = (
-                "it is nested too deeply" if isinstance(error, RecursionError) else "it is not understood"
-            )
+            # The original message contains part of the query.
+            reason = "nested too deeply" if isinstance(error, RecursionError) else "cannot be parsed"
             raise UnreadableQuery(reason) from None
         if not scopes or tree is None:
-            raise UnreadableQuery("it selects nothing")
+            raise UnreadableQuery("not a SELECT")
         self._tree: exp.Expr = tree
         self.tables = tuple(self._address(name) for name in sorted(names))
 
@@ -69,7 +67,7 @@ class PushedQuery:
         return f"{self._url}:{name}"
 
     def columns(self, names: Sequence[str]) -> QueryColumns:
-        """What the result's columns are made of; `names` are the names that the database gave them."""
+        """Return the lineage of the result's columns; `names` are their names in the database."""
         tables: dict[str, Table] = {}
         notes: dict[str, dict[str, None]] = {}
 
@@ -87,7 +85,7 @@ class PushedQuery:
             relation = with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
             found = tuple(_derivations(relation, names))
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
-            problem = f"has columns that could not be read ({type(error).__name__})"
+            problem = f"has columns that cannot be read ({type(error).__name__})"
             return QueryColumns((None,) * len(names), problems=(problem,))
         for name, derivation in zip(names, found, strict=True):
             if derivation is None:
@@ -106,17 +104,17 @@ def _problem(what: str, names: Iterable[str]) -> str:
 
 
 def _derivations(relation: Relation, names: Sequence[str]) -> Iterable[Derivation | None]:
-    """By position where all columns are listed, otherwise by name and by place between known columns."""
+    """Return derivations: by position if all columns are listed, else by name and by known neighbours."""
     if relation.closed and len(relation.items) == len(names):
         return [item.derivation for item in relation.named]
-    places = _places(relation.items, names) if relation.rest is None else {}
+    places = _items_by_position(relation.items, names) if relation.rest is None else {}
     return [_at(relation, places.get(position), name) for position, name in enumerate(names)]
 
 
-def _places(items: Sequence[Item], names: Sequence[str]) -> dict[int, Item]:
-    """Which item of the SELECT each column comes from, by position, as far as that is certain.
+def _items_by_position(items: Sequence[Item], names: Sequence[str]) -> dict[int, Item]:
+    """Return the SELECT item of each column, by position, as far as it is certain.
 
-    Items give their columns in order: between two columns of one ``*`` all are of that one.
+    Items yield columns in order: all columns between two columns of the same ``*`` belong to it.
     """
     anchors: dict[int, int] = {}
     for position, name in enumerate(names):
@@ -136,7 +134,7 @@ def _places(items: Sequence[Item], names: Sequence[str]) -> dict[int, Item]:
 def _bounds(
     items: Sequence[Item], anchors: Mapping[int, int], positions: Iterable[int], direction: int
 ) -> list[int]:
-    """The first item that each position can be of, going in a direction from the first position."""
+    """Return the first item that each position can belong to; `direction` starts at the first position."""
     bounds: list[int] = []
     bound = 0 if direction > 0 else len(items) - 1
     for position in positions:
@@ -152,13 +150,13 @@ def _gives(item: Item, name: str) -> bool:
 
 
 def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]:
-    """The listed columns before the first ``*`` and after the last, and the outer column of either."""
+    """Return the listed columns before the first ``*`` and after the last, and the outer column of either."""
     stars = {index: item for index, item in enumerate(items) if isinstance(item, AllColumns)}
     if not stars or count < len(items) - len(stars):
         return
     first, last = min(stars), max(stars)
     offset = count - len(items)
-    # Without the columns of USING nothing may be left of a table.
+    # After removing the columns of USING, a table may have none left.
     yield from ((index, index) for index in range(first if stars[first].hidden else first + 1))
     start = last + 1 if stars[last].hidden else last
     yield from ((offset + index, index) for index in range(start, len(items)))
@@ -183,19 +181,19 @@ def _by_name(relation: Relation, name: str) -> Derivation | None:
 
 
 def _name(table: Any) -> str:
-    """``"My.Schema".event``: quoted where the query quotes. "" for a function in a table's place."""
+    """Return ``"My.Schema".event``, quoted as in the query; "" for a table function."""
     parts = [table.args.get(part) for part in ("catalog", "db", "this")]
     while parts and not parts[0]:
         del parts[0]
-    # A table of four parts (a linked server's) is another server's, and its name says so.
+    # A table of four parts (on a linked server) belongs to another server, as its name says.
     name: list[Any] = []
     for part in parts:
         name.extend(part.flatten() if isinstance(part, exp.Dot) else [part])
-    # The schema of SQL Server's db..table is an empty text.
+    # The schema of SQL Server's db..table is empty.
     if not all(not each or isinstance(each, exp.Identifier) for each in name):
         return ""
     if len(name) == 1 and not name[0].quoted and name[0].name.lower() == "dual":
-        return ""  # one row of nothing
+        return ""  # one empty row
     return ".".join(_quoted(each) if each else "" for each in name)
 
 

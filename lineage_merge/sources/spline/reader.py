@@ -1,7 +1,7 @@
-"""Spline's database, exported or live, or what its agents wrote, into records: the work of an engine.
+"""Reader of Spline's database, exported or live, into records, distributed by the engine.
 
-Both ways to a database go on alike: ends of writes are rows, the ones that count are chosen, and
-each chosen plan is put together and translated where its documents were fetched.
+All inputs share the same steps: write events are rows, run selection picks those to use, and each selected
+plan is assembled and translated where its documents were fetched.
 """
 
 import json
@@ -39,12 +39,12 @@ from lineage_merge.sources.spline.events import event_rows, only_labelled
 from lineage_merge.sources.spline.key_filter import KeyFilter
 from lineage_merge.sources.spline.plans import (
     Context,
-    Known,
+    PlanFacts,
     Translated,
     combined,
-    known_of,
-    known_plans,
     of_plan,
+    plan_facts,
+    selected_plans,
     translate_plan,
 )
 from lineage_merge.sources.spline.settings import Arango
@@ -60,22 +60,22 @@ Passes = Callable[[str, str], bool]
 
 
 class Texts(NamedTuple):
-    """Documents of a plan, a line each."""
+    """Documents of a plan, one per line."""
 
     collection: str
     text: str
 
 
-# A file of fewer bytes holds no document: it is "[]", or a packed file of nothing.
+# Smaller files contain no document: "[]", or an empty compressed file.
 _EMPTY_BYTES = 60
-# Of so many characters a row of documents is whole.
+# Size in characters at which a row of documents is complete.
 _MOST_CHARACTERS = 1 << 20
-# Precedes a plan's key where there is a problem instead of a document.
+# Prefix of a plan's key if the row is a problem instead of documents.
 _PROBLEM = "!"
 
 
 def read_spline(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
-    """Everything that Spline knows of the wanted applications, as records."""
+    """Read everything about the selected applications, as records."""
     spline = config.spline
     if spline is None:
         return engine.empty()
@@ -94,7 +94,7 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
     by_collection: dict[str, list[export.Part]] = defaultdict(list)
     for part in export.find(context.spline.export):
         by_collection[part.collection].append(part)
-    _refuse_old(export.versions_of(by_collection.pop(VERSION, ())))
+    _reject_old(export.versions_of(by_collection.pop(VERSION, ())))
     transactions = [part for name in TRANSACTIONS for part in by_collection.pop(name, ())]
     context = replace(context, snapshots=_snapshots(engine, transactions))
 
@@ -103,28 +103,28 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
         plan_documents = _parts(engine, by_collection["executionPlan"])
         events = run_selection.labelled(events, plan_documents.flat_map(partial(_plan_labels, context)))
     events = events.cache()
-    recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
-    chosen = run_selection.counted(recent, context.spline.runs)
+    recent_events = run_selection.within_lookback(events, context.spline.runs, context.spline.lookback)
+    selected = run_selection.select_writes(recent_events, context.spline.runs)
 
     plan_parts = [part for name, parts in by_collection.items() if name != "progress" for part in parts]
     recorded = {part.database for part in by_collection["progress"] if part.slice.end > _EMPTY_BYTES}
     unrecorded = sorted({part.database for part in plan_parts} - recorded)
-    plans = known_plans(context, recent, chosen)
+    plans = selected_plans(context, recent_events, selected)
     read_texts: Callable[[export.Part], Iterator[tuple[PlanKey, Texts]]] = _text_rows
     if line_files.unpacked_bytes(part.slice for part in plan_parts) > key_filter.WORTH_BYTES:
-        wanted = engine.share(key_filter.of_plans(plans.map(_key), unrecorded))
+        wanted = engine.share(key_filter.build_filter(plans.map(_key), unrecorded))
         read_texts = partial(_wanted_text_rows, wanted=wanted)
     texts: Rows[Any] = _parts(engine, plan_parts).flat_map(read_texts)
     translate = partial(_translate_texts, context, unrecorded=frozenset(unrecorded))
     translated = texts.union(plans).group(_key, translate)
-    return combined(context, events, recent, chosen, translated, unrecorded)
+    return combined(context, events, recent_events, selected, translated, unrecorded)
 
 
 def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
     return event_rows(part.database, _parsed(part), context.wanted(), context.snapshot(part.database))
 
 
-def _refuse_old(versions: Mapping[str, Versions]) -> None:
+def _reject_old(versions: Mapping[str, Versions]) -> None:
     for database, each in sorted(versions.items()):
         if each.refusal:
             raise SourceError(f"{database}: {each.refusal}" if database else each.refusal)
@@ -139,7 +139,7 @@ def _parsed(part: export.Part) -> Iterator[Document | Problem]:
 
 
 def _snapshots(engine: Engine, parts: list[export.Part]) -> dict[str, Snapshot]:
-    """What counts of each exported database, by the files of its transactions."""
+    """Return the snapshot of each exported database, from its transaction files."""
     if not parts:
         return {}
     opened: dict[str, set[str]] = defaultdict(set)
@@ -156,7 +156,7 @@ def _snapshots(engine: Engine, parts: list[export.Part]) -> dict[str, Snapshot]:
 
 
 def _transactions(part: export.Part) -> Iterator[tuple[str, str, int | None]]:
-    """The keys of open transactions, and with a number the newest of all."""
+    """Return the keys of open transactions, or the number of the newest one."""
     for document in _parsed(part):
         if isinstance(document, Problem):
             continue
@@ -176,7 +176,7 @@ def _wanted_text_rows(part: export.Part, wanted: Shared[KeyFilter]) -> Iterator[
 
 
 def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[tuple[PlanKey, Texts]]:
-    """The documents of plans, those of one plan that follow each other in one row."""
+    """Yield the documents of plans; consecutive documents of a plan share a row."""
     texts: list[str] = []
     size = 0
     plan = ""
@@ -206,14 +206,14 @@ def _problem_row(part: export.Part, problem: Problem) -> tuple[PlanKey, Texts]:
 
 
 def _of_no_plan(part: export.Part, found: export.Text) -> Problem:
-    """Why a document's text does not tell whose it is."""
+    """Return why the plan of a document is unknown."""
     parsed = parse(part.collection, found.text, part.database)
     if isinstance(parsed, Problem):
         return rejected(found.place, "", parsed.message, part.database)
     wrong = check(part.collection, parsed)
     if wrong:
         return rejected(found.place, wrong.field, wrong.message, part.database)
-    return rejected(found.place, "_belongsTo", "the document belongs to no plan", part.database)
+    return rejected(found.place, "_belongsTo", "the document refers to no plan", part.database)
 
 
 def _key(row: tuple[PlanKey, object]) -> PlanKey:
@@ -228,8 +228,8 @@ def _translate_texts(
     if plan.startswith(_PROBLEM):
         yield of_plan(context, database, "", (Problem(*json.loads(each.text)) for each in texts))
         return
-    known = known_of(each for _, each in rows)
-    if known.chosen is None and database not in unrecorded:
+    known = plan_facts(each for _, each in rows)
+    if known.selected is None and database not in unrecorded:
         return
     documents: dict[str, list[Document]] = defaultdict(list)
     problems: list[Problem] = []
@@ -244,7 +244,7 @@ def _translate_texts(
 
 
 def _plan_labels(context: Context, part: export.Part) -> Iterator[PlanLabels]:
-    """The wanted labels that plans have."""
+    """Return the requested labels of plans."""
     for document in _parsed(part):
         if not isinstance(document, Problem) and not context.snapshot(part.database).hides(document):
             found = labels.of_plan(context.spline.labels, document)
@@ -268,16 +268,16 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     engine.reserve(tasks * shuffle_partitions.BYTES)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
-    events = _in_turns(engine.rows(spans, MOST_SLICES)).flat_map(read_events).cache()
-    chosen = run_selection.counted(events, spline.runs)
-    facts: Rows[Any] = known_plans(context, events, chosen)
+    events = _limited_partitions(engine.rows(spans, MOST_SLICES)).flat_map(read_events).cache()
+    selected = run_selection.select_writes(events, spline.runs)
+    facts: Rows[Any] = selected_plans(context, events, selected)
     plans = facts.group(_key, _known_plan)
     fetch = partial(_fetch_plans, context, server, overview.collections)
-    return combined(context, events, events, chosen, _in_turns(plans).map_partitions(fetch), [])
+    return combined(context, events, events, selected, _limited_partitions(plans).map_partitions(fetch), [])
 
 
-def _in_turns(rows: Rows[Any]) -> Rows[Any]:
-    """Rows in as many partitions as are computed at a time, where the engine does not see to that itself."""
+def _limited_partitions(rows: Rows[Any]) -> Rows[Any]:
+    """Return rows in as many partitions as are computed at a time, unless the engine limits that itself."""
     return rows.repartition(rows.engine.parallelism) if rows.engine.is_local else rows
 
 
@@ -289,13 +289,13 @@ def _fetch_events(
     def labels_of(keys: list[str]) -> Mapping[str, set[str]]:
         return arango.plan_labels(server, keys, context.spline.labels, snapshot)
 
-    documents = arango.events(server, *span) if span else arango.odd_events(server)
+    documents = arango.events(server, *span) if span else arango.malformed_events(server)
     return only_labelled(event_rows("", documents, context.wanted(), snapshot), labels_of)
 
 
-def _known_plan(key: PlanKey, facts: list[tuple[PlanKey, object]]) -> Iterator[tuple[str, Known]]:
-    known = known_of(each for _, each in facts)
-    if known.chosen:
+def _known_plan(key: PlanKey, facts: list[tuple[PlanKey, object]]) -> Iterator[tuple[str, PlanFacts]]:
+    known = plan_facts(each for _, each in facts)
+    if known.selected:
         yield key[1], known
 
 
@@ -303,7 +303,7 @@ def _fetch_plans(
     context: Context,
     server: arango.Server,
     collections: frozenset[str],
-    plans: Iterable[tuple[str, Known]],
+    plans: Iterable[tuple[str, PlanFacts]],
 ) -> Iterator[Translated]:
     known = dict(plans)
     for key, documents in arango.plans(server, iter(known), collections):
@@ -313,14 +313,14 @@ def _fetch_plans(
 def _read_arango_plans(
     engine: Engine, context: Context, server: arango.Server, collections: frozenset[str]
 ) -> Rows[Record]:
-    """All plans of a database without `progress`: the newest of each job and target counts."""
+    """Read all plans of a database without `progress`; the newest per job and target is used."""
     count = arango.plan_count(server)
     offsets = range(0, max(count, 1), max(PLANS_A_SLICE, ceil(count / MOST_SLICES)))
     fetch = partial(_fetch_slice, context, server, collections, offsets.step)
-    translated = _in_turns(engine.rows(offsets, MOST_SLICES)).flat_map(fetch)
+    translated = _limited_partitions(engine.rows(offsets, MOST_SLICES)).flat_map(fetch)
     events: Rows[EventRow] = engine.empty()
-    chosen = run_selection.counted(events, context.spline.runs)
-    return combined(context, events, events, chosen, translated, [""])
+    selected = run_selection.select_writes(events, context.spline.runs)
+    return combined(context, events, events, selected, translated, [""])
 
 
 def _fetch_slice(
@@ -328,15 +328,15 @@ def _fetch_slice(
 ) -> Iterator[Translated]:
     keys = arango.plan_keys(server, offset, number)
     for key, documents in arango.plans(server, keys, collections):
-        yield from translate_plan(context, "", key, documents, Known(), [])
+        yield from translate_plan(context, "", key, documents, PlanFacts(), [])
 
 
 def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
-    """`since` to `until` cut into about `count` spans."""
+    """Split `since` to `until` into about `count` spans."""
     step = max(1, ceil((until - since) / min(max(count, 1), MOST_SLICES)))
     return [(start, min(start + step, until)) for start in range(since, until, step)]
 
 
 def _parts(engine: Engine, parts: list[export.Part]) -> Rows[export.Part]:
-    """Files in partitions of about the same size: many small ones share one."""
+    """Distribute files over partitions of similar size; many small files share one."""
     return engine.rows(parts, line_files.tasks(engine, (part.slice for part in parts)))

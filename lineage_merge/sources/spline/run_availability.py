@@ -1,8 +1,7 @@
-"""Has Spline heard of the runs that a merge is about to read?
+"""Checks whether Spline has recorded the runs that a merge is about to read.
 
-The agent reports when a write has ended, over a queue or a busy server: a task that starts
-right after a Glue job may be there first. One look asks the database once; who waits looks
-again. Needs no Spark.
+The agent reports writes after they ended, over a queue or a busy server: a task that starts right after a
+Glue job may run first. One check is one database query; waiting tasks repeat it. Needs no Spark.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,18 +10,18 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from lineage_merge.sources.spline.arango import ask, collections_of, database, log_in, snapshot
+from lineage_merge.sources.spline.arango import collections_of, database, log_in, run_query, snapshot
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """Runs that Spline should know: of an application (or its job on Glue; globs allowed).
+class ExpectedRuns:
+    """Expected runs of an application (or its job on Glue; globs allowed).
 
-    `run_ids` are Glue's ids of the job's runs, where they are known: then these runs are meant,
-    within the lookback. Otherwise any run that reported since `since` (ms since 1970).
+    `run_ids` are Glue's run ids, if known: these runs are expected, within the lookback. Otherwise any run
+    that reported since `since` (ms since 1970).
     """
 
     application: str
@@ -31,10 +30,10 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """An application, or one run of it, that has not reported a good write.
+class MissingRun:
+    """An application, or one run of it, without a reported successful write.
 
-    `failed`: it reported writes, all of which ended in an error.
+    `failed`: it reported writes, which all failed.
     """
 
     application: str
@@ -42,19 +41,19 @@ class Missing:
     failed: bool = False
 
     def __str__(self) -> str:
-        """``sales_load (jr_0a1b)``, for messages."""
+        """Return ``sales_load (jr_0a1b)``, for messages."""
         name = f"{self.application} ({self.run_id})" if self.run_id else self.application
         return f"{name}: only writes that failed" if self.failed else name
 
 
 class Report(NamedTuple):
-    """What `progress` documents say of an application: that it wrote well, or that it failed."""
+    """Whether an application reported a successful or a failed write in `progress`."""
 
     application: str
     failed: bool
 
 
-# Spline indexes the time in each version; the application's name not in databases that began as 0.7.
+# Spline indexes the time in every version; the application's name not in databases created by 0.7.
 _WHAT = (
     f" FILTER {COMMITTED}"
     " COLLECT application = p.execPlanDetails.applicationName, failed = p.error != null"
@@ -64,19 +63,19 @@ _SINCE = f"FOR p IN progress FILTER p.timestamp >= @since{_WHAT}"
 _NAMED = (
     f"FOR p IN progress FILTER p.timestamp >= @since AND p.execPlanDetails.applicationName IN @names{_WHAT}"
 )
-# So often does Glue at most run a job again by itself; each time is an attempt of the same run.
+# Maximum number of Glue's automatic retries; each is an attempt of the same run.
 _MOST_ATTEMPTS = 10
 
 
-def missing(settings: Arango, expected: Sequence[Expected], lookback: timedelta) -> list[Missing]:
-    """Which of the expected runs Spline does not know yet, in the order they were given.
+def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: timedelta) -> list[MissingRun]:
+    """Return the expected runs that Spline has not recorded yet, in the given order.
 
-    A run whose id is known may have ended up to `lookback` before its `since`: the merge reads no older one.
-    Raises `SourceError` where the database cannot be asked, `ConfigError` without a password.
+    A run with a known id may have ended up to `lookback` before its `since`, as the merge reads no older one.
+    Raises `SourceError` if the database cannot be queried, `ConfigError` without a password.
     """
     if not expected:
         return []
-    with database(log_in(settings), patient=False) as db:
+    with database(log_in(settings), retries=False) as db:
         collections = collections_of(db, settings)
         if "progress" not in collections:
             return [each for one in expected for each in _unreported(one, ())]
@@ -85,15 +84,17 @@ def missing(settings: Arango, expected: Sequence[Expected], lookback: timedelta)
         of_runs: list[Report] = []
         if names:
             oldest = min(one.since for one in expected if one.run_ids) - lookback // timedelta(milliseconds=1)
-            rows = ask(db, settings, _NAMED, names=names, since=max(oldest, 0), **committed)
+            rows = run_query(db, settings, _NAMED, names=names, since=max(oldest, 0), **committed)
             of_runs = [*_reports(rows)]
         since = {one.since for one in expected}
-        later = {each: [*_reports(ask(db, settings, _SINCE, since=each, **committed))] for each in since}
+        later = {
+            each: [*_reports(run_query(db, settings, _SINCE, since=each, **committed))] for each in since
+        }
     return [each for one in expected for each in _unreported(one, [*of_runs, *later[one.since]])]
 
 
-def _names_on_glue(one: Expected) -> Iterator[str]:
-    """What the agent calls the application in these runs, unless the script sets a name."""
+def _names_on_glue(one: ExpectedRuns) -> Iterator[str]:
+    """Return the agent's application names of these runs, unless the script sets a name."""
     for run_id in one.run_ids:
         name = f"nativespark-{one.application}-{run_id}"
         yield name
@@ -106,14 +107,14 @@ def _reports(rows: Iterable[Any]) -> Iterator[Report]:
             yield Report(row["application"], bool(row["failed"]))
 
 
-def _unreported(one: Expected, reports: Sequence[Report]) -> Iterator[Missing]:
+def _unreported(one: ExpectedRuns, reports: Sequence[Report]) -> Iterator[MissingRun]:
     for run_id in one.run_ids or ("",):
         about = [report.failed for report in reports if _is_of(one, run_id, report.application)]
         if not about or all(about):
-            yield Missing(one.application, run_id, failed=bool(about))
+            yield MissingRun(one.application, run_id, failed=bool(about))
 
 
-def _is_of(one: Expected, run_id: str, name: str) -> bool:
+def _is_of(one: ExpectedRuns, run_id: str, name: str) -> bool:
     job, reported_run = application(name)
     if reported_run and run_id:
         return job == one.application and reported_run.partition("_attempt_")[0] == run_id

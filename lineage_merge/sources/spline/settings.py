@@ -1,4 +1,4 @@
-"""``spline`` in the configuration: where Spline's documents come from, and which of them count."""
+"""The ``spline`` configuration section: where documents are read from, and which are selected."""
 
 import fnmatch
 import json
@@ -12,13 +12,13 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
 
-# Keys that say where Spline's documents are read from.
-PLACES = ("export", "arango", "agent", "kafka")
+# Keys that say where documents are read from.
+LOCATION_KEYS = ("export", "arango", "agent", "kafka")
 
 
 @dataclass(frozen=True, slots=True)
 class Arango:
-    """How to reach Spline's ArangoDB. The password itself is read when it is needed."""
+    """Connection settings of Spline's ArangoDB. The password itself is read on use."""
 
     hosts: str
     database: str
@@ -32,9 +32,9 @@ class Arango:
     known_password: str | None = field(default=None, repr=False)
 
     def password(self) -> str:
-        """The password, from the variable or the secret that is named; none named: no password.
+        """Return the password from the configured variable or secret; empty without either.
 
-        Raises `ConfigError` where it is not there, `SourceError` where Secrets Manager does not give it.
+        Raises `ConfigError` if it is missing, `SourceError` if Secrets Manager does not return it.
         """
         if self.known_password is not None:
             return self.known_password
@@ -47,18 +47,18 @@ class Arango:
         try:
             return os.environ[self.password_env]
         except KeyError:
-            # Without its name: some write the password itself there.
+            # Without the variable's name: it may be the password itself by mistake.
             problem = "the environment variable of this name is not set"
             raise ConfigError("spline.arango.password_env", problem) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Spline:
-    """Where Spline's documents come from, and which applications and writes count.
+    """Where documents are read from, and which applications and writes are selected.
 
-    One of: an `export`, an `arango`, or what agents wrote: `agent` (files or folders), `kafka`, or both.
-    `labels`: by name of a label, the values of which one is enough. `retire_after`: good runs
-    without a write, 0 means never. `operations`: keep Spline's own picture too.
+    Exactly one of: `export`, `arango`, or agents' files: `agent` (files or folders), `kafka`, or both.
+    `labels`: alternative values by label name. `retire_after`: number of successful runs without a write, 0:
+    never. `operations`: also load Spline's operations.
     """
 
     export: str = ""
@@ -73,13 +73,13 @@ class Spline:
     operations: bool = False
 
     def with_secrets(self) -> "Spline":
-        """The settings with the password, for executors."""
+        """Return the settings with the password, for executors."""
         if self.arango is None:
             return self
         return replace(self, arango=replace(self.arango, known_password=self.arango.password()))
 
     def wants(self, job_name: str, application: str) -> bool:
-        """Whether an application counts, by its own name or by the job that runs it on Glue."""
+        """Return whether an application is selected, by its name or by its job on Glue."""
         if not self.applications:
             return True
         names = (job_name, application)
@@ -87,8 +87,8 @@ class Spline:
 
 
 def parse(settings: Mapping[str, Any]) -> Spline:
-    """What the schema has passed. Raises `ConfigError`."""
-    if not settings.keys() & {*PLACES}:
+    """Parse settings that fit the schema. Raises `ConfigError`."""
+    if not settings.keys() & {*LOCATION_KEYS}:
         raise ConfigError("spline", "give export, arango, agent or kafka")
     return Spline(
         export=settings.get("export", ""),
@@ -107,7 +107,7 @@ def parse(settings: Mapping[str, Any]) -> Spline:
 def _arango(settings: Mapping[str, Any]) -> Arango:
     hosts = [host.strip() for host in settings["hosts"].split(",")]
     if any("@" in host for host in hosts):
-        raise ConfigError("spline.arango.hosts", "holds a user or password: use username and password_env")
+        raise ConfigError("spline.arango.hosts", "contains a user or password: use username and password_env")
     if "password_env" in settings and "password_secret" in settings:
         raise ConfigError("spline.arango", "give either password_env or password_secret")
     arango = Arango(**settings)

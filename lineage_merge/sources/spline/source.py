@@ -1,7 +1,7 @@
-"""Spline as a source: its server's database, exported or live, or what its agents wrote."""
+"""Declaration of the Spline source: the server's database, exported or live, or the agents' files."""
 
 from lineage_merge.sources.source import Source
-from lineage_merge.sources.spline.settings import PLACES, parse
+from lineage_merge.sources.spline.settings import LOCATION_KEYS, parse
 
 SPLINE = Source(
     "Spline",
@@ -9,9 +9,9 @@ SPLINE = Source(
     "lineage_merge.sources.spline",
     parse,
     "lineage_merge.sources.spline.reader:read_spline",
-    size="lineage_merge.sources.spline.size:size",
+    size="lineage_merge.sources.spline.preflight:size",
     paths=("export", "agent", "kafka.landing"),
-    look="lineage_merge.sources.spline.preflight:look",
+    preflight="lineage_merge.sources.spline.preflight:preflight",
     checks=(
         ("ArangoDB", "lineage_merge.orchestration.doctor.arango:examine"),
         ("Spline export", "lineage_merge.orchestration.doctor.exports:examine_export"),
@@ -22,6 +22,6 @@ SPLINE = Source(
     with_secrets=lambda spline: spline.with_secrets(),
     retire_after=lambda spline: spline.retire_after,
     job_types=("spark",),
-    places=PLACES,
+    location_keys=LOCATION_KEYS,
     connection="arangodb_default",
 )

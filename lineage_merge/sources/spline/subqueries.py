@@ -1,8 +1,8 @@
-"""Tables that only a subquery reads.
+"""Tables that only subqueries read.
 
-Spline keeps no operations for a subquery (scalar, IN, EXISTS): its plan is text, in
-`params.plan` of the subquery's expression, as Spark prints logical plans. The relations in
-that text are sources of the write as much as any read.
+Spline records no operations for a subquery (scalar, IN, EXISTS): its plan is text, in `params.plan` of the
+subquery's expression, as Spark prints logical plans. The relations in that text are sources of the write like
+any other read.
 """
 
 import re
@@ -22,14 +22,14 @@ _TABLES = (
     # RelationV2[id#1] glue_catalog.db.sales glue_catalog.db.sales
     re.compile(rf"{_NODE}(?:RelationV2|DataSourceV2Relation) ?\[[^\]]*\] ({_DOTTED})"),
 )
-# Relation [a#1,b#2] csv: files read by path, or a database's table: the text does not say which.
+# Relation [a#1,b#2] csv: files read by path, or a database's table: the text does not name it.
 _UNNAMED = re.compile(rf"{_NODE}Relation ?\[[^\]]*\] ?(\w*)")
 # Spark 3.0 and older name a table in the line above its relation: SubqueryAlias `tpch`.`part`
 _ALIAS = re.compile(rf"{_NODE}SubqueryAlias ({_DOTTED})$")
 
 
 def plan_texts(expressions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """The key and the plan's text of each expression that is a subquery."""
+    """Return the key and the plan's text of each subquery expression."""
     for expression in expressions:
         text = (expression.get("params") or {}).get("plan")
         if isinstance(text, str):
@@ -37,7 +37,7 @@ def plan_texts(expressions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 
 def relations(text: str) -> tuple[set[CatalogTable], set[str]]:
-    """The tables that a plan's text reads, and the kinds (``csv``, ``JDBCRelation``) of what has no name."""
+    """Return the tables in a plan's text, and the kinds (``csv``, ``JDBCRelation``) of unnamed relations."""
     names: set[str] = set()
     unnamed: set[str] = set()
     above = ""

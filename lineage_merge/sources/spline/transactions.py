@@ -1,9 +1,9 @@
-"""Which documents of Spline's database count as committed. Pure.
+"""Transaction state of documents in Spline's database. Pure.
 
 Spline's server enters a writing transaction into `txInfo`, then draws its number from `counter`; each
-document that it writes has both in ``_txInfo``, and a commit removes the entry. So a reader takes the counter
+document that it writes has both in ``_txInfo``, and a commit removes the entry. Readers take the counter
 first and the entries second: a transaction up to that number is either listed as open or was committed
-before, and one of a greater number began later. Version 0.7 has no transactions.
+before, and one with a greater number began later. Version 0.7 has no transactions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,16 +15,16 @@ OPEN = "txInfo"
 COUNTER_KEY = "tx"
 _MOST = 1 << 63
 
-# A condition of AQL on the document `p`; its variables are those of `Snapshot.variables`. A document without
-# a transaction passes: null is less than any number.
+# AQL condition on the document `p`; its variables are those of `Snapshot.variables`. Documents without a
+# transaction pass: null is less than any number.
 COMMITTED = "p._txInfo.uid NOT IN @open AND p._txInfo.num <= @newest"
-# Greater than any number that a counter reaches, and exact in JSON.
+# Greater than any number of a counter, and exact in JSON.
 _NO_LIMIT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The transactions that were open at one moment, and the number of the newest one by then.
+    """The open transactions at one moment, and the newest transaction number.
 
     `newest` None: the database does not number its transactions.
     """
@@ -33,7 +33,7 @@ class Snapshot:
     newest: int | None = None
 
     def hides(self, document: Mapping[str, Any]) -> bool:
-        """Whether a document is uncommitted, or younger than the snapshot."""
+        """Return whether a document is uncommitted, or newer than the snapshot."""
         transaction = document.get("_txInfo")
         if not isinstance(transaction, dict):
             return False
@@ -44,7 +44,7 @@ class Snapshot:
 
     @property
     def variables(self) -> dict[str, Any]:
-        """What `COMMITTED` is bound to."""
+        """Return the variables of `COMMITTED`."""
         newest = _NO_LIMIT if self.newest is None else self.newest
         return {"open": sorted(self.open), "newest": newest}
 
@@ -53,7 +53,7 @@ EVERYTHING = Snapshot()
 
 
 def newest(counters: Iterable[Mapping[str, Any]]) -> int | None:
-    """The number of the newest transaction by the documents of `counter`; None where they do not say it."""
+    """Return the newest transaction number in the documents of `counter`; None without one."""
     values = (_number(each.get("curVal")) for each in counters if each.get("_key") == COUNTER_KEY)
     return max((each for each in values if each is not None), default=None)
 
@@ -61,5 +61,5 @@ def newest(counters: Iterable[Mapping[str, Any]]) -> int | None:
 def _number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # Not a number, or more than any counter holds.
+    # Not a number, or larger than any counter.
     return int(value) if 0 <= value < _MOST and value == int(value) else None

@@ -1,4 +1,4 @@
-"""One Spline plan into elements: what it read, what it wrote, under which job. Pure."""
+"""Translation of a Spline plan into elements: its sources, target and job. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,45 +30,45 @@ if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
 JOB_TYPE = "spark"
-# The rule's name on vertices and in reports: a catalog's table and its path are one dataset.
+# Name of the rule on vertices and in reports: a catalog's table and its path are one dataset.
 CATALOG_RULE = "catalog-table"
 
 
 def application_name(plan: Plan) -> str:
-    """The plan's application: `spark.app.name` as Spline keeps it, "" where it is unknown."""
+    """Return the plan's application: `spark.app.name` as Spline stores it, "" if unknown."""
     header = plan.header or {}
     return str(header.get("name") or (header.get("extra") or {}).get("appName") or "")
 
 
 def target(plan: Plan) -> str:
-    """The raw URI that the plan writes, "" where it writes nothing."""
+    """Return the raw URI that the plan writes, "" if it writes nothing."""
     return next((str(op["outputSource"]) for op in plan.operations if op["type"] == "Write"), "")
 
 
 def translate(
     plan: Plan, applied_by: str = "", database: str = "", sequence: int | None = None
 ) -> Iterator[Element]:
-    """The elements of one plan.
+    """Translate one plan into elements.
 
-    `applied_by` is the application's name as `progress` gives it, used where the plan's own
-    document is missing, `sequence` the place of its write in the run. Every source feeds the
-    target; a table that only a subquery reads is a source too.
+    `applied_by` is the application name in `progress`, used if the plan's own document is missing; `sequence`
+    is the position of its write in the run. Every source feeds the target, including tables that only a
+    subquery reads.
     """
     name = application_name(plan) or applied_by
     document = f"{database}: executionPlan/{plan.key}" if database else f"executionPlan/{plan.key}"
     write = next((operation for operation in plan.operations if operation["type"] == "Write"), None)
     if write is None:
-        yield Problem("skipped", document, "", "it has no write operation")
+        yield Problem("skipped", document, "", "no write operation")
         return
     if not name:
-        yield Problem("skipped", document, "name", "no application name, so it has no job")
+        yield Problem("skipped", document, "name", "no application name, so the job is unknown")
         return
     plan, problems = with_tables(plan, document)
     yield from problems
     job = JobKey(JOB_TYPE, application(name).job)
     output = Reference("", write["outputSource"], job.name)
     yield from _written(write, output, _table_of_write(plan, write))
-    # What its runs did, `progress` tells; without it, this is all there is of the job.
+    # `progress` has the facts about runs; without it, only the job itself is known.
     yield Job(job, properties=_framework(plan))
     yield Writes(job, output)
 
@@ -90,7 +90,7 @@ def translate(
                 "not-joined",
                 document,
                 key,
-                f"a subquery reads {kind or 'a relation'} that is no table, and Spline keeps no path",
+                f"a subquery reads {kind or 'a relation'} that is no table, and Spline records no path",
             )
     columns = read_columns(plan, job.name, document)
     lost: frozenset[Reference] = frozenset()
@@ -103,7 +103,7 @@ def translate(
         yield from column_elements(columns, job, output)
     chains = operation_chains(plan.operations, plan.follows)
     for source in sorted(seen):
-        # Of a table that only a subquery reads nobody keeps the operations.
+        # Spline records no operations for a table that only a subquery reads.
         chain = "" if source.namespace else chains.get(source.name, "")
         yield Feeds(
             job,
@@ -115,7 +115,7 @@ def translate(
 
 
 def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
-    """The plan with the tables behind a query over JDBC as sources, in place of its address."""
+    """Return the plan with the tables behind a JDBC query as sources, in place of its address."""
     operations: list[Document] = []
     problems: list[Problem] = []
     for operation in plan.operations:
@@ -131,14 +131,14 @@ def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
             if found.is_query:
                 queries.append(found.query)
             if found.problem:
-                what = f"{jdbc_queries.shown(uri)}: {found.problem}"
+                what = f"{jdbc_queries.redacted_connection(uri)}: {found.problem}"
                 problems.append(Problem("not-joined", document, key, what))
         operations.append({**operation, "inputSources": uris, jdbc_queries.QUERIES: queries})
     return replace(plan, parts={**plan.parts, "operation": tuple(operations)}), problems
 
 
 def _framework(plan: Plan) -> dict[str, str]:
-    """``spark 3.5.9``, just as `progress` names it."""
+    """Return ``spark 3.5.9``, as `progress` has it."""
     system = (plan.header or {}).get("systemInfo") or {}
     name = f"{system.get('name') or ''} {system.get('version') or ''}".strip()
     return {"framework": name} if name else {}
@@ -158,7 +158,7 @@ def _read(operation: Document, inputs: list[Reference]) -> Iterator[Element]:
     for ref in inputs:
         yield Dataset(ref, Authority.READER, properties=properties)
     table = catalog_table(operation.get("params"), file_format or "")
-    # A table of several paths (its partitions lie apart) has no path of its own to be joined by.
+    # A table with several paths (partitions in different places) has no path of its own to join by.
     if table and len(inputs) == 1 and _is_path(inputs[0].name):
         yield from _table(table, inputs[0])
 
@@ -172,7 +172,7 @@ def _table(table: CatalogTable, path: Reference) -> Iterator[Element]:
 
 
 def _is_path(uri: str) -> bool:
-    """Cassandra and others have tables in catalogs too, but not as files."""
+    """Return whether tables of the format are files: Cassandra and others have catalog tables too."""
     try:
         return naming.name_uri(uri).stored_as_files
     except NamingError:
@@ -180,9 +180,9 @@ def _is_path(uri: str) -> bool:
 
 
 def _table_of_write(plan: Plan, write: Document) -> CatalogTable | None:
-    """The catalog's table that a write fills: its own `params.table`, or that of the command below.
+    """Return the catalog table of a write: its own `params.table`, or that of the command below.
 
-    CREATE TABLE is reported as a write above the command that holds the table.
+    CREATE TABLE is reported as a write above the command that has the table.
     """
     own = catalog_table(write.get("params"), (write.get("extra") or {}).get("destinationType") or "")
     if own:

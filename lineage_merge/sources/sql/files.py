@@ -51,8 +51,14 @@ def decoded(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-def look(folders: Sequence[SqlFiles]) -> None:
-    """Whether a run can begin: the parser and its dialects are there, and so are the folders.
+def size(folders: Sequence[SqlFiles]) -> int:
+    """Return the stored bytes of all files. Raises `SourceError`."""
+    paths = (path for each in folders for path in (each.path, *each.schema))
+    return sum(file.size for path in paths for file in stored(path).values())
+
+
+def preflight(folders: Sequence[SqlFiles]) -> None:
+    """Check that the parser is installed, the dialects are known and the folders have SQL files.
 
     Raises `ConfigError`, `SourceError`.
     """

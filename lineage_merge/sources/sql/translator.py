@@ -46,9 +46,9 @@ def translate(found: ProjectLineage, project: str, dialect: str, location: str) 
                 yield _column(ref, column, at if found.shapes[each.key].complete else None)
         for sequence, write in enumerate(file.writes, 1):
             yield from _write(write, sequence, job, found)
-    mentioned = _mentioned(found)
+    referenced = _referenced(found)
     for key, path in found.locations.items():
-        if key in mentioned:
+        if key in referenced:
             table = references[key]
             called: dict[str, Scalar] = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
             yield Dataset(references[path], Authority.BUILDER, "table", called)
@@ -65,7 +65,7 @@ def problem(note: Note, file: str, location: str) -> Problem:
     return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", redact(note.message))
 
 
-def _mentioned(found: ProjectLineage) -> set[str]:
+def _referenced(found: ProjectLineage) -> set[str]:
     return {
         key
         for file in found.files

@@ -70,7 +70,7 @@ def test_databases_are_chosen_by_globs_without_case(glue: Glue) -> None:
 def test_a_database_that_is_gone_is_one_clear_line(glue: Glue) -> None:
     with pytest.raises(SourceMissing) as raised:
         list(client.tables(EAST, "gone"))
-    assert raised.value.message == "Glue catalog in us-east-1, database gone: not there"
+    assert raised.value.message == "Glue catalog in us-east-1, database gone: not found"
 
 
 def test_wrong_credentials_are_one_clear_line(glue: Glue, s3: S3) -> None:
@@ -78,7 +78,7 @@ def test_wrong_credentials_are_one_clear_line(glue: Glue, s3: S3) -> None:
 
     with pytest.raises(SourceDenied) as raised:
         client.database_names(GlueCatalog("us-east-1", "111122223333"))
-    assert raised.value.message.startswith("Glue catalog 111122223333 in us-east-1: Glue refuses these")
+    assert raised.value.message.startswith("Glue catalog 111122223333 in us-east-1: access denied by Glue")
 
 
 def test_no_answer_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +288,7 @@ def test_a_view_and_a_table_without_path_keep_their_glue_names(
     [problem] = found.report.of_kind("not-joined")
     assert (problem.document, problem.message) == (
         queue,
-        "the table's location dev.public.queue is no path, so it cannot be joined by it",
+        "the table's location dev.public.queue is not a path, so the table cannot be joined by it",
     )
 
 

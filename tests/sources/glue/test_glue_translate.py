@@ -134,9 +134,9 @@ def test_a_view_has_no_path_and_keeps_its_glue_name() -> None:
     ("location", "message"),
     [
         ("", "no location"),
-        ("dev.public.sales", "location dev.public.sales is no path"),
-        ("arn:aws:dynamodb:us-east-1:111122223333:table/sales", "is no path"),
-        ("jdbc:redshift://h:5439/dev?password=hunter2:public.sales", "is no path"),
+        ("dev.public.sales", "location dev.public.sales is not a path"),
+        ("arn:aws:dynamodb:us-east-1:111122223333:table/sales", "is not a path"),
+        ("jdbc:redshift://h:5439/dev?password=hunter2:public.sales", "is not a path"),
         # Athena's own place for tables: without the id it would be that of all of them.
         (
             "s3://results/tables/5c2e4b1a-6f39-4d0e-8d3c-0a1b2c3d4e5f/",

@@ -95,7 +95,7 @@ def test_the_end_of_a_line_without_its_beginning_is_named() -> None:
     rest = line(MADE).partition('{"sources"')[2]
 
     assert damaged(found_in(f"{rest}\n{line(MADE)}")[:1]) == [
-        ("log, line 1", "a damaged lineage line: its beginning is missing")
+        ("log, line 1", "damaged lineage line: its beginning is missing")
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_line_that_is_no_text_is_named_only_where_it_is_lineage() -> None:
     first = binary.index(b"\xff")
 
     assert damaged(list(documents([("log, line 1", b"\xff\xfe {binary}"), ("log, line 2", binary)]))) == [
-        ("log, line 2", f"a damaged lineage line: not UTF-8 text (byte {first} of the line)")
+        ("log, line 2", f"damaged lineage line: not UTF-8 text (byte {first} of the line)")
     ]
 
 

@@ -139,7 +139,7 @@ def test_a_statement_keeps_its_shape_whatever_its_dates_and_changes_it_with_its_
         (
             {"edges": [{"sources": [], "targets": [7], "edgeType": "PROJECTION"}]},
             "edges[0].targets[0]",
-            "there is no vertex 7",
+            "no vertex 7",
         ),
         ({"edges": [{"sources": [], "targets": []}]}, "edges[0].edgeType", "is missing"),
         (

@@ -48,7 +48,7 @@ def counts(rows: list[Record]) -> dict[str, int]:
     return {str(row.rule): row.at or 0 for row in rows if row.kind == "count"}
 
 
-def good_runs(rows: list[Record]) -> dict[str, int]:
+def successful_runs(rows: list[Record]) -> dict[str, int]:
     return {str(row.job_name): row.at or 0 for row in rows if row.kind == "runs"}
 
 
@@ -143,7 +143,7 @@ def test_the_newest_run_of_a_statement_counts(history: list[Record]) -> None:
     """Whatever dates its text holds, and in whatever order the lines come."""
     assert flows_of(history, "dw.same") == {flow("dw.same", "ods.b", "dw.same")}
     assert jobs_of(history)["dw.same"]["last_run_at"] == str((NOON + DAY) * 1000 + 1000)
-    assert good_runs(history)["dw.same"] == 3
+    assert successful_runs(history)["dw.same"] == 3
 
 
 def test_what_was_in_a_table_before_it_was_overwritten_is_gone(history: list[Record]) -> None:
@@ -221,7 +221,7 @@ def test_only_wanted_jobs_count_under_their_names(tmp_path: Path) -> None:
         load("dw.c", "ods.y", NOON) | {"user": "ann"},
     ]
 
-    rows = read(log(tmp_path, *made), job="user", jobs=["e*"])
+    rows = read(log(tmp_path, *made), job_name_from="user", jobs=["e*"])
 
     assert flows_of(rows) == {flow("etl", "ods.x", "dw.a"), flow("etl", "ods.y", "dw.b")}
     assert set(jobs_of(rows)) == {"etl"}
@@ -265,7 +265,7 @@ def test_a_query_without_a_time_counts_and_that_is_said(tmp_path: Path) -> None:
             "notice",
             "Hive",
             "timestamp",
-            "2 queries are without a time: each is taken for as new as the newest of the others",
+            "2 queries have no time: each gets the newest time of the others",
         )
     }
 
@@ -302,8 +302,8 @@ def test_a_log_that_is_not_there_is_known_before_spark_starts(tmp_path: Path) ->
         ({}, "hive", "give log or kafka"),
         ({"log": "x", "warehouse": "hive://host:9083"}, "hive.warehouse", "expected"),
         ({"log": "x", "warehouse": "/user/hive/warehouse"}, "hive.warehouse", "expected a URI"),
-        ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "a namespace is no JDBC URL"),
-        ({"log": "x", "job": "hash"}, "hive.job", "expected target or statement or user"),
+        ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "not a namespace but a JDBC URL"),
+        ({"log": "x", "job_name_from": "hash"}, "hive.job_name_from", "expected target or statement or user"),
         ({"log": "x", "lookback": "0d"}, "hive.lookback", "expected more than 0"),
         ({"log": "x", "runs": "since never"}, "hive.runs", "expected latest, all or since TIME"),
     ],

@@ -154,7 +154,7 @@ def test_plans_and_events_of_a_topic_become_lineage_by_way_of_s3(
     assert read() == ({("a", "s3://in|a", "s3://out|a"), ("b", "s3://in|b", "s3://out|b")}, set())
 
 
-NO_RUN = "no run is recorded: took the newest plan of each application and target"
+NO_RUN = "no run is recorded: using the newest plan of each application and target"
 
 
 def test_a_login_is_by_reference_and_shown_nowhere(

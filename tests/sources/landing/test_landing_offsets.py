@@ -41,4 +41,4 @@ def test_a_topic_that_begins_anew_is_told_and_not_read() -> None:
     ranges, [gap] = to_read({0: 100}, {0: Available(0, 10)})
 
     assert ranges == []
-    assert gap.message.startswith("it ends at offset 10, before what was read of it (100)")
+    assert gap.message.startswith("it ends at offset 10, before the offset already read (100)")

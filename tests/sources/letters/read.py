@@ -31,6 +31,6 @@ def size(letters: Letters) -> int:
     return line_files.stored_bytes(line_files.find([letters.file]))
 
 
-def look(letters: Letters) -> None:
+def preflight(letters: Letters) -> None:
     """One listing."""
     line_files.find([letters.file])

@@ -11,7 +11,7 @@ LETTERS = Source(
     "tests.sources.letters.read:read_letters",
     size="tests.sources.letters.read:size",
     paths=("file",),
-    look="tests.sources.letters.read:look",
+    preflight="tests.sources.letters.read:preflight",
     checks=(("Letters", "tests.sources.letters.doctor:examine"),),
     files=lambda letters: [letters.file],
 )

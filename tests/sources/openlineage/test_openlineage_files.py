@@ -111,7 +111,7 @@ def test_broken_events_are_named_with_line_and_field_and_the_rest_goes_on(tmp_pa
     kinds, problems = found(file)
 
     assert kinds == ["START", "COMPLETE"]
-    cut = "an event that is not whole JSON: the line is cut or damaged"
+    cut = "incomplete JSON of an event: truncated or damaged line"
     times = "expected a time such as 2026-11-01T06:00:00.000Z, found string 'yesterday'"
     kind = "expected START or RUNNING or COMPLETE or ABORT or FAIL or OTHER or None, found string 'DONE'"
     lineage = "outputs[0].facets.columnLineage.fields.a.inputFields[0].field"
@@ -120,7 +120,7 @@ def test_broken_events_are_named_with_line_and_field_and_the_rest_goes_on(tmp_pa
         ("rejected", "events.jsonl, line 3", "", cut),
         ("rejected", "events.jsonl, line 4", "run.runId", "is missing"),
         ("rejected", "events.jsonl, line 5", "eventTime", times),
-        ("rejected", "events.jsonl, line 6", "eventTime", "there is no such time"),
+        ("rejected", "events.jsonl, line 6", "eventTime", "not a valid time"),
         ("rejected", "events.jsonl, line 7", "eventType", kind),
         ("rejected", "events.jsonl, line 8", lineage, "is missing"),
         ("rejected", "events.jsonl, line 9", "eventTime", "is missing"),

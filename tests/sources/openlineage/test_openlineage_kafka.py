@@ -35,7 +35,7 @@ def test_events_of_a_topic_add_up_over_several_merges(spark: SparkSession, tmp_p
             )
             return flows_of(rows), {message for _, _, _, message in problems_of(rows)}
 
-        assert merged() == (set(), {"no event was found in what the settings name"})
+        assert merged() == (set(), {"no event found in the configured files"})
         topics.send("lineage", [Message(json.dumps(start, indent=2)), Message("{ not an event")])
         assert merged() == (set(), {"not JSON"})
         topics.send("lineage", [Message(json.dumps(end)), Message(json.dumps(end))])

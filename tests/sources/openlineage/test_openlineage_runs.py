@@ -251,7 +251,7 @@ def test_a_dataset_event_tells_of_a_dataset_and_its_lineage_has_no_job(
     assert told == {"newer"}
     columns = {(row.target, row.target_column) for row in rows if row.kind == "column"}
     assert columns == {("dev|s3://in|is", "a")}
-    what = "no job is named, so nothing says who moves its columns"
+    what = "the event names no job, so its column lineage cannot be used"
     assert problems_of(rows) == {
         ("skipped", f"{folder}/b.jsonl, line 5", "dataset.facets.columnLineage", what)
     }
@@ -346,7 +346,7 @@ def test_files_without_events_are_told(each_engine: Engine, tmp_path: Path) -> N
     found = read(each_engine, str(tmp_path))
 
     assert problems_of(found) == {
-        ("notice", "OpenLineage", "events", "no event was found in what the settings name")
+        ("notice", "OpenLineage", "events", "no event found in the configured files")
     }
 
 

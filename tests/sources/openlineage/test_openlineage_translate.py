@@ -21,8 +21,8 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.openlineage import translator as translating
 from lineage_merge.sources.openlineage.datasets import reference
-from lineage_merge.sources.openlineage.jobs import OfRun, job_of
-from lineage_merge.sources.openlineage.runs import Run, add_up
+from lineage_merge.sources.openlineage.jobs import JobRun, job_of
+from lineage_merge.sources.openlineage.runs import Run, combine_events
 from tests.sources.openlineage.made_events import (
     AIRFLOW,
     DBT,
@@ -40,7 +40,7 @@ JOB = JobKey("openlineage", "job")
 
 def elements(*events: Event) -> list[Element]:
     """What the first target of one run gives."""
-    run = add_up(events)
+    run = combine_events(events)
     return list(translating.translate(run, translating.targets(run)[0]))
 
 
@@ -79,7 +79,7 @@ def test_the_events_of_a_run_add_up_in_any_order() -> None:
     )
 
     for order in itertools.permutations([*told, told[2]]):
-        assert add_up(order) == expected
+        assert combine_events(order) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,16 @@ def test_the_events_of_a_run_add_up_in_any_order() -> None:
 def test_a_run_that_reported_a_failure_failed_whatever_follows(
     kinds: list[str], ended: bool, failed: bool
 ) -> None:
-    run = add_up([event(kind, f"06:0{minute}") for minute, kind in enumerate(kinds)])
+    run = combine_events([event(kind, f"06:0{minute}") for minute, kind in enumerate(kinds)])
 
     assert (run.at is not None, run.failed) == (ended, failed)
 
 
 def test_a_stream_is_as_far_as_it_last_told() -> None:
     facets = job_type("FLINK", "JOB", "STREAMING")
-    run = add_up([event("START", "06:00", job_facets=facets), event("RUNNING", "06:09", job_facets=facets)])
+    run = combine_events(
+        [event("START", "06:00", job_facets=facets), event("RUNNING", "06:09", job_facets=facets)]
+    )
 
     assert (run.at, run.failed, run.duration_ms) == (1793512800000 + 540_000, False, 540_000)
 
@@ -126,7 +128,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=SQL,
                 run_facets=of_spark("Daily Load", "app-7", "daily_load"),
             ),
-            OfRun(JobKey("spark", "Daily Load"), "Daily Load", "app-7", "app-7", "spark 4.0.1"),
+            JobRun(JobKey("spark", "Daily Load"), "Daily Load", "app-7", "app-7", "spark 4.0.1"),
             id="an action of a Spark application, by the application's own name",
         ),
         pytest.param(
@@ -138,7 +140,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=SQL,
                 run_facets={"parent": {"run": {"runId": "p1"}, "job": {"namespace": "n", "name": "load"}}},
             ),
-            OfRun(JobKey("spark", "load"), "load", "p1", "p1"),
+            JobRun(JobKey("spark", "load"), "load", "p1", "p1"),
             id="an action that names its application as parent only",
         ),
         pytest.param(
@@ -152,7 +154,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                     "parent": {"run": {"runId": "p1"}, "job": {"namespace": "n", "name": "dag.task"}}
                 },
             ),
-            OfRun(JobKey("spark", "load"), "load", "r1", "r1"),
+            JobRun(JobKey("spark", "load"), "load", "r1", "r1"),
             id="an older action, whose parent is Airflow's task",
         ),
         pytest.param(
@@ -166,7 +168,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                     "parent": {"run": {"runId": "p1"}, "job": {"namespace": "n", "name": "dag.task"}}
                 },
             ),
-            OfRun(JobKey("spark", "load"), "load", "r1", "r1"),
+            JobRun(JobKey("spark", "load"), "load", "r1", "r1"),
             id="an application that Airflow started",
         ),
         pytest.param(
@@ -178,7 +180,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=SQL,
                 run_facets=of_spark("nativespark-etl-jr_0123456789abcdef", "spark-app-1", "etl"),
             ),
-            OfRun(
+            JobRun(
                 JobKey("spark", "etl"),
                 "nativespark-etl-jr_0123456789abcdef",
                 "spark-app-1",
@@ -197,7 +199,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=job_type("DBT", "MODEL") | {"dbt_node": {"unique_id": "model.tickit.stg_sales"}},
                 run_facets={"dbt_run": {"invocation_id": "i1", "project_name": "tickit"}},
             ),
-            OfRun(
+            JobRun(
                 JobKey("dbt", "model.tickit.stg_sales"),
                 "dev.public.tickit.stg_sales.build.run",
                 "r1",
@@ -217,7 +219,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=job_type("DBT", "MODEL") | {"dbt_node": {"unique_id": "model.pkg.days"}},
                 run_facets={"dbt_run": {"invocation_id": "i1", "project_name": "tickit"}},
             ),
-            OfRun(
+            JobRun(
                 JobKey("dbt", "tickit/model.pkg.days"),
                 "dev.public.pkg.days.build.run",
                 "r1",
@@ -237,7 +239,7 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=job_type("DBT", "MODEL"),
                 outputs=["redshift://wh:5439|dev.public.stg_sales"],
             ),
-            OfRun(JobKey("dbt", "model.tickit.stg_sales"), "dev.public.tickit.stg_sales", "r1", "r1"),
+            JobRun(JobKey("dbt", "model.tickit.stg_sales"), "dev.public.tickit.stg_sales", "r1", "r1"),
             id="an older event of dbt's model",
         ),
         pytest.param(
@@ -250,12 +252,12 @@ SQL = job_type("SPARK", "SQL_JOB")
                 job_facets=job_type("DBT", "SNAPSHOT"),
                 outputs=["redshift://wh:5439|dev.snaps.users"],
             ),
-            OfRun(JobKey("dbt", "snapshot.tickit.users"), "dev.snaps.tickit.users.snapshot", "r1", "r1"),
+            JobRun(JobKey("dbt", "snapshot.tickit.users"), "dev.snaps.tickit.users.snapshot", "r1", "r1"),
             id="an older event of dbt's snapshot",
         ),
         pytest.param(
             event("START", "06:00", "dbt-run-tickit", "r1", producer=DBT, job_facets=job_type("DBT", "JOB")),
-            OfRun(JobKey("dbt", "dbt-run-tickit"), "dbt-run-tickit", "r1", "r1"),
+            JobRun(JobKey("dbt", "dbt-run-tickit"), "dbt-run-tickit", "r1", "r1"),
             id="dbt's invocation",
         ),
         pytest.param(
@@ -267,27 +269,27 @@ SQL = job_type("SPARK", "SQL_JOB")
                 producer=AIRFLOW,
                 run_facets={"airflow": {"dagRun": {"run_id": "scheduled__2026-11-01"}}},
             ),
-            OfRun(JobKey("airflow", "daily.load.copy"), "daily.load.copy", "r1", "scheduled__2026-11-01"),
+            JobRun(JobKey("airflow", "daily.load.copy"), "daily.load.copy", "r1", "scheduled__2026-11-01"),
             id="Airflow's task",
         ),
         pytest.param(
             event("START", "06:00", "q", "r1", job_facets=job_type("GREAT_EXPECTATIONS")),
-            OfRun(JobKey("great_expectations", "q"), "q", "r1", "r1"),
+            JobRun(JobKey("great_expectations", "q"), "q", "r1", "r1"),
             id="an integration that nobody foresaw",
         ),
         pytest.param(
             event("START", "06:00", "q", "r1"),
-            OfRun(JobKey("openlineage", "q"), "q", "r1", "r1"),
+            JobRun(JobKey("openlineage", "q"), "q", "r1", "r1"),
             id="an unknown producer",
         ),
     ],
 )
-def test_a_runs_job_is_named_as_other_sources_name_it(told: Event, job: OfRun) -> None:
-    assert job_of(add_up([told])) == job
+def test_a_runs_job_is_named_as_other_sources_name_it(told: Event, job: JobRun) -> None:
+    assert job_of(combine_events([told])) == job
 
 
 def test_every_input_feeds_every_target_of_its_run() -> None:
-    run = add_up(
+    run = combine_events(
         [event("COMPLETE", "06:01", inputs=[LAKE, "s3://lake|users"], outputs=[MART, "s3://mart|x"])]
     )
 
@@ -318,7 +320,7 @@ def test_every_input_feeds_every_target_of_its_run() -> None:
 def test_a_table_that_is_only_defined_is_not_written(
     facets: dict[str, Any], rows: int | None, inputs: list[str], is_write: bool
 ) -> None:
-    run = add_up([event("COMPLETE", "06:01", inputs=inputs, outputs=[dataset(MART, facets, rows)])])
+    run = combine_events([event("COMPLETE", "06:01", inputs=inputs, outputs=[dataset(MART, facets, rows)])])
 
     assert bool(translating.targets(run)) == is_write
 
@@ -337,7 +339,7 @@ def test_the_mode_of_a_write_is_told_where_the_producer_tells_it(
     producer: str, change: str, mode: str
 ) -> None:
     facets = {"lifecycleStateChange": {"lifecycleStateChange": change}} if change else {}
-    run = add_up(
+    run = combine_events(
         [event("COMPLETE", "06:01", producer=producer, inputs=[LAKE], outputs=[dataset(MART, facets)])]
     )
 

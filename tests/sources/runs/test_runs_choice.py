@@ -8,7 +8,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.run_selection import Chosen, Counted, PlanLabels
+from lineage_merge.sources.runs.run_selection import PlanLabels, SelectedPlan, SelectedWrite
 from lineage_merge.sources.settings import Runs
 from tests.sources.runs.run_events import event
 
@@ -18,13 +18,13 @@ ALL = Runs("all")
 
 def counted(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
     """The plan, the place and the place in the newest run of each write that counts."""
-    found = run_selection.counted(LocalEngine().rows(events), runs).collect()
+    found = run_selection.select_writes(LocalEngine().rows(events), runs).collect()
     return {(each.event.plan, each.sequence, each.newest_sequence) for each in found}
 
 
 def recent(events: list[EventRow], runs: Runs = LATEST, days: int = 1) -> set[str | None]:
     """The plans of recent events."""
-    found = run_selection.recent(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
+    found = run_selection.within_lookback(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
     return {each.plan for each in found.collect()}
 
 
@@ -202,17 +202,17 @@ def test_the_newest_run_of_a_job_is_in_one_database() -> None:
 
 def test_a_plan_that_several_runs_share_is_there_once(engine: Engine) -> None:
     found = [
-        Counted(event("a", 1, application="load-1"), 3, None),
-        Counted(event("a", 2, application="load-2"), 2, 2),
-        Counted(event("a", 2, application="load-2"), 4, 4),
-        Counted(event("a", 3, database="other"), 5, None),
-        Counted(event("b", 3), 6, None),
+        SelectedWrite(event("a", 1, application="load-1"), 3, None),
+        SelectedWrite(event("a", 2, application="load-2"), 2, 2),
+        SelectedWrite(event("a", 2, application="load-2"), 4, 4),
+        SelectedWrite(event("a", 3, database="other"), 5, None),
+        SelectedWrite(event("b", 3), 6, None),
     ]
 
     assert dict(run_selection.by_plan(engine.rows(found)).collect()) == {
-        ("", "a"): Chosen("load-2", 2, 2),
-        ("other", "a"): Chosen("load", 5, None),
-        ("", "b"): Chosen("load", 6, None),
+        ("", "a"): SelectedPlan("load-2", 2, 2),
+        ("other", "a"): SelectedPlan("load", 5, None),
+        ("", "b"): SelectedPlan("load", 6, None),
     }
 
 
@@ -224,9 +224,11 @@ def test_both_engines_choose_the_same(engine: Engine, runs: Runs) -> None:
     ]
     lookback = timedelta(milliseconds=30)
 
-    def chosen(each: Engine) -> list[Counted]:
+    def chosen(each: Engine) -> list[SelectedWrite]:
         return sorted(
-            run_selection.counted(run_selection.recent(each.rows(events), runs, lookback), runs).collect()
+            run_selection.select_writes(
+                run_selection.within_lookback(each.rows(events), runs, lookback), runs
+            ).collect()
         )
 
     assert chosen(engine) == chosen(LocalEngine())

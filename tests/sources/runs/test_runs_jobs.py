@@ -6,14 +6,14 @@ from lineage_merge.model.elements import Job, JobKey
 from lineage_merge.sources.runs import jobs
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import JobFacts
-from lineage_merge.sources.runs.run_selection import Counted
+from lineage_merge.sources.runs.run_selection import SelectedWrite
 from tests.sources.runs.run_events import event
 
 
 def facts(events: list[EventRow], counted: list[EventRow] | None = None) -> dict[str, JobFacts]:
     """The facts by job; by default all events count."""
     rows = LocalEngine().rows(events)
-    chosen = LocalEngine().rows([Counted(each, 1) for each in (events if counted is None else counted)])
+    chosen = LocalEngine().rows([SelectedWrite(each, 1) for each in (events if counted is None else counted)])
     found = jobs.job_facts(rows, chosen).collect()
     assert len({each.job for each in found}) == len(found)
     return {each.job: each for each in found}
@@ -27,7 +27,7 @@ def test_the_facts_are_those_of_the_newest_run_summed_over_its_writes(engine: En
         event("c", 12, "r2", duration_ms=None, rows=4, failed=True, shown_run_id="jr"),
         event(None, 13, "r3"),
     ]
-    counted = [Counted(each, 1) for each in events[:1]]
+    counted = [SelectedWrite(each, 1) for each in events[:1]]
 
     assert jobs.job_facts(engine.rows(events), engine.rows(counted)).collect() == [
         JobFacts("spark", "load", 12, "r2", 12, 5, "spark 4", True)
@@ -60,7 +60,9 @@ def test_of_runs_that_ended_at_one_time_the_last_by_its_facts_is_the_newest() ->
 def test_a_job_without_a_counted_write_has_no_facts() -> None:
     events = [event("a", 1), event("b", 1, job="export"), event("c", 1, job_type="python")]
 
-    found = jobs.job_facts(LocalEngine().rows(events), LocalEngine().rows([Counted(events[0], 1)])).collect()
+    found = jobs.job_facts(
+        LocalEngine().rows(events), LocalEngine().rows([SelectedWrite(events[0], 1)])
+    ).collect()
 
     assert [(each.job_type, each.job) for each in found] == [("spark", "load")]
 
@@ -87,13 +89,13 @@ def test_a_good_run_is_one_of_which_no_write_failed(engine: Engine) -> None:
         event("a", 1, "r1", job="always fails", failed=True),
     ]
 
-    assert sorted(jobs.good_runs(engine.rows(events)).collect()) == [
+    assert sorted(jobs.successful_runs(engine.rows(events)).collect()) == [
         (("spark", "export"), 1),
         (("spark", "load"), 2),
     ]
 
 
 def test_good_runs_become_a_record_of_their_job() -> None:
-    record = jobs.good_runs_record((("spark", "load"), 2))
+    record = jobs.successful_runs_record((("spark", "load"), 2))
 
     assert (record.kind, record.job_type, record.job_name, record.at) == ("runs", "spark", "load", 2)

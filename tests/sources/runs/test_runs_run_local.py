@@ -3,7 +3,7 @@
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.records import Record
 from lineage_merge.sources.runs.run_local import marked, own_sources
-from lineage_merge.sources.runs.run_selection import Counted
+from lineage_merge.sources.runs.run_selection import SelectedWrite
 from tests.sources.runs.run_events import event
 
 # Run r1 makes tmp at 1 and state at 5, and executes "uses" at 3; r2 makes tmp only, and later.
@@ -19,7 +19,7 @@ RECENT = [
     event("uses too early", 11, "r2", dataset="out"),
     event("uses", 12, "r2", dataset="out", database="other"),
 ]
-COUNTED = [Counted(each, 1) for each in RECENT if not each.failed]
+COUNTED = [SelectedWrite(each, 1) for each in RECENT if not each.failed]
 
 
 def test_own_sources_are_what_each_counted_run_of_a_plan_made_before(engine: Engine) -> None:

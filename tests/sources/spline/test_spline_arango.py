@@ -24,7 +24,7 @@ from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline.arango import (
     Server,
     events,
-    odd_events,
+    malformed_events,
     overview,
     plan_count,
     plan_keys,
@@ -159,7 +159,7 @@ def test_a_required_collection_that_is_missing_is_named(loaded: Loaded, missing:
 def test_an_unknown_database_is_named(loaded: Loaded) -> None:
     server = loaded(some_plans())
 
-    with pytest.raises(SourceMissing, match="no database named 'splin'"):
+    with pytest.raises(SourceMissing, match="missing database 'splin'"):
         overview(replace(server, settings=replace(server.settings, database="splin")))
 
 
@@ -167,7 +167,7 @@ def test_an_unknown_database_is_named(loaded: Loaded) -> None:
 def test_a_wrong_password_is_told_without_showing_it(loaded: Loaded, method: str) -> None:
     server = replace(loaded(some_plans(), auth_method=method), password="hunter2")
 
-    with pytest.raises(SourceDenied, match="refuses user 'root'") as caught:
+    with pytest.raises(SourceDenied, match="rejects user 'root'") as caught:
         overview(server)
 
     assert "hunter2" not in str(caught.value)
@@ -254,7 +254,7 @@ def another_service(body: bytes) -> Iterator[str]:
 def test_another_service_is_not_taken_for_arangodb(body: bytes) -> None:
     with (
         another_service(body) as url,
-        pytest.raises(SourceError, match="does not answer as ArangoDB does"),
+        pytest.raises(SourceError, match="is not an ArangoDB server"),
     ):
         overview(Server(Arango(url, "spline"), ""))
 
@@ -276,7 +276,7 @@ def test_spans_of_time_together_are_all_events_and_odd_ones_are_apart(
 
     assert [len(each) for each in slices] == [1, 1, 4, 1]
     assert {key for each in slices for key in each} == numbered
-    assert set(keys_of(odd_events(server))) == odd
+    assert set(keys_of(malformed_events(server))) == odd
     assert {each.scanned_full for each in arango.standin.requests} == {0}
 
 
@@ -364,7 +364,7 @@ def test_a_batch_that_an_old_server_lost_is_noticed(
     next(reading)
     arango.standin.drop_next(method="POST", path="/_api/cursor/")
 
-    with pytest.raises(SourceError, match="7 documents promised, 5 received"):
+    with pytest.raises(SourceError, match="7 documents announced, 5 received"):
         list(reading)
 
 
@@ -374,7 +374,7 @@ def test_a_batch_that_an_old_server_lost_is_noticed(
         (404, 1600, r"refused on purpose \(error 1600\)"),
         (500, 4, r"\(error 4\)"),
         (404, 1203, "database spline"),
-        (403, 11, "refuses user"),
+        (403, 11, "rejects user"),
     ],
 )
 def test_what_the_server_refuses_in_the_middle_is_one_clear_line(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.errors import SourceUnreachable
-from lineage_merge.sources.spline.run_availability import Expected, Missing, missing
+from lineage_merge.sources.spline.run_availability import ExpectedRuns, MissingRun, missing_runs
 from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.arango_standin import ArangoStandin
@@ -17,7 +17,7 @@ from tests.spline_documents import DAY, SplineDatabase, time
 RUN = "jr_0123456789abcdef"
 OTHER_RUN = "jr_fedcba9876543210"
 
-Asked = Callable[..., list[Missing]]
+Asked = Callable[..., list[MissingRun]]
 
 
 @pytest.fixture
@@ -25,10 +25,10 @@ def asked(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Loads a database and asks it which of the expected runs are missing."""
     monkeypatch.setenv("ARANGO_PASSWORD", arango.password)
 
-    def ask(spline: SplineDatabase, *expected: Expected) -> list[Missing]:
+    def ask(spline: SplineDatabase, *expected: ExpectedRuns) -> list[MissingRun]:
         name = arango.database("spline", spline.collections)
         settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
-        return missing(settings, expected, timedelta(days=30))
+        return missing_runs(settings, expected, timedelta(days=30))
 
     return ask
 
@@ -40,8 +40,8 @@ def reported(*applications: str, at: float = 2, **plan: Any) -> SplineDatabase:
     return spline
 
 
-def since_hour(hour: float, *applications: str) -> list[Expected]:
-    return [Expected(application, since=time(hour)) for application in applications]
+def since_hour(hour: float, *applications: str) -> list[ExpectedRuns]:
+    return [ExpectedRuns(application, since=time(hour)) for application in applications]
 
 
 def test_an_application_that_wrote_since_then_is_there(asked: Asked) -> None:
@@ -49,13 +49,13 @@ def test_an_application_that_wrote_since_then_is_there(asked: Asked) -> None:
 
 
 def test_a_run_of_yesterday_is_not_the_run_that_is_waited_for(asked: Asked) -> None:
-    assert asked(reported("load", at=2), *since_hour(3, "load")) == [Missing("load")]
+    assert asked(reported("load", at=2), *since_hour(3, "load")) == [MissingRun("load")]
 
 
 def test_a_late_report_ends_the_wait(asked: Asked) -> None:
     spline = reported("ingest")
     expected = since_hour(1, "ingest", "load")
-    assert asked(spline, *expected) == [Missing("load")]
+    assert asked(spline, *expected) == [MissingRun("load")]
 
     spline.plan("load", reads=["s3://lake/ingest"], writes="s3://lake/late", at=2.5)
 
@@ -65,7 +65,10 @@ def test_a_late_report_ends_the_wait(asked: Asked) -> None:
 def test_writes_that_failed_are_told_apart_from_silence(asked: Asked) -> None:
     spline = reported("load", error="lost its executors")
 
-    assert asked(spline, *since_hour(1, "load", "never")) == [Missing("load", failed=True), Missing("never")]
+    assert asked(spline, *since_hour(1, "load", "never")) == [
+        MissingRun("load", failed=True),
+        MissingRun("never"),
+    ]
 
 
 def test_a_good_write_counts_beside_a_failed_one(asked: Asked) -> None:
@@ -82,26 +85,26 @@ def test_a_run_on_glue_is_found_by_the_jobs_name(asked: Asked) -> None:
 def test_a_run_whose_id_is_known_must_have_reported_itself(asked: Asked) -> None:
     spline = reported(f"nativespark-load-{OTHER_RUN}")
 
-    assert asked(spline, Expected("load", (RUN, OTHER_RUN), time(1))) == [Missing("load", RUN)]
+    assert asked(spline, ExpectedRuns("load", (RUN, OTHER_RUN), time(1))) == [MissingRun("load", RUN)]
 
 
 def test_a_run_whose_id_is_known_may_have_ended_long_ago(asked: Asked) -> None:
     """A DAG run that was cleared: its Glue tasks succeeded yesterday and do not run again."""
-    assert asked(reported(f"nativespark-load-{RUN}"), Expected("load", (RUN,), time(30))) == []
+    assert asked(reported(f"nativespark-load-{RUN}"), ExpectedRuns("load", (RUN,), time(30))) == []
 
 
 def test_an_attempt_of_glues_own_is_the_same_run(asked: Asked) -> None:
-    assert asked(reported(f"nativespark-load-{RUN}_attempt_1"), Expected("load", (RUN,), time(30))) == []
+    assert asked(reported(f"nativespark-load-{RUN}_attempt_1"), ExpectedRuns("load", (RUN,), time(30))) == []
 
 
 def test_a_script_that_names_its_application_after_the_job_is_found_without_a_run_id(asked: Asked) -> None:
-    assert asked(reported("load"), Expected("load", (RUN,), time(1))) == []
+    assert asked(reported("load"), ExpectedRuns("load", (RUN,), time(1))) == []
 
 
 def test_a_glob_wants_one_application_that_it_matches(asked: Asked) -> None:
     spline = reported("tickit_load")
 
-    assert asked(spline, *since_hour(1, "tickit_*", "sales_*")) == [Missing("sales_*")]
+    assert asked(spline, *since_hour(1, "tickit_*", "sales_*")) == [MissingRun("sales_*")]
 
 
 def test_what_spline_has_not_committed_is_not_there(asked: Asked) -> None:
@@ -110,7 +113,7 @@ def test_what_spline_has_not_committed_is_not_there(asked: Asked) -> None:
     key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
     spline.ended(key, 2, transaction=transaction)
 
-    assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
+    assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
 def test_what_began_after_the_snapshot_is_not_there_yet(asked: Asked) -> None:
@@ -118,21 +121,21 @@ def test_what_began_after_the_snapshot_is_not_there_yet(asked: Asked) -> None:
     key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
     spline.ended(key, 2, transaction=spline.later())
 
-    assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
+    assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
 def test_a_database_without_any_report_lacks_them_all(asked: Asked) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
 
-    assert asked(spline, *since_hour(1, "load")) == [Missing("load")]
+    assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
 def test_a_run_whose_id_is_known_and_that_the_merge_no_longer_reads_is_missing(asked: Asked) -> None:
     spline = reported(f"nativespark-load-{RUN}", at=2)
 
-    assert asked(spline, Expected("load", (RUN,), time(2 + 30 * 24))) == []
-    assert asked(spline, Expected("load", (RUN,), time(3 + 30 * 24))) == [Missing("load", RUN)]
+    assert asked(spline, ExpectedRuns("load", (RUN,), time(2 + 30 * 24))) == []
+    assert asked(spline, ExpectedRuns("load", (RUN,), time(3 + 30 * 24))) == [MissingRun("load", RUN)]
 
 
 def test_runs_are_found_by_their_time_where_the_name_has_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,10 +146,12 @@ def test_runs_are_found_by_their_time_where_the_name_has_no_index(monkeypatch: p
     indexes = {"progress": ("timestamp",)}
     with ArangoStandin({"spline": spline.collections}, password="secret", indexes=indexes) as standin:
         settings = Arango(standin.url, "spline", password_env="ARANGO_PASSWORD")
-        found = missing(settings, [Expected("load", (RUN, OTHER_RUN), time(1.5))], timedelta(days=30))
+        found = missing_runs(
+            settings, [ExpectedRuns("load", (RUN, OTHER_RUN), time(1.5))], timedelta(days=30)
+        )
         questions = [each for each in standin.requests if each.path == "/_api/cursor"]
 
-    assert found == [Missing("load", OTHER_RUN)]
+    assert found == [MissingRun("load", OTHER_RUN)]
     assert sum(each.scanned_full for each in questions) == 0
 
 
@@ -158,19 +163,19 @@ def test_runs_are_found_in_spline_0_7(
     settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
     ended = 1_795_252_927_090
 
-    found = missing(
+    found = missing_runs(
         settings,
-        [Expected("tickit_sales_load", since=ended), Expected("tickit_sales_load", since=ended + 1)],
+        [ExpectedRuns("tickit_sales_load", since=ended), ExpectedRuns("tickit_sales_load", since=ended + 1)],
         timedelta(days=30),
     )
 
-    assert found == [Missing("tickit_sales_load")]
+    assert found == [MissingRun("tickit_sales_load")]
 
 
 def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> None:
     spline = reported("load", *(f"other_{number}" for number in range(20)))
 
-    asked(spline, Expected("load", (RUN,), time(2)), *since_hour(1.5, "load"))
+    asked(spline, ExpectedRuns("load", (RUN,), time(2)), *since_hour(1.5, "load"))
 
     cursors = [each for each in arango.standin.requests if each.path == "/_api/cursor"]
     questions = [each for each in cursors if " progress " in each.body["query"]]
@@ -182,16 +187,16 @@ def test_nobody_there_is_known_at_once() -> None:
     settings = Arango("http://127.0.0.1:9", "spline")
 
     with pytest.raises(SourceUnreachable, match="no connection to ArangoDB"):
-        missing(settings, since_hour(1, "load"), timedelta(days=30))
+        missing_runs(settings, since_hour(1, "load"), timedelta(days=30))
 
 
 @pytest.mark.parametrize(
     ("one", "text"),
     [
-        (Missing("load"), "load"),
-        (Missing("load", RUN), f"load ({RUN})"),
-        (Missing("load", RUN, failed=True), f"load ({RUN}): only writes that failed"),
+        (MissingRun("load"), "load"),
+        (MissingRun("load", RUN), f"load ({RUN})"),
+        (MissingRun("load", RUN, failed=True), f"load ({RUN}): only writes that failed"),
     ],
 )
-def test_what_is_missing_reads_as_a_person_says_it(one: Missing, text: str) -> None:
+def test_what_is_missing_reads_as_a_person_says_it(one: MissingRun, text: str) -> None:
     assert str(one) == text

@@ -62,7 +62,7 @@ def sequences(rows: Iterable[Record], job: str) -> dict[str, str]:
     }
 
 
-def good_runs(rows: Iterable[Record]) -> dict[str, int]:
+def successful_runs(rows: Iterable[Record]) -> dict[str, int]:
     return {str(row.job_name): row.at or 0 for row in rows if row.kind == "runs"}
 
 
@@ -103,7 +103,7 @@ def test_runs_say_which_good_writes_count(
     rows = read(daily(), **settings)
 
     assert sources(rows) == days
-    assert good_runs(rows) == ({"load": runs} if runs else {})
+    assert successful_runs(rows) == ({"load": runs} if runs else {})
 
 
 def test_the_start_of_the_documents_is_the_day_that_these_tests_name() -> None:
@@ -127,7 +127,7 @@ def test_a_good_run_is_one_of_which_no_write_failed(read: Reading) -> None:
         target = f"s3://out/{len(spline.contents['progress'])}"
         spline.plan(job, reads=["s3://in/a"], writes=target, at=1, run=run, error=error)
 
-    assert good_runs(read(spline)) == {"a": 2, "c": 2}
+    assert successful_runs(read(spline)) == {"a": 2, "c": 2}
 
 
 # Order
@@ -187,7 +187,7 @@ def test_a_plan_that_many_runs_share_is_asked_for_once(read: Reading, arango: Ar
     assert len([each for each in asked if "@collection" in each]) == len(by_collection) == 3
     assert by_collection["executionPlan"]["keys"] == [plan]
     assert len([row for row in rows if row.kind == "feeds"]) == 1
-    assert good_runs(rows) == {"load": 200}
+    assert successful_runs(rows) == {"load": 200}
 
 
 # Labels
@@ -237,7 +237,7 @@ def test_a_label_chooses_writes_wherever_it_stands(read: Reading, arango: Arango
 
     rows = read(spline, labels=DAG)
 
-    assert sources(rows) == set(jobs_of(rows)) == set(good_runs(rows)) == LABELLED
+    assert sources(rows) == set(jobs_of(rows)) == set(successful_runs(rows)) == LABELLED
     # Of others no more is asked than what their labels are.
     unwanted = {each["_key"] for each in spline.contents["executionPlan"] if each["name"] not in LABELLED}
     for request in arango.standin.requests:

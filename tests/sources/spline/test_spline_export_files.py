@@ -234,7 +234,7 @@ def test_an_array_that_is_cut_short_gives_what_is_whole(tmp_path: Path, layout: 
 
     assert keys == ["plan-0", "plan-1", "plan-2", "plan-3"]
     assert len(problems) == 1
-    assert ("nothing after it can be read" if inside else "the file is cut short") in problems[0][1]
+    assert ("nothing after it can be read" if inside else "the file is truncated") in problems[0][1]
 
 
 def test_elements_that_are_no_documents_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
 from lineage_merge.sources.spline.documents import assemble
-from lineage_merge.sources.spline.jdbc_queries import Sources, shown, sources
+from lineage_merge.sources.spline.jdbc_queries import Sources, redacted_connection, sources
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.spline_documents import Read, SplineDatabase
@@ -135,7 +135,7 @@ def test_a_query_that_is_not_understood_is_told_without_its_text(sql: str) -> No
     found = sources(f"{URL}:{sql}")
 
     assert found.uris == ()
-    assert found.problem == "a query whose tables cannot be told: it is not understood"
+    assert found.problem == "a query whose tables are unknown: cannot be parsed"
 
 
 def test_without_sqlglot_a_query_is_told_and_a_table_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,10 @@ def test_without_sqlglot_a_query_is_told_and_a_table_still_read(monkeypatch: pyt
 
 
 def test_a_message_shows_the_connection_only() -> None:
-    assert shown(f"{URL}?user=me&password=hunter2:(select 'k' from t) q") == f"{URL}?user=me&password=*****"
+    assert (
+        redacted_connection(f"{URL}?user=me&password=hunter2:(select 'k' from t) q")
+        == f"{URL}?user=me&password=*****"
+    )
 
 
 def plan_of(*uris: str, params: dict[str, Any] | None = None) -> list[Element]:

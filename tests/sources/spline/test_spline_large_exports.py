@@ -10,7 +10,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import export, key_filter, reader
-from lineage_merge.sources.spline.key_filter import of_plans
+from lineage_merge.sources.spline.key_filter import build_filter
 from tests.record_reading import comparable, problems_of, rows_of
 from tests.spline_documents import SplineDatabase, lines
 from tests.spline_histories import everything
@@ -19,7 +19,7 @@ WANTED = [("a", str(uuid.UUID(int=number << 64))) for number in range(2000)]
 
 
 def test_a_wanted_plan_always_passes_and_hardly_any_other(engine: Engine) -> None:
-    found = of_plans(engine.rows(WANTED, 3), ["whole"])
+    found = build_filter(engine.rows(WANTED, 3), ["whole"])
     assert all(found.passes(*each) for each in WANTED)
     others = [("b", plan) for _, plan in WANTED] + [("a", f"{plan}0") for _, plan in WANTED]
     assert sum(found.passes(*each) for each in others) < 10
@@ -27,7 +27,7 @@ def test_a_wanted_plan_always_passes_and_hardly_any_other(engine: Engine) -> Non
 
 
 def test_nothing_passes_where_nothing_is_wanted(engine: Engine) -> None:
-    found = of_plans(engine.empty())
+    found = build_filter(engine.empty())
     assert not any(found.passes(*each) for each in WANTED)
 
 

@@ -113,7 +113,7 @@ def test_spline_0_5_is_refused_by_its_version(settings: Settings, tmp_path: Path
     spline.contents["dbVersion"].append({"_key": "1", "version": "0.5.3", "status": "current"})
 
     for found in (settings(spline.collections), parsed({"export": str(spline.write(tmp_path))})):
-        with pytest.raises(SourceError, match=r"version 0\.5\.3: 0\.5 and older keep other documents"):
+        with pytest.raises(SourceError, match=r"version 0\.5\.3: 0\.5 and older use other documents"):
             read(found)
 
 
@@ -202,7 +202,7 @@ def test_what_fails_in_a_worker_is_the_packages_own_error(
     # The driver's queries are small; the second batch of one is asked for by a worker.
     arango.standin.refuse_next(403, 11, times=8, method="POST", path="/_api/cursor/")
 
-    with pytest.raises(SourceDenied, match="refuses user 'root'") as caught:
+    with pytest.raises(SourceDenied, match="rejects user 'root'") as caught:
         pipeline.build(spark, found)
 
     assert "\n" not in str(caught.value)

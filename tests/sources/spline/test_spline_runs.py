@@ -118,12 +118,12 @@ def test_nothing_else_is_written(
 
 def test_a_progress_of_a_plan_that_is_not_there_is_reported_and_the_rest_goes_on(rows: list[Record]) -> None:
     assert {problem for problem in problems_of(rows) if problem[0] != "not-joined"} == {
-        ("rejected", f"main: executionPlan/{LOST}", "", "progress names it, but it is not there"),
+        ("rejected", f"main: executionPlan/{LOST}", "", "missing, but referenced by progress"),
         (
             "notice",
             "Spline database unrecorded",
             "progress",
-            "no run is recorded: took the newest plan of each application and target",
+            "no run is recorded: using the newest plan of each application and target",
         ),
     }
 

@@ -223,9 +223,7 @@ def test_a_plan_that_writes_nothing_is_skipped() -> None:
     spline = SplineDatabase()
     key = spline.plan("load", reads=["s3://lake/a"])
 
-    assert elements(spline, key) == {
-        Problem("skipped", f"executionPlan/{key}", "", "it has no write operation")
-    }
+    assert elements(spline, key) == {Problem("skipped", f"executionPlan/{key}", "", "no write operation")}
 
 
 @pytest.mark.parametrize("name", [None, ""])

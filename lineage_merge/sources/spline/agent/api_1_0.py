@@ -1,8 +1,8 @@
-"""Plans of the producer API 1.0 in the form of 1.2. Pure.
+"""Conversion of producer API 1.0 plans to the form of 1.2. Pure.
 
-Version 1.0 has numbers for operations' ids, names in `extra`, attributes in `extraInfo`, and each expression
-written out where it is used (``_typeHint``). It does not say which expression makes which attribute: that
-stands by position, as the operations of Spark have it, and a union's columns by position below it.
+Version 1.0 has numbers as operation ids, names in `extra`, attributes in `extraInfo`, and each expression
+written out where it is used (``_typeHint``). It does not say which expression computes which attribute: that
+is determined by position, according to Spark's operations, and for unions by the position of columns below.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,17 +16,20 @@ Reference = dict[str, str]
 
 
 def is_1_0(plan: Mapping[str, Any]) -> bool:
-    """Whether a plan is of version 1.0: its operations' ids are numbers."""
+    """Return whether a plan has version 1.0: its operation ids are numbers."""
     return isinstance(plan["operations"]["write"].get("id"), int)
 
 
 def modern(plan: Document) -> Document:
-    """The same plan as version 1.2 has it. Raises `RecursionError` for expressions nested too deeply."""
+    """Return the plan in the form of version 1.2.
+
+    Raises `RecursionError` for too deeply nested expressions.
+    """
     return _Plan(plan).modern()
 
 
 class _Plan:
-    """One plan on its way."""
+    """A plan during its conversion."""
 
     def __init__(self, plan: Document) -> None:
         self._plan = plan
@@ -77,7 +80,7 @@ class _Plan:
         return modern
 
     def _value(self, value: Any) -> Any:
-        """A parameter: expressions inside it become references."""
+        """Return a parameter with its expressions replaced by references."""
         if isinstance(value, list):
             return [self._value(each) for each in value]
         if not isinstance(value, dict):
@@ -102,7 +105,7 @@ class _Plan:
         made["name"] = name.lower() if hint == "expr.Binary" else name
         if symbol:
             extra["symbol"] = symbol
-        # It stands before what it is made of, so that each has a key of its own.
+        # The expression precedes its operands, so that each has its own key.
         self._functions.append(made)
         made["params"] = {name: self._value(each) for name, each in (given.get("params") or {}).items()}
         if hint == "expr.Alias":
@@ -114,15 +117,15 @@ class _Plan:
         return {"__exprId": key}
 
     def _compute(self, operation: Document, name: str, params: Document, schema: list[str]) -> None:
-        """Say of the attributes that are new in an operation by which expressions they are made."""
+        """Record which expressions compute the new attributes of an operation."""
         below = [self._output(child) for child in operation.get("childIds") or ()]
         known = {attribute for output in below for attribute in output}
-        for attribute, made_by in self._makers(name, params, schema, known, below):
+        for attribute, made_by in self._expressions_by_position(name, params, schema, known, below):
             document = self._attributes.get(attribute)
             if document is not None and attribute not in known and "childRefs" not in document:
                 document["childRefs"] = [made_by]
 
-    def _makers(
+    def _expressions_by_position(
         self, name: str, params: Document, schema: list[str], known: set[str], below: list[list[str]]
     ) -> Iterator[tuple[str, Reference]]:
         def parameter(key: str) -> list[Any]:
@@ -145,7 +148,7 @@ class _Plan:
         return {"__exprId": key}
 
     def _output(self, operation: int) -> list[str]:
-        """What an operation puts out: its schema, or that of the first one below that has any."""
+        """Return the output of an operation: its schema, or that of the first one below with a schema."""
         seen: set[int] = set()
         while operation in self._originals and operation not in seen:
             seen.add(operation)
@@ -160,7 +163,7 @@ class _Plan:
 
 
 def _id(number: object) -> str:
-    """``op-3``: what the agent calls the operation in later versions."""
+    """Return the operation's id in later versions: ``op-3``."""
     return f"op-{number}"
 
 

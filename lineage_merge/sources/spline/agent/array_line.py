@@ -1,12 +1,12 @@
-"""``["plan", {...}]``: the line in which a plan or an event is kept. Pure; `messages` reads it."""
+"""``["plan", {...}]``: the line format of a stored plan or event. Pure; `messages` reads it."""
 
 import json
 
 
 def array_line(kind: str, body: bytes, version: str = "") -> bytes:
-    """The line of a plan or an event, without a line feed.
+    """Return the line of a plan or an event, without a line feed.
 
-    `body` is its JSON without one. `version` of the producer API stands behind it where it is given.
+    `body` is its JSON on one line. A given `version` of the producer API is appended.
     """
-    told = b", " + json.dumps(version).encode() if version else b""
-    return b'["' + kind.encode() + b'", ' + body + told + b"]"
+    suffix = b", " + json.dumps(version).encode() if version else b""
+    return b'["' + kind.encode() + b'", ' + body + suffix + b"]"

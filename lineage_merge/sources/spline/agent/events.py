@@ -11,9 +11,9 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def header(plan: Document, label_heads: Collection[str] = ()) -> Document:
-    """What events need of their plan, in the names of an `executionPlan` document.
+    """Return what events need of their plan, with the field names of an `executionPlan` document.
 
-    With the details of `progress` under ``details``; of `extra` only what may hold a wanted label.
+    ``details`` has the details of `progress`; of `extra` only the keys that may contain a requested label.
     """
     write = plan["operations"]["write"]
     system = plan.get("systemInfo") or {}
@@ -28,12 +28,12 @@ def header(plan: Document, label_heads: Collection[str] = ()) -> Document:
         "labels": labels,
         "append": write.get("append"),
     }
-    kept = {name: extra[name] for name in label_heads if name in extra}
-    return {"labels": labels, "extra": kept, "details": details}
+    label_fields = {name: extra[name] for name in label_heads if name in extra}
+    return {"labels": labels, "extra": label_fields, "details": details}
 
 
 def progress(event: Document, details: Mapping[str, Any]) -> Document:
-    """The `progress` document of a checked event, with the details that its plan gives."""
+    """Return the `progress` document of a validated event, with the details of its plan."""
     extra = event.get("extra") or {}
     timestamp = int(event["timestamp"])
     return {

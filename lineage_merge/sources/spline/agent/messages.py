@@ -1,10 +1,10 @@
-"""Plans and events among the lines of a log. Pure.
+"""Plans and events in the lines of a log. Pure.
 
-Agents before 1.0.3 write ``["plan", {...}]`` and ``["event", {...}]``; later ones a line
-``ExecutionPlan (apiVersion: 1.2):`` and the bare JSON in the next one. Both come with any prefix that a
-logger puts before them, between lines of other loggers. Bodies of HTTP requests and Kafka records are bare
-JSON, events perhaps in an array; the agent's HDFS dispatcher writes a plan and its event in one object; log
-collectors wrap a line into JSON of their own.
+Agents before 1.0.3 write ``["plan", {...}]`` and ``["event", {...}]``; later ones a line ``ExecutionPlan
+(apiVersion: 1.2):`` and the JSON on the next line. Both may follow any logger's prefix, between lines of
+other loggers. Bodies of HTTP requests and Kafka records are plain JSON, events possibly in an array; the
+agent's HDFS dispatcher writes a plan and its event in one object; log collectors wrap a line into their own
+JSON.
 """
 
 import json
@@ -14,26 +14,28 @@ from typing import Any, Literal, NamedTuple
 
 Kind = Literal["plan", "event"]
 
-# What a line must hold to be looked at: most lines of a log are other loggers'.
+# Required in a line to be parsed: most lines of a log belong to other loggers.
 _MAYBE = re.compile(
     rb'"plan\\?"|"event\\?"|planId|operations\\?"|Execution(?:Plan|Event) \(apiVersion|"executionPlan"'
 )
 _ARRAY = re.compile(r'\[\s*"(?P<kind>plan|event)"\s*,')
 _NAMED = re.compile(r"Execution(?:Plan|Event) \(apiVersion: (?P<version>[\w.+-]+)\):")
-# How the agent's own JSON begins, for what does not end.
-_BARE = re.compile(r'(?:\[\s*)?\{\s*"(?:planId"\s*:|executionPlan"\s*:|id"\s*:\s*"[0-9A-Fa-f-]{36}"\s*,)')
+# The beginning of the agent's own JSON, to recognize truncated documents.
+_START_OF_JSON = re.compile(
+    r'(?:\[\s*)?\{\s*"(?:planId"\s*:|executionPlan"\s*:|id"\s*:\s*"[0-9A-Fa-f-]{36}"\s*,)'
+)
 _EVENT = frozenset({"planId", "timestamp"})
 _PLAN = frozenset({"id", "operations"})
 _OPENING = re.compile(r"[\[{]")
 _MOST_OPENINGS = 20
-# Where collectors keep the line itself: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
+# The fields in which collectors store the line: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
 _WRAPPED = ("log", "message", "msg", "textPayload")
 
 _decoder = json.JSONDecoder()
 
 
 class Message(NamedTuple):
-    """A plan or an event: its JSON, and the version of the producer API where the line tells it."""
+    """A plan or an event: its JSON, and the version of the producer API if the line has it."""
 
     place: str
     kind: Kind
@@ -41,25 +43,25 @@ class Message(NamedTuple):
     version: str = ""
 
 
-class Broken(NamedTuple):
-    """What was to be a plan or an event, and why it is none."""
+class Malformed(NamedTuple):
+    """A malformed plan or event, and what is wrong."""
 
     place: str
     reason: str
 
 
-def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Broken]:
-    """The plans and events among lines, each given with its place, in their order."""
+def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Malformed]:
+    """Yield the plans and events of numbered lines, in order."""
     version = ""
     for place, line in lines:
         if not _MAYBE.search(line):
-            # Of another logger, or the agent's own announcement was not followed by anything.
+            # Of another logger, or nothing followed the agent's announcement.
             version = version if not line.strip() else ""
             continue
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            yield Broken(place, f"not UTF-8 text (byte {error.start} of the line)")
+            yield Malformed(place, f"not UTF-8 text (byte {error.start} of the line)")
             continue
         announced = _NAMED.search(text)
         if announced:
@@ -72,15 +74,15 @@ def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Broken]:
         version = ""
 
 
-def _in_line(place: str, text: str) -> Iterator[Message | Broken]:
+def _in_line(place: str, text: str) -> Iterator[Message | Malformed]:
     arrays = list(_arrays(place, text))
     if arrays:
         yield from arrays
         return
-    begins = _BARE.search(text)
+    begins = _START_OF_JSON.search(text)
     openings = [begins.start()] if begins else [found.start() for found in _OPENING.finditer(text)]
     end = 0
-    found: list[Message | Broken] = []
+    found: list[Message | Malformed] = []
     for start in openings[:_MOST_OPENINGS]:
         if start < end:
             continue
@@ -88,14 +90,14 @@ def _in_line(place: str, text: str) -> Iterator[Message | Broken]:
             body, end = _decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             if begins:
-                found.append(Broken(place, _reason(error)))
+                found.append(Malformed(place, _reason(error)))
             continue
-        found.extend(_of_bare(place, body))
+        found.extend(_of_body(place, body))
     yield from found
 
 
-def _arrays(place: str, text: str) -> Iterator[Message | Broken]:
-    """``["plan", {...}]``; after one that is cut short another may follow on the same line."""
+def _arrays(place: str, text: str) -> Iterator[Message | Malformed]:
+    """Yield ``["plan", {...}]`` messages; after a truncated one another may follow on the same line."""
     end = 0
     for found in _ARRAY.finditer(text):
         if found.start() < end:
@@ -103,7 +105,7 @@ def _arrays(place: str, text: str) -> Iterator[Message | Broken]:
         try:
             array, end = _decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError) as error:
-            yield Broken(place, _reason(error))
+            yield Malformed(place, _reason(error))
             continue
         version = array[2] if len(array) > 2 else ""
         kind: Kind = "plan" if found["kind"] == "plan" else "event"
@@ -111,7 +113,7 @@ def _arrays(place: str, text: str) -> Iterator[Message | Broken]:
             yield Message(place, kind, body, version if isinstance(version, str) else "")
 
 
-def _of_bare(place: str, body: object) -> Iterator[Message | Broken]:
+def _of_body(place: str, body: object) -> Iterator[Message | Malformed]:
     if isinstance(body, list):
         for each in body:
             if isinstance(each, dict) and each.keys() >= _EVENT:
@@ -127,7 +129,7 @@ def _of_bare(place: str, body: object) -> Iterator[Message | Broken]:
         yield Message(place, "plan", body["executionPlan"])
         yield Message(place, "event", body["executionEvent"])
     else:
-        # Each time there is less text, so this ends.
+        # Terminates: the text is shorter each time.
         inner = "\n".join(body[name] for name in _WRAPPED if isinstance(body.get(name), str))
         yield from messages((place, line.encode(errors="replace")) for line in inner.split("\n"))
 

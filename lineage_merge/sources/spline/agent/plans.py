@@ -1,7 +1,7 @@
-"""A plan of the producer API as the documents that Spline's server stores of it. Pure.
+"""Conversion of a producer API plan to the documents that Spline's server stores. Pure.
 
-By the rules of the server's model builder: keys are ``{plan}:{id}``, an operation without output has its
-input's schema, `derivesFrom` leads to the nearest attributes, `uses` to what stands in parameters.
+Follows the server's model builder: keys are ``{plan}:{id}``, an operation without output has its input's
+schema, `derivesFrom` leads to the nearest attributes, `uses` to references in parameters.
 """
 
 from collections import defaultdict
@@ -15,14 +15,14 @@ _REFERENCES = {"__attrId": "attribute", "__exprId": "expression"}
 
 
 def plan_id(plan: Document) -> str:
-    """A plan's id, in the one spelling of UUIDs."""
+    """Return a plan's id in canonical UUID spelling."""
     return str(plan["id"]).lower()
 
 
 def documents(plan: Document, created: int = 0) -> dict[str, list[Document]]:
-    """The documents of a checked plan by collection; `created` is what stands for its time.
+    """Return the documents of a validated plan by collection; `created` is used as its time.
 
-    An operation that lacks is named by edges all the same, as in a database.
+    Edges may refer to missing operations, as in a database.
     """
     made = _Builder(plan_id(plan))
     plan = modern(plan) if is_1_0(plan) else plan
@@ -52,7 +52,7 @@ def _operations(plan: Document) -> list[tuple[str, Document]]:
 
 
 def _reference(value: object) -> tuple[str, str] | None:
-    """``{"__attrId": "attr-1"}`` is ("attribute", "attr-1"); None for anything else."""
+    """Return ``{"__attrId": "attr-1"}`` as ("attribute", "attr-1"); None for anything else."""
     if isinstance(value, dict) and len(value) == 1:
         name, target = next(iter(value.items()))
         if name in _REFERENCES and isinstance(target, str):
@@ -61,7 +61,7 @@ def _reference(value: object) -> tuple[str, str] | None:
 
 
 def _references(value: object, path: str) -> Iterator[tuple[str, str, str]]:
-    """The references inside a parameter, each with its path in Spline's spelling."""
+    """Yield the references in a parameter, each with its path in Spline's notation."""
     waiting = [(value, path)]
     while waiting:
         value, path = waiting.pop()
@@ -75,7 +75,7 @@ def _references(value: object, path: str) -> Iterator[tuple[str, str, str]]:
 
 
 class _Builder:
-    """The documents of one plan, as they come together."""
+    """Collects the documents of one plan."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -91,7 +91,7 @@ class _Builder:
 
     def _edge(self, collection: str, start: str, end: str, **fields: object) -> None:
         edges = self.found[collection]
-        # Counted, so that two between the same ends are two, and in an order of their own.
+        # Numbered, so that parallel edges are distinct and ordered.
         key = f"{self._key}:{len(edges):06}"
         edges.append({"_key": key, "_from": start, "_to": end, "_belongsTo": self._owner, **fields})
 
@@ -115,15 +115,15 @@ class _Builder:
             self._edge("uses", start, self._id(collection, target), path=path)
 
     def schemas(self, operations: list[Document]) -> None:
-        """What each operation puts out: its own schema, or that of what it consumes."""
-        owners: dict[str, str] = {}  # the operation whose schema another one emits
+        """Add the schemas of operations: their own, or that of their input."""
+        owners: dict[str, str] = {}  # the operation whose schema is passed on
         outputs: dict[str, list[str]] = {}
         for operation in _bottom_up(operations):
             key = operation["id"]
             below = [owners[child] for child in operation.get("childIds") or () if child in owners]
             output = operation.get("output")
             if not output:
-                # The server refuses a plan where this is ambiguous.
+                # The server rejects a plan in which this is ambiguous.
                 is_plain = len(set(below)) == 1 and len(below) == len(operation.get("childIds") or ())
                 if is_plain:
                     owners[key] = below[0]
@@ -175,7 +175,7 @@ class _Builder:
                 self._edge("takes", start, self._id(*found), index=index)
 
     def derived(self, attributes: Iterable[Document], functions: Iterable[Document]) -> None:
-        """The nearest attributes that each attribute is computed from."""
+        """Add the nearest attributes from which each attribute is computed."""
         below = {each["id"]: each.get("childRefs") or () for each in functions}
         for attribute in attributes:
             seen: set[str] = set()
@@ -195,7 +195,7 @@ class _Builder:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A parameter as the server keeps it: what has no value is not there."""
+    """Return a parameter as the server stores it, without null values."""
     if isinstance(value, dict):
         return {name: _without_nulls(each) for name, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
@@ -206,7 +206,7 @@ def _data_type(part: Document) -> dict[str, str]:
 
 
 def _bottom_up(operations: list[Document]) -> Iterator[Document]:
-    """Every operation after those that it consumes; those of a circle are left out."""
+    """Yield every operation after its inputs; cycles are left out."""
     by_id = {each["id"]: each for each in operations}
     waiting = {key: {c for c in each.get("childIds") or () if c in by_id} for key, each in by_id.items()}
     parents: defaultdict[str, list[str]] = defaultdict(list)

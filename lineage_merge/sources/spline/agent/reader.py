@@ -1,7 +1,7 @@
-"""Files that Spline agents wrote, and Kafka topics, into records: the work of an engine.
+"""Reader of Spline agents' files and Kafka topics into records, distributed by the engine.
 
-Each slice of a file is searched where it is read. A plan and its events may lie in different files, in any
-order, and each may be there twice: they meet by the plan's id, and of equal ids one counts.
+Each slice of a file is searched where it is stored. A plan and its events may be in different files, in any
+order, and duplicated: they are joined by the plan's id, and one of several plans with the same id is used.
 """
 
 import json
@@ -33,12 +33,12 @@ from lineage_merge.sources.spline.events import event_rows
 from lineage_merge.sources.spline.key_filter import KeyFilter
 from lineage_merge.sources.spline.plans import (
     Context,
-    Known,
+    PlanFacts,
     Translated,
     combined,
-    known_of,
-    known_plans,
     of_plan,
+    plan_facts,
+    selected_plans,
     translate_plan,
 )
 from lineage_merge.sources.spline.settings import Spline
@@ -48,8 +48,8 @@ from lineage_merge.sources.spline.transactions import EVERYTHING
 class Found(NamedTuple):
     """A plan, an event or a problem in a file; texts are JSON.
 
-    `header` is what events need of the plan. `position` grows with the order of files and lines. Of
-    plans with one id the highest `rank` counts: a broken one has 0, version 1.0, which says less, 1.
+    `header` has the fields of the plan that events need. `position` grows with the order of files and lines.
+    Of plans with one id the highest `rank` is used: malformed 0, version 1.0, which has less information, 1.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Found(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The `Found` that counts of those with one id; `position` is the highest of all of them."""
+    """The selected `Found` of those with one id; `position` is the highest of all of them."""
 
     key: str
     rank: int
@@ -74,9 +74,9 @@ class Plan(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """What was found under one plan's id, None for problems, which are JSON.
+    """All messages of one plan id, None for problems, which are JSON.
 
-    `plan` is there where its `rank` is more than 0; `rank` None: it is in no file.
+    `plan` is set if its `rank` is greater than 0; `rank` None: no file contains it.
     """
 
     key: str | None
@@ -87,10 +87,10 @@ class Messages(NamedTuple):
 
 
 def read_agent(engine: Engine, context: Context) -> Rows[Record]:
-    """What the agents of the wanted applications wrote, as records. Raises `SourceError`."""
+    """Read what the agents of the selected applications wrote, as records. Raises `SourceError`."""
     parts, notices = _parts(engine, context)
     heads = labels.heads(context.spline.labels)
-    # Places in the order of the files' names: nothing else says which plan is the newest.
+    # Positions follow the file names: nothing else shows which plan is the newest.
     numbered = [(number << 32, part) for number, part in enumerate(parts)]
     searched = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(_search, heads=heads))
     found = searched.group(_plan_of, _together).cache()
@@ -101,31 +101,31 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     if context.spline.labels:
         events = run_selection.labelled(events, found.flat_map(partial(_plan_labels, context)))
     events = events.cache()
-    recent = run_selection.recent(events, context.spline.runs, context.spline.lookback)
-    chosen = run_selection.counted(recent, context.spline.runs)
+    recent_events = run_selection.within_lookback(events, context.spline.runs, context.spline.lookback)
+    selected = run_selection.select_writes(recent_events, context.spline.runs)
 
-    plans = known_plans(context, recent, chosen)
+    plans = selected_plans(context, recent_events, selected)
     read_plans: Callable[[Messages], Iterator[tuple[PlanKey, Plan]]] = _plan
     if is_recorded and sum(part.end - part.start for part in parts) > key_filter.WORTH_BYTES:
-        wanted = engine.share(key_filter.of_plans(plans.map(_key)))
+        wanted = engine.share(key_filter.build_filter(plans.map(_key)))
         read_plans = partial(_wanted_plan, wanted=wanted)
     texts: Rows[Any] = found.flat_map(read_plans)
     translate = partial(_translate_found, context, is_recorded=is_recorded)
     translated = texts.union(plans).group(_key, translate)
     unrecorded = [] if is_recorded else [""]
-    whole = combined(context, events, recent, chosen, translated, unrecorded)
+    whole = combined(context, events, recent_events, selected, translated, unrecorded)
     return whole.union(engine.rows(list(records(notices, context.names)), 1))
 
 
 def _since(spline: Spline, newest: int) -> int:
-    """From when on an event may count by its time, as `choice.recent` has it."""
+    """Return the earliest time of an event to be used, as in `run_selection.within_lookback`."""
     if spline.runs.which == "since":
         return spline.runs.since
     return newest - spline.lookback // timedelta(milliseconds=1)
 
 
 def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem, ...]]:
-    """What is to be read, after what is new in Kafka has landed."""
+    """Return the slices to read, after landing new Kafka messages."""
     spline = context.spline
     if spline.kafka is None:
         return line_files.find(spline.agent), ()
@@ -137,7 +137,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
     try:
         found += line_files.find([landed.folder])
     except SourceMissing:
-        nothing = Problem("notice", f"Kafka topic {spline.kafka.topic}", "", "nothing was written to it yet")
+        nothing = Problem("notice", f"Kafka topic {spline.kafka.topic}", "", "no messages yet")
         return found, (*landed.notices, nothing)
     return found, landed.notices
 
@@ -155,7 +155,7 @@ def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
         if not isinstance(each, Message):
             continue
         if wrong:
-            # Its events are not to be blamed for a plan that is there, but broken.
+            # Its events are valid: the plan exists, but is malformed.
             named = each.body.get("id") if isinstance(each.body, dict) and each.kind == "plan" else None
             if isinstance(named, str):
                 yield Found("plan", named.lower(), rank=0)
@@ -180,7 +180,7 @@ def _together(key: str | None, found: list[Found]) -> Iterator[Messages]:
     by_time: dict[int | None, Found] = {}
     for each in found:
         if each.kind == "event":
-            # An event that is there twice counts once.
+            # Duplicate events count once.
             other = by_time.get(each.at, each)
             by_time[each.at] = max(each, other, key=lambda event: nulls_first(event.text, event.place))
     problems = [each.text for each in found if each.kind == "problem" and each.text]
@@ -202,7 +202,7 @@ def _newest_event(found: Iterable[Messages]) -> Iterator[int | None]:
 def _event_rows(context: Context, found: Iterable[Messages], since: int) -> Iterator[EventRow]:
     for each in found:
         yield from (EventRow("", problem=problem) for problem in each.problems)
-        # The events of a broken plan are not to blame.
+        # The events of a malformed plan are valid.
         if each.rank != 0:
             yield from event_rows("", _progress(each, since), context.wanted(), EVERYTHING)
 
@@ -212,13 +212,13 @@ def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]
     for event in found.events:
         if details is not None:
             yield progress(json.loads(event.text or ""), details)
-        # Files that are stored for a time begin anywhere: what is too old to count may lack its plan.
+        # Files with a retention period begin anywhere: events before the lookback may lack their plan.
         elif event.at is not None and event.at >= since:
-            yield rejected(event.place or "", "planId", f"its plan {found.key} is nowhere in what was read")
+            yield rejected(event.place or "", "planId", f"missing plan {found.key}")
 
 
 def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
-    """The wanted labels that a plan has."""
+    """Return the requested labels of a plan."""
     if found.plan:
         present = labels.of_plan(context.spline.labels, json.loads(found.plan.header))
         yield PlanLabels("", found.plan.key, sorted(present))
@@ -240,15 +240,15 @@ def _key(row: tuple[PlanKey, object]) -> PlanKey:
 def _translate_found(
     context: Context, _key: PlanKey, rows: list[tuple[PlanKey, object]], is_recorded: bool
 ) -> Iterator[Translated]:
-    known = known_of(each for _, each in rows)
-    if is_recorded and known.chosen is None:
+    known = plan_facts(each for _, each in rows)
+    if is_recorded and known.selected is None:
         return
     for _, plan in rows:
         if isinstance(plan, Plan):
             yield from _translate(context, plan, known)
 
 
-def _translate(context: Context, found: Plan, known: Known) -> Iterator[Translated]:
+def _translate(context: Context, found: Plan, known: PlanFacts) -> Iterator[Translated]:
     plan = json.loads(found.text)
     problem = checks.problem_inside(plan, found.place)
     parts: dict[str, list[Document]] = {}

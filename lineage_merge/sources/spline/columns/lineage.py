@@ -124,8 +124,8 @@ def _outer_columns(plan: PlanColumns, expression: str) -> dict[int, Node]:
         # Spark 3.1 and older do not tell the ids, only which columns they are.
         text = str(plan.params(expression).get("plan"))
         names = {_name(plan, each): each for each in plan.arguments.get(expression, ())}
-        mentioned = ((int(each["id"]), each["name"]) for each in _OUTER.finditer(text))
-        return {each: names[name] for each, name in mentioned if name in names}
+        referenced = ((int(each["id"]), each["name"]) for each in _OUTER.finditer(text))
+        return {each: names[name] for each, name in referenced if name in names}
     found: dict[int, Node] = {}
     for text, argument in zip(written, plan.arguments.get(expression, ()), strict=False):
         matched = _ATTRIBUTE_ID.search(str(text))

@@ -22,7 +22,7 @@ from lineage_merge.sources.spline.columns.plan_text import (
     parse_plan,
     split_top,
 )
-from lineage_merge.sources.spline.columns.text_values import ColumnReference, mentions, readable
+from lineage_merge.sources.spline.columns.text_values import ColumnReference, column_references, readable
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
@@ -269,8 +269,8 @@ class _Reader:
                 continue
             grouped.append(node)
             for row in rows:
-                for mention in mentions(row[position]) if position < len(row) else ():
-                    self._add(node, mention, seen)
+                for reference in column_references(row[position]) if position < len(row) else ():
+                    self._add(node, reference, seen)
         output.by_id = {**seen.by_id, **output.by_id}
         return output
 
@@ -291,20 +291,20 @@ class _Reader:
             found = self._resolved(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
             return found or self._new()
         node = self._new()
-        for mention in self._mentions(item.expression):
-            self._add(node, mention, seen)
+        for column in self._column_references(item.expression):
+            self._add(node, column, seen)
         if not self._graph.inputs.get(node):
             # A made-up name that holds " AS " itself hides where the expression ends.
-            for mention in mentions(item.text):
-                if mention.id != item.id:
-                    self._add(node, mention._replace(step=Transformation.TRANSFORMATION), seen)
+            for column in column_references(item.text):
+                if column.id != item.id:
+                    self._add(node, column._replace(step=Transformation.TRANSFORMATION), seen)
         self._found.texts[node] = readable(item.expression)
         return node
 
     # What an expression mentions.
 
-    def _mentions(self, expression: str) -> Iterator[ColumnReference]:
-        return mentions(_GROUPING.sub(self._bit, expression))
+    def _column_references(self, expression: str) -> Iterator[ColumnReference]:
+        return column_references(_GROUPING.sub(self._bit, expression))
 
     def _bit(self, matched: re.Match[str]) -> str:
         """`grouping(column)` tells of that column, and of no other."""
@@ -318,32 +318,32 @@ class _Reader:
         return f"{_GROUPING_ID}#{number}"
 
     def _influence(self, kind: InfluenceKind, expression: str, seen: _Output) -> None:
-        found = (self._resolved(mention, seen) for mention in self._mentions(expression))
+        found = (self._resolved(column, seen) for column in self._column_references(expression))
         self._found.influences[kind].extend(each for each in found if each)
 
-    def _add(self, node: Node, mention: ColumnReference, seen: _Output) -> None:
-        value = self._resolved(mention, seen)
+    def _add(self, node: Node, column: ColumnReference, seen: _Output) -> None:
+        value = self._resolved(column, seen)
         if value:
-            self._graph.add(node, value, mention.step)
+            self._graph.add(node, value, column.step)
 
-    def _resolved(self, mention: ColumnReference, seen: _Output) -> Node | None:
-        if mention.subquery:
+    def _resolved(self, column: ColumnReference, seen: _Output) -> Node | None:
+        if column.subquery:
             subquery = next(self._subqueries, None)
-            if subquery is None or mention.name == "exists":
+            if subquery is None or column.name == "exists":
                 return None
             output = self._outputs[id(subquery)]
-            return self._united(output) if mention.name == "list" else output.at(0)
-        if mention.outer:
-            self._outer_ids.add(mention.id)
-            return self._outer(mention.id)
-        if mention.id in self._bits:
-            return self._bits[mention.id]
-        if mention.id in seen.by_id:
-            return seen.by_id[mention.id]
+            return self._united(output) if column.name == "list" else output.at(0)
+        if column.outer:
+            self._outer_ids.add(column.id)
+            return self._outer(column.id)
+        if column.id in self._bits:
+            return self._bits[column.id]
+        if column.id in seen.by_id:
+            return seen.by_id[column.id]
         for part in seen.left_out:
-            if mention.id in part.ids:
-                return self._column(part.source, mention.id, mention.name)
-        named = [each[mention.name] for each in seen.named if mention.name in each]
+            if column.id in part.ids:
+                return self._column(part.source, column.id, column.name)
+        named = [each[column.name] for each in seen.named if column.name in each]
         return named[0] if len(named) == 1 else None
 
     def _united(self, output: _Output) -> Node:

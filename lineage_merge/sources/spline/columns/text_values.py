@@ -45,7 +45,7 @@ class ColumnReference(NamedTuple):
     subquery: bool = False
 
 
-def mentions(expression: str) -> Iterator[ColumnReference]:
+def column_references(expression: str) -> Iterator[ColumnReference]:
     """Every column and subquery that an expression mentions, in the order of the text."""
     whole = Transformation.IDENTITY if _is_plain(expression) else Transformation.TRANSFORMATION
     # For each open bracket, and each open CASE, what holds inside of it.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.sources.spline.agent import checks
-from lineage_merge.sources.spline.agent.messages import Broken, Message, messages
+from lineage_merge.sources.spline.agent.messages import Malformed, Message, messages
 from lineage_merge.sources.spline.agent.record_lines import record_line
 
 ID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
@@ -125,7 +125,7 @@ def test_what_is_cut_short_is_named_and_what_follows_is_read() -> None:
 def test_bytes_that_are_no_text_matter_only_where_a_plan_would_be() -> None:
     lines = [("1", b"caf\xe9 opened"), ("2", b'["plan", {"id": "caf\xe9"}]')]
 
-    assert [*messages(lines)] == [Broken("2", "not UTF-8 text (byte 20 of the line)")]
+    assert [*messages(lines)] == [Malformed("2", "not UTF-8 text (byte 20 of the line)")]
 
 
 def problem(*lines: str) -> list[tuple[str, str] | None]:
@@ -157,7 +157,7 @@ def without(name: str) -> dict[str, Any]:
         (text(["event", {"timestamp": 1}]), ("planId", "is missing")),
         (
             text(["plan", PLAN, "2.0"]),
-            ("", "version 2.0 of the producer API is not known; 1.0, 1.1 and 1.2 are"),
+            ("", "version 2.0 of the producer API is unknown; 1.0, 1.1 and 1.2 are"),
         ),
     ],
 )
@@ -170,7 +170,7 @@ def test_an_announced_version_that_nobody_knows_is_not_guessed_at() -> None:
         "ExecutionPlan (apiVersion: 3):", text(PLAN), "ExecutionPlan (apiVersion: 1.2):", text(PLAN)
     )
 
-    assert first == ("", "version 3 of the producer API is not known; 1.0, 1.1 and 1.2 are")
+    assert first == ("", "version 3 of the producer API is unknown; 1.0, 1.1 and 1.2 are")
     assert second is None
 
 
