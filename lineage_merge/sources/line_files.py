@@ -41,7 +41,7 @@ def find(
 def _wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]:
     found = [file for file in find_files(location) if is_wanted(file.location)]
     if not found:
-        raise SourceMissing(f"{redact(location)}: no files there")
+        raise SourceMissing(f"{redact(location)}: no files found")
     return found
 
 

@@ -183,7 +183,7 @@ def test_an_address_with_a_password_or_no_scheme_is_refused_and_not_shown(url: s
     folder = MadeLineage().flow("a > b").folder(tmp_path / "made")
     outcome = in_process("export", "--to", "datahub", "--url", url, "--folder", folder)
     assert outcome.code == 2
-    assert "sinks.datahub.url: expected http://host:port" in outcome.err
+    assert "sinks.datahub.url: must be http://host:port" in outcome.err
     assert "secret" not in outcome.err
 
 

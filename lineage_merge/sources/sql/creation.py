@@ -62,7 +62,7 @@ class Creation(Context):
             return
         self._found.read.add(at)
         files = self._table(at)
-        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.insist(name)]
+        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
         self._keep(table, Relation([*named] or [AllColumns(files)]), {at: set()})
 
     def _build(
