@@ -108,7 +108,7 @@ def test_a_source_may_read_so_many_bytes_of_text_and_no_more(put: Put, source: s
     with pytest.raises(InputTooLarge) as raised, input_budget.limited(len(text) - 1):
         read(**given)
 
-    assert raised.value.message == f"the sources hold more than {len(text) - 1:,} bytes of text"
+    assert raised.value.message == f"the sources contain more than {len(text) - 1:,} bytes of text"
     if packed:
         assert size(**given) < len(text) - 1
 
@@ -268,6 +268,6 @@ def test_all_threads_of_an_engine_share_the_limit_and_others_have_none(tmp_path:
 
 
 def test_the_error_travels_between_processes() -> None:
-    error = InputTooLarge("the sources hold more than 5 bytes of text")
+    error = InputTooLarge("the sources contain more than 5 bytes of text")
 
     assert pickle.loads(pickle.dumps(error)).message == error.message

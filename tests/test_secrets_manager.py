@@ -84,7 +84,7 @@ def test_a_password_written_in_place_of_the_reference_is_not_repeated(s3: S3) ->
 def test_strangers_are_refused(kept: dict[str, str], s3: S3) -> None:
     s3.refuse_strangers()
 
-    with pytest.raises(SourceDenied, match="refuses these credentials"):
+    with pytest.raises(SourceDenied, match="rejects these credentials"):
         password("lineage/plain")
 
 

@@ -89,7 +89,7 @@ def test_a_packed_file_is_unpacked(put: Put) -> None:
 def test_a_broken_packed_file_is_named(put: Put, content: bytes) -> None:
     file = put("a.json.gz", content)
 
-    with pytest.raises(SourceError, match=r"a\.json\.gz: not a whole gzip file$"):
+    with pytest.raises(SourceError, match=r"a\.json\.gz: not a valid gzip file$"):
         read_bytes(file)
 
 
@@ -112,7 +112,7 @@ def test_a_missing_file_is_named(put: Put) -> None:
 def test_a_missing_folder_is_named(put: Put) -> None:
     missing = folder_of(put("a.json", b"1"), "a.json") + "/nothing"
 
-    with pytest.raises(SourceMissing, match=r"nothing: no (such folder|files there)$"):
+    with pytest.raises(SourceMissing, match=r"nothing: no (such folder|files found)$"):
         list_files(missing)
 
 
@@ -266,7 +266,7 @@ def test_a_machine_without_credentials_is_told_so(monkeypatch: pytest.MonkeyPatc
 def test_an_unknown_profile_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nobody")
 
-    with pytest.raises(SourceDenied, match=r"^s3://bucket/a: the AWS profile .* does not exist$"):
+    with pytest.raises(SourceDenied, match=r"^s3://bucket/a: no such AWS profile: AWS_PROFILE$"):
         read_text("s3://bucket/a")
 
 
@@ -277,7 +277,7 @@ def test_refused_credentials_are_not_repeated(s3: S3, monkeypatch: pytest.Monkey
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     s3.refuse_strangers()
 
-    with pytest.raises(SourceDenied, match=r"^s3://bucket/a\.json: S3 refuses these credentials") as raised:
+    with pytest.raises(SourceDenied, match=r"^s3://bucket/a\.json: S3 rejects these credentials") as raised:
         read_text(file)
 
     assert "AKIA" not in raised.value.message

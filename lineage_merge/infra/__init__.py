@@ -1,1 +1,1 @@
-"""What the stages run on: Spark, engines, storage, secrets, telemetry, redaction, the embedded server."""
+"""Infrastructure: Spark, engines, storage, secrets, telemetry, redaction, the embedded server."""

@@ -1,7 +1,7 @@
-"""A limit to how much input is read, for work that one process is to do.
+"""Limit of the input that a single process reads.
 
-Code that reads input reports it with `count`. Within `limited`, reading more than the limit raises
-`InputTooLarge`; elsewhere nothing is counted.
+Readers report bytes with `count`. Inside `limited`, reading more than the limit raises `InputTooLarge`;
+outside nothing is counted.
 """
 
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ from lineage_merge.model.errors import InputTooLarge
 
 
 class _Budget:
-    """The bytes that are left, for all threads together."""
+    """The remaining bytes, shared by all threads."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._lock = Lock()
         self.left = limit
 
-    def take(self, number: int) -> None:
+    def spend(self, number: int) -> None:
         with self._lock:
             self.left -= number
             is_spent = self.left < 0
         if is_spent:
-            raise InputTooLarge(f"the sources hold more than {self._limit:,} bytes of text")
+            raise InputTooLarge(f"the sources contain more than {self._limit:,} bytes of text")
 
 
 _BUDGET: ContextVar[_Budget | None] = ContextVar("input_budget", default=None)
@@ -33,9 +33,9 @@ _BUDGET: ContextVar[_Budget | None] = ContextVar("input_budget", default=None)
 
 @contextmanager
 def limited(limit: int) -> Iterator[None]:
-    """Let all that is read within it be at most `limit` bytes of unpacked text.
+    """Limit the input that is read in the block to `limit` bytes of unpacked text.
 
-    A thread that is started within it counts only if it runs in a copy of the context.
+    Threads started in the block count only if they run in a copy of the context.
     """
     token = _BUDGET.set(_Budget(limit))
     try:
@@ -48,11 +48,11 @@ def count(number: int) -> None:
     """Report bytes that were read. Raises `InputTooLarge` beyond the limit."""
     budget = _BUDGET.get()
     if budget is not None:
-        budget.take(number)
+        budget.spend(number)
 
 
 def at_most(number: int) -> int:
-    """How many of so many bytes (-1: all) to read at once: one above the limit is enough to know."""
+    """Return the bytes to read at once, out of `number` (-1: all): at most one more than the limit."""
     budget = _BUDGET.get()
     if budget is None:
         return number

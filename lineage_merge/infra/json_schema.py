@@ -1,4 +1,4 @@
-"""Checking a document against a JSON Schema, with an answer that a person can act on."""
+"""Validation of documents against JSON Schemas, with readable messages."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-# A keyword of our own beside `pattern`: what a person would call the form, "a URL".
+# Custom keyword next to `pattern`: a description of the format, "a URL".
 FORM = "x-form"
 
-_LONGEST_VALUE = 80
+_MAX_VALUE_LENGTH = 80
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "more than",
@@ -24,18 +24,18 @@ _BOUNDS = {
 
 
 class SchemaError(NamedTuple):
-    """What is wrong with a document: the field's path and the problem."""
+    """An invalid field of a document: its path and the problem."""
 
     path: str
     problem: str
 
 
 class Checker:
-    """Checks documents against one schema. Make one a schema and keep it: making it is slow.
+    """Validates documents against one schema. Create one per schema and reuse it: creation is slow.
 
-    `often`: for schemas that very many documents are checked against. It is made code of, which finds fifty
-    times as quickly that a document fits. The schema may use no keyword that came after draft 7, beside
-    `$defs`, none next to a `$ref`, and not the type `number`: it takes NaN for one.
+    `often`: compile the schema to code, which accepts valid documents fifty times as fast. The schema is then
+    restricted to keywords of draft 7 and `$defs`, without keywords next to a `$ref`, and without the type
+    `number`, for which the code accepts NaN.
     """
 
     def __init__(self, schema: Mapping[str, Any], *, often: bool = False) -> None:
@@ -44,7 +44,7 @@ class Checker:
 
     @cached_property
     def _validator(self) -> "Draft202012Validator":
-        # Not above: to import it takes long, and a command's help checks nothing.
+        # Imported here: the import is slow, and not every command validates documents.
         from jsonschema import Draft202012Validator
         from jsonschema.validators import extend
 
@@ -54,16 +54,15 @@ class Checker:
         return found
 
     def error(self, document: object) -> SchemaError | None:
-        """The most telling error of `document`, or None where it fits.
+        """Return the most relevant error of `document`; None if it is valid.
 
-        A path reads like ``dbt[0].manifest``; a missing or unknown key is named in the path.
-        The problem repeats no more than the first characters of the value, without passwords;
-        nothing of it where it is of the wrong type (a password where a group of keys belongs), where the
-        key names a secret, or where the schema says ``writeOnly``.
+        A path is written ``dbt[0].manifest``; it includes a missing or unknown key. The problem contains at
+        most the first characters of the value, without passwords; only its type if the type is wrong (it may
+        be a password in place of an object), if the key names a secret, or if the schema has ``writeOnly``.
         """
         try:
             return self._error(document)
-        except RecursionError:  # jsonschema's messages repeat whole values, however deep
+        except RecursionError:  # jsonschema's messages contain complete values, at any depth
             return SchemaError("", "is nested too deeply")
 
     def _error(self, document: object) -> SchemaError | None:
@@ -72,11 +71,11 @@ class Checker:
         from jsonschema.exceptions import best_match
 
         error = best_match(self._validator.iter_errors(document))
-        return SchemaError("", "does not fit") if error is None else _explain(error)
+        return SchemaError("", "does not match the schema") if error is None else _schema_error(error)
 
 
 def _compiled(schema: Mapping[str, Any]) -> Callable[[object], bool]:
-    """Whether a document fits, as code. What it refuses is looked at again: its errors tell too little."""
+    """Return a compiled check. Documents that it rejects are validated again: its errors lack details."""
     import fastjsonschema
 
     validate = fastjsonschema.compile(dict(schema), use_default=False)
@@ -92,14 +91,14 @@ def _compiled(schema: Mapping[str, Any]) -> Callable[[object], bool]:
 
 
 def _is_number(_checker: object, value: object) -> bool:
-    """Python reads NaN and Infinity in JSON, which has no such numbers, and makes infinity of 1e999."""
+    """Whether a value is a number in JSON: Python also parses NaN and Infinity, and 1e999 as infinity."""
     return isfinite(value) if isinstance(value, float) else isinstance(value, int) and type(value) is not bool
 
 
-def _explain(error: "ValidationError") -> SchemaError:
+def _schema_error(error: "ValidationError") -> SchemaError:
     path = list(error.absolute_path)
     if "propertyNames" in error.absolute_schema_path:
-        return SchemaError(path_text([*path, error.instance]), "does not belong here")
+        return SchemaError(path_text([*path, error.instance]), "is not allowed here")
     expected: Any = error.validator_value
     found: Any = error.instance
     schema: Any = error.schema
@@ -118,40 +117,50 @@ def _explain(error: "ValidationError") -> SchemaError:
 
 
 def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -> str:
-    # Not jsonschema's own messages: they repeat whole values, secrets included.
+    # Not jsonschema's own messages: they contain complete values, including secrets.
     keyword = str(error.validator)
     match keyword:
         case "type":
-            wanted = [expected] if isinstance(expected, str) else expected
-            return f"expected {' or '.join(wanted)}, found {found}"
+            allowed = [expected] if isinstance(expected, str) else expected
+            return f"must be {' or '.join(_TYPES[each] for each in allowed)}, not {found}"
         case "enum":
-            return f"expected {' or '.join(map(str, expected))}, found {found}"
+            allowed = ["null" if each is None else str(each) for each in expected]
+            return f"must be {' or '.join(allowed)}, not {found}"
         case "const":
-            return f"expected {expected}, found {found}"
+            return f"must be {expected}, not {found}"
         case "pattern":
-            return f"expected {schema.get(FORM, f'text like {expected}')}, found {found}"
+            return f"must be {schema.get(FORM, f'text like {expected}')}, not {found}"
         case "minLength" | "minItems":
             return "is empty" if expected == 1 else f"is shorter than {expected}"
         case "uniqueItems":
-            return "has the same value twice"
+            return "has duplicate values"
         case "not":
-            return f"{' and '.join(expected.get('required', ['these keys']))} exclude each other"
+            return f"{' and '.join(expected.get('required', ['these keys']))} are mutually exclusive"
         case "anyOf" if all("required" in option for option in expected):
-            return f"give {' or '.join(' and '.join(option['required']) for option in expected)}"
+            return f"requires {' or '.join(' and '.join(option['required']) for option in expected)}"
         case _ if keyword in _BOUNDS:
-            return f"expected {_BOUNDS[keyword]} {expected}, found {found}"
-    return f"does not fit ({keyword}), found {found}"
+            return f"must be {_BOUNDS[keyword]} {expected}, not {found}"
+    return f"violates {keyword}: {found}"
 
 
 def path_text(path: list[Any]) -> str:
-    """``["dbt", 0, "manifest"]`` as ``dbt[0].manifest``; addresses among the keys lose passwords."""
+    """Return ``dbt[0].manifest`` for ``["dbt", 0, "manifest"]``; passwords in keys are redacted."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return redact(text)
 
 
-_KINDS: dict[type, str] = {
+_TYPES = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "null": "null",
+}
+_PYTHON_TYPES: dict[type, str] = {
     dict: "object",
     list: "array",
     str: "string",
@@ -164,8 +173,9 @@ _KINDS: dict[type, str] = {
 
 def _kind(value: object) -> str:
     if isinstance(value, float) and not isfinite(value):
-        return f"number {value!r}"
-    return _KINDS.get(type(value), type(value).__name__)
+        return repr(value)
+    name = _PYTHON_TYPES.get(type(value))
+    return _TYPES[name] if name else type(value).__name__
 
 
 def _shown(value: object, schema: Mapping[str, Any]) -> str:
@@ -173,9 +183,9 @@ def _shown(value: object, schema: Mapping[str, Any]) -> str:
     if schema.get("type") in ("object", "array"):
         return kind
     if isinstance(value, str):
-        return f"{kind} {_cut(repr(redact(value)))}"
-    return f"{kind} {_cut(repr(value))}" if isinstance(value, int | float) else kind
+        return _truncate(repr(redact(value)))
+    return _truncate(repr(value)) if isinstance(value, int | float) else kind
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+def _truncate(text: str) -> str:
+    return text if len(text) <= _MAX_VALUE_LENGTH else text[: _MAX_VALUE_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""What long work says of itself: lines for whoever watches."""
+"""Progress callbacks of long-running operations."""
 
 from collections.abc import Callable
 
@@ -6,4 +6,4 @@ ProgressCallback = Callable[[str], None]
 
 
 def no_progress(_line: str) -> None:
-    """The progress of one who wants to hear none."""
+    """Discard progress messages."""

@@ -1,7 +1,7 @@
-"""Secrets that AWS Secrets Manager keeps, by reference: read when needed, never written anywhere.
+"""Secrets in AWS Secrets Manager: read when needed, never stored.
 
-A reference is the name or the ARN of a secret. ``#key`` behind it takes one value out of a secret
-that is JSON, as those of databases and of Airflow's connections are.
+A reference is the name or the ARN of a secret. With ``#key`` it refers to one value in a JSON secret, such as
+those of databases and of Airflow's connections.
 """
 
 import json
@@ -31,10 +31,10 @@ _DENIED = frozenset(
 
 
 def secret(reference: str, setting: str) -> str:
-    """The secret's text; `setting` is the key of the configuration that names it, for messages.
+    """Return the text of a secret; `setting` is the configuration key of the reference, for messages.
 
-    Raises `ConfigError` for a wrong key in it, `SourceError` where it cannot be read. Messages do
-    not repeat the reference: some write the password itself there.
+    Raises `ConfigError` for a wrong ``#key``, `SourceError` if the secret cannot be read. Messages do not
+    contain the reference: it may be a password by mistake.
     """
     name, _, key = reference.partition("#")
     text = _text(name, setting)
@@ -43,7 +43,7 @@ def secret(reference: str, setting: str) -> str:
     try:
         found = json.loads(text)
     except ValueError:
-        raise ConfigError(setting, "the secret is not JSON, so nothing stands behind a #key") from None
+        raise ConfigError(setting, "the secret is not JSON, so it has no #key") from None
     value = found.get(key) if isinstance(found, dict) else None
     if not isinstance(value, str):
         raise ConfigError(setting, f"the secret has no text under {key!r}")
@@ -55,7 +55,7 @@ def _text(name: str, setting: str) -> str:
     from botocore import exceptions as boto
     from botocore.config import Config
 
-    # An ARN says its region; elsewhere the usual chain does.
+    # An ARN contains the region; otherwise the default chain provides it.
     parts = name.split(":")
     region: dict[str, Any] = {"region_name": parts[3]} if len(parts) > 6 else {}
     try:
@@ -74,7 +74,7 @@ def _text(name: str, setting: str) -> str:
                 f"{setting}: no such secret in Secrets Manager of this account and region"
             ) from None
         if code in _DENIED:
-            raise SourceDenied(f"{setting}: Secrets Manager refuses these credentials ({code})") from None
+            raise SourceDenied(f"{setting}: Secrets Manager rejects these credentials ({code})") from None
         raise SourceError(f"{setting}: Secrets Manager answers {code}") from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):
         raise SourceDenied(f"{setting}: no AWS credentials found") from None
@@ -82,5 +82,5 @@ def _text(name: str, setting: str) -> str:
         problem = f"no answer from Secrets Manager ({type(error).__name__})"
         raise SourceUnreachable(f"{setting}: {problem}") from None
     if "SecretString" not in answer:
-        raise SourceError(f"{setting}: the secret holds bytes, not text")
+        raise SourceError(f"{setting}: the secret is binary, not text")
     return str(answer["SecretString"])

@@ -1,4 +1,4 @@
-"""The Spark session: the one that runs already (Glue, EMR), or a local one."""
+"""The Spark session: the active one (Glue, EMR), or a local one."""
 
 import logging
 import os
@@ -24,17 +24,16 @@ from lineage_merge.model import errors
 from lineage_merge.model.errors import DocumentError, LineageMergeError
 
 _ENDING_SECONDS = 5
-# The quick compiler alone would have 48 MB for what it compiles: a first build fills 35 of them, and a long
-# session would throw code away and compile it again. The default collector works beside the program all the
-# time, which on a few cores is a tenth of what the JVM does.
+# C1 alone has a code cache of 48 MB, of which a first build fills 35 MB: a long session would evict and
+# recompile code. The default collector runs concurrently, which takes a tenth of the CPU time on few cores.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
 
-# For one machine and small input: the time goes into a cold JVM, so compile quickly, plan
-# once, and interpret instead of generating code.
+# For one machine and small input, where a cold JVM dominates: compile quickly, plan once, and interpret
+# instead of generating code.
 _LOCAL = {
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": str(shuffle_partitions.FEWEST),
-    shuffle_partitions.OURS: "fitted",
+    "spark.sql.shuffle.partitions": str(shuffle_partitions.MIN_PARTITIONS),
+    shuffle_partitions.ADJUSTABLE: "fitted",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
@@ -44,7 +43,7 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.reuse": "true",
-    # Spark 4's default, for which it wants pandas, and says so where there is none.
+    # Spark 4's default requires pandas, and warns without it.
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
     "spark.python.daemon.module": "lineage_merge.infra.embedded.python_workers",
 }
@@ -54,13 +53,13 @@ _LOCAL = {
 def session(
     options: SparkOptions, on_progress: Callable[[str], None] = no_progress
 ) -> Iterator[SparkSession]:
-    """A Spark session. One that was started here is stopped at the end, one found is left."""
+    """Yield the active Spark session, or start one and stop it at the end."""
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
     on_progress("starting Spark")
-    # Local workers otherwise run whichever python3 is on PATH.
+    # Otherwise local workers run the python3 on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lineage_merge")
@@ -78,25 +77,25 @@ def session(
     if master:
         builder = builder.master(master)
     if options.kafka and master.startswith("local"):
-        # A cluster's session is started with it; here nobody else would think of it.
+        # A cluster's session is started with these jars; a local one needs them here.
         builder = builder.config("spark.jars", ",".join(spark_kafka.jars(on_progress)))
     if options.partitions:
         builder = builder.config("spark.sql.shuffle.partitions", str(options.partitions))
-        builder = builder.config(shuffle_partitions.OURS, "")
+        builder = builder.config(shuffle_partitions.ADJUSTABLE, "")
     try:
         spark = builder.getOrCreate()
     except Exception as error:
-        told = (str(error).splitlines() or [type(error).__name__])[0]
-        raise LineageMergeError(f"Spark does not start: {told}") from error
-    with _stopped_at_the_end(spark):
-        _remember_names(spark)
-        _quiet_at_the_end(spark)
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise LineageMergeError(f"Spark does not start: {reason}") from error
+    with _stop_at_end(spark):
+        _cache_jvm_names(spark)
+        _suppress_tracebacks(spark)
         yield spark
 
 
 @contextmanager
-def _stopped_at_the_end(spark: SparkSession) -> Iterator[None]:
-    """Where the JVM has ended meanwhile, that is told, and not what failed for want of it."""
+def _stop_at_end(spark: SparkSession) -> Iterator[None]:
+    """Stop Spark at the end; if the JVM has ended, raise that instead of the resulting error."""
     try:
         yield
     except Exception as error:
@@ -108,10 +107,10 @@ def _stopped_at_the_end(spark: SparkSession) -> Iterator[None]:
             spark.stop()
 
 
-def _quiet_at_the_end(spark: SparkSession) -> None:
-    """Let nobody print a traceback beside the one line that tells that the JVM has ended.
+def _suppress_tracebacks(spark: SparkSession) -> None:
+    """Suppress tracebacks of PySpark's accumulator server and of Py4J after the JVM has ended.
 
-    PySpark's server of accumulators would, and Py4J where objects of the JVM are let go too late.
+    The error of the session reports it in one line.
     """
     logging.getLogger().addFilter(_is_not_of_py4j)
     accumulators = getattr(spark.sparkContext, "_accumulatorServer", None)
@@ -120,34 +119,34 @@ def _quiet_at_the_end(spark: SparkSession) -> None:
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """What the root logger is asked to log itself, and by whom: the caller gets the error, too."""
+    """Whether a record of the root logger is not from Py4J, whose errors reach the caller anyway."""
     return record.module != "java_gateway"
 
 
 def quiet_server(server: BaseServer) -> None:
-    """Let it print no traceback where only the other side has ended."""
-    tell = server.handle_error
+    """Suppress tracebacks of a server for connections that the other side closed."""
+    original = server.handle_error
 
     def handle_error(request: Any, address: Any) -> None:
         if not isinstance(sys.exception(), EOFError | ConnectionError):
-            tell(request, address)
+            original(request, address)
 
     server.handle_error = handle_error  # type: ignore[method-assign, assignment]
 
 
 def _jvm_has_ended(spark: SparkSession, error: Exception) -> bool:
     gateway: Any = spark.sparkContext._gateway
-    process = getattr(gateway, "proc", None)  # none where Spark started Python, and not the other way
+    process = getattr(gateway, "proc", None)  # missing if Spark started Python
     if process is None:
         return False
     if isinstance(error, Py4JNetworkError | OSError):
-        # Its sockets are closed a moment before it is gone.
+        # Its sockets close a moment before the process ends.
         with suppress(TimeoutExpired):
             process.wait(_ENDING_SECONDS)
     return process.poll() is not None
 
 
-# What PySpark uses in nearly every call, as it spells it.
+# Names that PySpark uses in nearly every call.
 _NAMES = (
     "functions",
     "PythonUtils",
@@ -160,30 +159,30 @@ _NAMES = (
 )
 
 
-def _remember_names(spark: SparkSession) -> None:
-    """Ask the JVM once what these names stand for.
+def _cache_jvm_names(spark: SparkSession) -> None:
+    """Resolve these names in the JVM once, and set them as attributes of Py4J's objects.
 
-    PySpark asks at each use, and the JVM then looks for them in each package that is imported, in all of its
-    300 jars: over small input a tenth of its time. What Py4J's objects have as attributes is not asked for.
+    PySpark resolves them at each use: the JVM then searches each imported package in its 300 jars, a tenth of
+    its time for small input.
     """
     for name in _NAMES:
-        place: Any = spark.sparkContext._jvm
-        with suppress(Py4JError):  # another version of PySpark may know other names
+        parent: Any = spark.sparkContext._jvm
+        with suppress(Py4JError):  # other versions of PySpark may have other names
             for part in name.split("."):
-                found = getattr(place, part)
-                setattr(place, part, found)
-                place = found
+                found = getattr(parent, part)
+                setattr(parent, part, found)
+                parent = found
 
 
 # How a worker's own error ends the Python traceback inside Spark's message.
 _OWN_ERROR = re.compile(rf"^{re.escape(errors.__name__)}\.(?P<type>\w+): (?P<message>.+)$", re.MULTILINE)
-# What Java says of its heap, and Spark of its own accounts of it.
+# Out of memory: of the JVM, and of Spark's memory manager.
 _NO_MEMORY = re.compile(r"\bjava\.lang\.OutOfMemoryError\b|\bSparkOutOfMemoryError\b")
 
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Take our own errors out of what Spark makes of them; others become one line."""
+    """Raise errors of this package that workers raised as they are, other errors as one line."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
@@ -191,12 +190,12 @@ def own_errors() -> Iterator[None]:
         found = _OWN_ERROR.search(text)
         if found:
             raise _own(found["type"], found["message"].strip()) from None
-        if "Python worker exited unexpectedly" in text:  # what caused it is only that its pipe ended
+        if "Python worker exited unexpectedly" in text:  # its cause is only the closed pipe
             raise LineageMergeError("Spark failed: a Python worker was killed, or crashed") from error
         if _NO_MEMORY.search(text):
             raise LineageMergeError(
-                "Spark ran out of memory: give it more (a local session: SPARK_DRIVER_MEMORY=4g), or cut its"
-                " work into more parts (spark.partitions)"
+                "Spark ran out of memory: increase it (local session: SPARK_DRIVER_MEMORY=4g), or set more"
+                " partitions (spark.partitions)"
             ) from error
         lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("at ")]
         causes = [line for line in lines if line.startswith("Caused by:") or re.match(r"\w+Error: ", line)]
@@ -215,6 +214,6 @@ def _own(name: str, message: str) -> LineageMergeError:
 
 
 def _parts(message: str) -> tuple[str, str, str]:
-    """``document: field: problem`` as it was put together."""
+    """Split ``document: field: problem``."""
     document, _, problem = message.partition(": ")
     return document, "", problem

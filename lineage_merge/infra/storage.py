@@ -1,8 +1,8 @@
-"""Files of a person or a team: in a local folder, or in S3 through boto3.
+"""File access: local folders, and S3 through boto3.
 
-The pipeline reads S3 with boto3, not with Hadoop's connector, so that it needs nothing from
-the cluster and works on a laptop. The AWS chain gives credentials, region and, for an S3
-server of one's own, the address (``AWS_ENDPOINT_URL_S3``).
+The pipeline reads S3 with boto3, not with Hadoop's connector, so that it does not depend on the cluster and
+works on a laptop. The AWS chain provides credentials, region and, for other S3 servers, the address
+(``AWS_ENDPOINT_URL_S3``).
 """
 
 import gzip
@@ -29,21 +29,21 @@ from lineage_merge.model.errors import (
 from lineage_merge.naming import redact
 
 _S3 = ("s3", "s3a", "s3n")
-# What unpacking raises for a file that is cut short, damaged, or not packed at all.
-_NOT_WHOLE = (gzip.BadGzipFile, EOFError, zlib.error)
-# A packed file that is read whole, unpacked: parsed, it takes some ten times as much memory.
-MOST_UNPACKED_BYTES = 512 << 20
-# A line, which a document is read from at once; far above the 64 MB that `receive` takes.
-MOST_LINE_BYTES = 128 << 20
-# Unpacked to packed. Column lineage of wide joins reaches 130; gzip itself 1,030.
-MOST_RATIO = 300
-# Up to here any ratio does no harm: to memory, of a file read whole; to time, of lines.
-RATIO_COUNTS_ABOVE = 16 << 20
-RATIO_OF_LINES_COUNTS_ABOVE = 1 << 30
+# Raised for a gzip file that is truncated, damaged, or not a gzip file.
+_INVALID_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
+# Maximum unpacked size of a file that is read completely: parsed, it takes about ten times as much memory.
+MAX_UNPACKED_BYTES = 512 << 20
+# Maximum length of a line, which contains one document; `receive` accepts 64 MB.
+MAX_LINE_BYTES = 128 << 20
+# Maximum ratio of unpacked to packed size. Column lineage of wide joins reaches 130, gzip at most 1,030.
+MAX_RATIO = 300
+# Any ratio is harmless up to these sizes: in memory for complete files, in time for lines.
+MIN_BYTES_FOR_RATIO = 16 << 20
+MIN_LINE_BYTES_FOR_RATIO = 1 << 30
 _BLOCK_BYTES = 1 << 20
 _LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memory
-# S3 deletes no more objects a request.
-_MOST_DELETED = 1000
+# S3's limit per request.
+_MAX_DELETED = 1000
 _DENIED = frozenset(
     {
         "403",
@@ -60,7 +60,7 @@ _DENIED = frozenset(
 
 
 class StoredFile(NamedTuple):
-    """A file and its size in bytes, as it lies (packed, if it is)."""
+    """A file and its stored (possibly packed) size in bytes."""
 
     location: str
     size: int
@@ -68,7 +68,7 @@ class StoredFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A part of a file: the lines that begin in the bytes from `start` up to `end`."""
+    """A part of a file: the lines that start in the bytes from `start` to `end`."""
 
     location: str
     start: int
@@ -76,50 +76,50 @@ class Slice:
 
 
 def is_s3(location: str) -> bool:
-    """Whether a location lies in S3."""
+    """Whether a location is in S3."""
     return _scheme(location) in _S3
 
 
 def list_files(folder: str) -> list[StoredFile]:
-    """All files below a folder, at any depth, sorted. Raises `SourceMissing` where there is none."""
-    with _reaching(folder):
+    """Return all files below a folder, recursively, sorted. Raises `SourceMissing` if there are none."""
+    with _translate_errors(folder):
         found = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
     if not found:
-        raise SourceMissing(f"{shown(folder)}: no files there")
+        raise SourceMissing(f"{shown(folder)}: no files found")
     return found
 
 
 def find_files(location: str) -> list[StoredFile]:
-    """The file at a location, or all files below it. Raises `SourceMissing` where there is none."""
-    with _reaching(location):
+    """Return the file at a location, or all files below it. Raises `SourceMissing` if there are none."""
+    with _translate_errors(location):
         file = _one_file(location)
     return [file] if file else list_files(location)
 
 
 def read_bytes(location: str) -> bytes:
-    """Read a whole file, unpacked where its name ends in ``.gz``.
+    """Read a file, unpacked if its name ends in ``.gz``.
 
-    Raises `DocumentError` where a packed file is cut short, or unpacks to more than the limits allow: no more
-    than that is ever unpacked of it.
+    Raises `DocumentError` if a packed file is truncated, or exceeds the limits when unpacked; unpacking stops
+    at the limit.
     """
-    with _reaching(location), _open(location) as stream:
+    with _translate_errors(location), _open(location) as stream:
         if not location.endswith(".gz"):
             content = stream.read(input_budget.at_most(-1))
             input_budget.count(len(content))
             return content
-        unpacked = _Unpacked(location, stream, RATIO_COUNTS_ABOVE)
+        unpacked = _GzipReader(location, stream, MIN_BYTES_FOR_RATIO)
         data = bytearray()
         while block := unpacked.read(input_budget.at_most(_BLOCK_BYTES)):
             input_budget.count(len(block))
             data += block
-            if len(data) > MOST_UNPACKED_BYTES:
-                problem = f"unpacks to more than {MOST_UNPACKED_BYTES:,} bytes"
+            if len(data) > MAX_UNPACKED_BYTES:
+                problem = f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes"
                 raise DocumentError(shown(location), "", problem)
         return bytes(data)
 
 
 def read_text(location: str) -> str:
-    """A whole file as UTF-8 text, a byte order mark taken off."""
+    """Read a file as UTF-8 text, without a byte order mark."""
     try:
         return read_bytes(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -127,11 +127,11 @@ def read_text(location: str) -> str:
 
 
 def size_of(location: str) -> int:
-    """The size of a file as it is stored. Raises the errors of reading it."""
-    with _reaching(location):
+    """Return the stored size of a file. Raises the same errors as reading it."""
+    with _translate_errors(location):
         if is_s3(location):
             bucket, key = _bucket_and_key(location)
-            # As reading does: to ask for the size alone needs other rights, and has other errors.
+            # Like reading: a request for the size alone needs other permissions, and has other errors.
             answer = _s3().get_object(Bucket=bucket, Key=key)
             answer["Body"].close()
             return int(answer["ContentLength"])
@@ -140,8 +140,8 @@ def size_of(location: str) -> int:
 
 
 def write_text(location: str, text: str) -> None:
-    """Write a file as UTF-8, in place of what stands there."""
-    with _reaching(location, "write"):
+    """Write a file as UTF-8; replaces an existing file."""
+    with _translate_errors(location, "write"):
         if is_s3(location):
             bucket, key = _bucket_and_key(location)
             _s3().put_object(Bucket=bucket, Key=key, Body=text.encode())
@@ -150,8 +150,8 @@ def write_text(location: str, text: str) -> None:
 
 
 def write_file(location: str, file: Path) -> None:
-    """Copy a local file to a location, in place of what stands there."""
-    with _reaching(location, "write"):
+    """Copy a local file to a location; replaces an existing file."""
+    with _translate_errors(location, "write"):
         if is_s3(location):
             bucket, key = _bucket_and_key(location)
             _s3().upload_file(str(file), bucket, key)
@@ -160,12 +160,12 @@ def write_file(location: str, file: Path) -> None:
 
 
 def move_into_place(file: Path, location: str) -> None:
-    """Give a local file its place in the same file system, at once and for good, with the folders above."""
+    """Move a local file within its file system, atomically and durably; creates parent folders."""
     target = _local(location)
-    with _reaching(location, "write"):
+    with _translate_errors(location, "write"):
         target.parent.mkdir(parents=True, exist_ok=True)
         file.replace(target)
-        # The name too must be on the disk before anybody relies on it.
+        # The directory entry must be durable too.
         handle = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -174,15 +174,15 @@ def move_into_place(file: Path, location: str) -> None:
 
 
 def make_folder(location: str) -> None:
-    """Make a local folder where it lacks; S3 has none."""
-    with _reaching(location, "write"):
+    """Create a local folder if it is missing; S3 has no folders."""
+    with _translate_errors(location, "write"):
         if not is_s3(location):
             _local(location).mkdir(parents=True, exist_ok=True)
 
 
 def delete_folder(location: str) -> None:
-    """Delete all files below a folder, which need not be there."""
-    with _reaching(location, "delete"):
+    """Delete all files below a folder, which may be missing."""
+    with _translate_errors(location, "delete"):
         if is_s3(location):
             bucket, _ = _bucket_and_key(location)
             _delete_s3(_s3(), bucket, [_bucket_and_key(each.location)[1] for each in _list_s3(location)])
@@ -191,16 +191,16 @@ def delete_folder(location: str) -> None:
 
 
 def _delete_s3(s3: Any, bucket: str, keys: list[str]) -> None:
-    for start in range(0, len(keys), _MOST_DELETED):
-        some = [{"Key": key} for key in keys[start : start + _MOST_DELETED]]
-        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": some, "Quiet": True})
-        for refused in answer.get("Errors", ()):
-            raise _s3_answer(f"s3://{bucket}/{refused.get('Key', '')}", refused.get("Code", ""))
+    for start in range(0, len(keys), _MAX_DELETED):
+        batch = [{"Key": key} for key in keys[start : start + _MAX_DELETED]]
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": batch, "Quiet": True})
+        for error in answer.get("Errors", ()):
+            raise _s3_answer(f"s3://{bucket}/{error.get('Key', '')}", error.get("Code", ""))
 
 
 def replace_folder(location: str, folder: Path) -> None:
-    """Make a folder in S3 what a local one is; what else stood there is deleted first."""
-    with _reaching(location, "write"):
+    """Replace a folder in S3 by a local one; existing files are deleted first."""
+    with _translate_errors(location, "write"):
         bucket, prefix = _bucket_and_key(location)
         s3 = _s3()
         old = [_bucket_and_key(each.location)[1] for each in _list_s3(location)]
@@ -210,9 +210,9 @@ def replace_folder(location: str, folder: Path) -> None:
 
 
 def fetch_folder(location: str, folder: Path) -> None:
-    """Copy a folder in S3 to a local one. Raises `SourceMissing` where there is none."""
+    """Copy a folder in S3 to a local one. Raises `SourceMissing` if it has no files."""
     found = list_files(location)
-    with _reaching(location):
+    with _translate_errors(location):
         s3 = _s3()
         for file in found:
             path = folder / file.location.removeprefix(location.rstrip("/") + "/")
@@ -221,29 +221,29 @@ def fetch_folder(location: str, folder: Path) -> None:
 
 
 def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
-    """Read the lines of a slice with the byte at which each begins; packed files are never cut.
+    """Read the lines of a slice with the byte at which each starts; packed files are never sliced.
 
-    Raises `DocumentError` behind the last whole line of a packed file that is cut short or damaged, and where
+    Raises `DocumentError` after the last complete line of a packed file that is truncated or damaged, and if
     a line or a packed file exceeds the limits.
     """
     if part.location.endswith(".gz"):
-        with _reaching(part.location), _open(part.location) as packed:
-            unpacked = _Unpacked(part.location, packed, RATIO_OF_LINES_COUNTS_ABOVE)
+        with _translate_errors(part.location), _open(part.location) as packed:
+            unpacked = _GzipReader(part.location, packed, MIN_LINE_BYTES_FOR_RATIO)
             yield from _lines(part.location, unpacked, 0, None)
         return
-    with _reaching(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
+    with _translate_errors(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
         offset = part.start
         if part.start:
-            # The line that spans the cut belongs to the slice before, unless the byte
-            # before the cut ends it.
+            # A line across the boundary belongs to the previous slice, unless the byte before the boundary
+            # ends it.
             offset += _skip_line(stream, part.end - part.start + 1) - 1
         yield from _lines(part.location, stream, offset, part.end)
 
 
-def _skip_line(stream: IO[bytes], most: int) -> int:
-    """Pass over the rest of a line, but no more than `most` bytes; return how many."""
+def _skip_line(stream: IO[bytes], limit: int) -> int:
+    """Skip the rest of a line, at most `limit` bytes; return the number of skipped bytes."""
     skipped = 0
-    while skipped < most and (piece := stream.readline(min(_BLOCK_BYTES, most - skipped))):
+    while skipped < limit and (piece := stream.readline(min(_BLOCK_BYTES, limit - skipped))):
         skipped += len(piece)
         if piece.endswith(b"\n"):
             break
@@ -251,28 +251,26 @@ def _skip_line(stream: IO[bytes], most: int) -> int:
 
 
 def _lines(
-    location: str, stream: "io.BufferedReader | _Unpacked", offset: int, end: int | None
+    location: str, stream: "io.BufferedReader | _GzipReader", offset: int, end: int | None
 ) -> Iterator[tuple[int, bytes]]:
-    begun: list[bytes] = []  # the line that the blocks so far have not ended
+    partial: list[bytes] = []  # the start of an incomplete line
     size = 0
     while end is None or offset < end:
         block = stream.read1(input_budget.at_most(_LINE_BLOCK_BYTES))
         input_budget.count(len(block))
-        begun.append(block)
+        partial.append(block)
         size += len(block)
-        if block and b"\n" not in block and size <= MOST_LINE_BYTES:
+        if block and b"\n" not in block and size <= MAX_LINE_BYTES:
             continue
-        lines = io.BytesIO(b"".join(begun)).readlines()
-        is_cut = bool(block) and not lines[-1].endswith(b"\n") and len(lines[-1]) <= MOST_LINE_BYTES
-        begun = [lines.pop()] if is_cut else []
-        size = sum(map(len, begun))
+        lines = io.BytesIO(b"".join(partial)).readlines()
+        is_cut = bool(block) and not lines[-1].endswith(b"\n") and len(lines[-1]) <= MAX_LINE_BYTES
+        partial = [lines.pop()] if is_cut else []
+        size = sum(map(len, partial))
         for line in lines:
             if end is not None and offset >= end:
                 return
-            if len(line) > MOST_LINE_BYTES:
-                problem = (
-                    f"byte {offset}: a line of more than {MOST_LINE_BYTES:,} bytes; the rest is not read"
-                )
+            if len(line) > MAX_LINE_BYTES:
+                problem = f"byte {offset}: a line of more than {MAX_LINE_BYTES:,} bytes; the rest is not read"
                 raise DocumentError(shown(location), "", problem)
             yield offset, line
             offset += len(line)
@@ -280,49 +278,49 @@ def _lines(
             return
 
 
-class _Unpacked:
-    """The contents of a packed stream, as far as its ratio is below the limit.
+class _GzipReader:
+    """Reads a gzip stream while its ratio is below the limit.
 
-    Methods raise `DocumentError` where the stream is damaged or a bomb.
+    Methods raise `DocumentError` if the stream is damaged or a gzip bomb.
     """
 
-    def __init__(self, location: str, packed: IO[bytes], any_ratio_up_to: int) -> None:
+    def __init__(self, location: str, packed: IO[bytes], min_bytes_for_ratio: int) -> None:
         self._location = location
-        self._packed = _Counted(packed)
-        self._stream = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload] # it only reads
-        self._any_ratio_up_to = any_ratio_up_to
+        self._packed = _CountingStream(packed)
+        self._stream = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload] # only `read` is called
+        self._min_bytes_for_ratio = min_bytes_for_ratio
         self._size = 0
 
-    def read(self, most: int) -> bytes:
-        """Read at most so many bytes."""
-        return self._checked(self._stream.read, most)
+    def read(self, limit: int) -> bytes:
+        """Read at most `limit` bytes."""
+        return self._checked(self._stream.read, limit)
 
-    def read1(self, most: int) -> bytes:
-        """Read what is there, at most so many bytes: in front of a damaged place, all that is whole."""
-        return self._checked(self._stream.read1, most)
+    def read1(self, limit: int) -> bytes:
+        """Read available bytes, at most `limit`: all intact data before a damaged position."""
+        return self._checked(self._stream.read1, limit)
 
-    def _checked(self, read: Callable[[int], bytes], most: int) -> bytes:
+    def _checked(self, read: Callable[[int], bytes], limit: int) -> bytes:
         try:
-            data = read(most)
-        except _NOT_WHOLE:
-            raise DocumentError(shown(self._location), "", "not a whole gzip file") from None
+            data = read(limit)
+        except _INVALID_GZIP:
+            raise DocumentError(shown(self._location), "", "not a valid gzip file") from None
         self._size += len(data)
-        if self._size > max(self._any_ratio_up_to, self._packed.size * MOST_RATIO):
-            problem = f"unpacks to more than {MOST_RATIO} times its size"
+        if self._size > max(self._min_bytes_for_ratio, self._packed.size * MAX_RATIO):
+            problem = f"unpacks to more than {MAX_RATIO} times its size"
             raise DocumentError(shown(self._location), "", problem)
         return data
 
 
-class _Counted:
-    """A stream, and how many bytes were read of it."""
+class _CountingStream:
+    """A stream that counts the bytes read."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.size = 0
 
-    def read(self, most: int = -1) -> bytes:
-        """Read at most so many bytes."""
-        data = self._stream.read(most)
+    def read(self, limit: int = -1) -> bytes:
+        """Read at most `limit` bytes."""
+        data = self._stream.read(limit)
         self.size += len(data)
         return data
 
@@ -333,7 +331,7 @@ def _scheme(location: str) -> str:
 
 
 def shown(location: str) -> str:
-    """A location for messages: an address loses its password."""
+    """Return a location for messages, with passwords redacted."""
     return redact(location) if "://" in location else location
 
 
@@ -343,7 +341,7 @@ def _local(location: str) -> Path:
     path = location.partition("://")[2] if _scheme(location) else location
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # ~somebody who is not there
+    except RuntimeError:  # ~user of an unknown user
         return Path(path)
 
 
@@ -355,7 +353,7 @@ def _list_local(folder: str) -> Iterator[StoredFile]:
     for path, folders, names in os.walk(root, followlinks=True, onerror=_raise):
         status = Path(path).stat()
         if (status.st_dev, status.st_ino) in seen:
-            folders.clear()  # a link back to where we have been
+            folders.clear()  # a link to a visited folder
             continue
         seen.add((status.st_dev, status.st_ino))
         for name in names:
@@ -370,7 +368,7 @@ def _one_file(location: str) -> StoredFile | None:
     bucket, key = _bucket_and_key(location)
     if not key or key.endswith("/"):
         return None
-    # Of all keys that begin with it, itself comes first; asking so needs no other right than listing.
+    # The key itself is the first of all keys with this prefix; listing needs no further permission.
     found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1).get("Contents", ())
     return next(
         (StoredFile(f"s3://{bucket}/{key}", each["Size"]) for each in found if each["Key"] == key), None
@@ -390,7 +388,7 @@ def _s3() -> Any:
     import boto3
     from botocore.config import Config
 
-    # An address where nobody answers should be known soon; a slow answer may take its time.
+    # Fail fast without a connection; responses may be slow.
     return boto3.client(
         "s3",
         config=Config(
@@ -424,7 +422,7 @@ def _open(location: str, start: int = 0) -> Iterator[io.BufferedReader]:
 
 
 class _Readable(io.RawIOBase):
-    """boto3's stream as a raw stream, so that `BufferedReader` can cut lines quickly."""
+    """boto3's stream as a raw stream, for fast lines with `BufferedReader`."""
 
     def __init__(self, body: Any) -> None:
         self._body = body
@@ -439,64 +437,64 @@ class _Readable(io.RawIOBase):
 
 
 @contextmanager
-def _reaching(location: str, doing: str = "read") -> Iterator[None]:
-    """Turn what goes wrong on the way to a file into the project's own errors."""
-    place = shown(location)
+def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
+    """Translate errors of file access to errors of this package."""
+    name = shown(location)
     try:
         yield
     except FileNotFoundError as error:
-        # Of a folder it is a link in it that leads nowhere.
-        raise SourceMissing(f"{error.filename or place}: no such file") from None
+        # For a folder: a broken link in it.
+        raise SourceMissing(f"{error.filename or name}: no such file") from None
     except (IsADirectoryError, NotADirectoryError) as error:
         problem = "a folder, not a file" if isinstance(error, IsADirectoryError) else "no such file"
-        raise SourceMissing(f"{place}: {problem}") from None
+        raise SourceMissing(f"{name}: {problem}") from None
     except PermissionError:
-        raise SourceDenied(f"{place}: no permission to {doing} it") from None
+        raise SourceDenied(f"{name}: no permission to {action} it") from None
     except OSError as error:
-        raise SourceError(f"{place}: {error.strerror or type(error).__name__}") from None
-    except Exception as error:  # botocore is imported only where S3 is read
+        raise SourceError(f"{name}: {error.strerror or type(error).__name__}") from None
+    except Exception as error:  # botocore is only imported for S3
         if isinstance(error, ValueError) and not is_s3(location):
-            raise SourceMissing(f"{place}: not the name of a file") from None  # with a zero in it
+            raise SourceMissing(f"{name}: not a file name") from None  # contains a null byte
         if not is_s3(location) or isinstance(error, SourceError | InputTooLarge):
             raise
-        raise _s3_error(place, error) from None
+        raise _s3_error(name, error) from None
 
 
-def _s3_error(place: str, error: Exception) -> SourceError:
+def _s3_error(name: str, error: Exception) -> SourceError:
     from boto3.exceptions import S3UploadFailedError
     from botocore import exceptions as boto
 
     match error:
         case S3UploadFailedError():
-            # It holds the answer's code in its text only.
+            # The error code is only in its text.
             code = re.search(r"\((\w+)\) when calling", str(error))
-            return _s3_answer(place, code[1] if code else "")
+            return _s3_answer(name, code[1] if code else "")
         case boto.ClientError():
-            return _s3_answer(place, str(error.response.get("Error", {}).get("Code", "")))
+            return _s3_answer(name, str(error.response.get("Error", {}).get("Code", "")))
         case boto.NoCredentialsError() | boto.PartialCredentialsError():
-            return SourceDenied(f"{place}: no AWS credentials found")
+            return SourceDenied(f"{name}: no AWS credentials found")
         case boto.CredentialRetrievalError() | boto.SSOError() | boto.TokenRetrievalError():
-            return SourceDenied(f"{place}: no AWS credentials: log in again")
+            return SourceDenied(f"{name}: no AWS credentials: log in again")
         case boto.ProfileNotFound():
-            return SourceDenied(f"{place}: the AWS profile that AWS_PROFILE names does not exist")
+            return SourceDenied(f"{name}: no such AWS profile: AWS_PROFILE")
         case boto.ParamValidationError():
-            return SourceMissing(f"{place}: not the name of a bucket and an object")
+            return SourceMissing(f"{name}: not a valid bucket and object name")
         case boto.EndpointConnectionError() | boto.ConnectTimeoutError() | boto.ProxyConnectionError():
-            return SourceUnreachable(f"{place}: no connection to S3")
+            return SourceUnreachable(f"{name}: no connection to S3")
         case boto.SSLError():
-            return SourceUnreachable(f"{place}: no connection to S3 (its certificate is not trusted)")
+            return SourceUnreachable(f"{name}: no connection to S3 (its certificate is not trusted)")
         case boto.BotoCoreError():
-            return SourceUnreachable(f"{place}: no answer from S3 ({type(error).__name__})")
+            return SourceUnreachable(f"{name}: no answer from S3 ({type(error).__name__})")
         case ValueError():
-            return SourceUnreachable(f"{place}: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL")
-    return SourceError(f"{place}: {type(error).__name__}")
+            return SourceUnreachable(f"{name}: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL")
+    return SourceError(f"{name}: {type(error).__name__}")
 
 
-def _s3_answer(place: str, code: str) -> SourceError:
+def _s3_answer(name: str, code: str) -> SourceError:
     if code in ("NoSuchBucket", "InvalidBucketName"):
-        return SourceMissing(f"{place}: no such bucket")
+        return SourceMissing(f"{name}: no such bucket")
     if code in ("NoSuchKey", "404"):
-        return SourceMissing(f"{place}: no such object")
+        return SourceMissing(f"{name}: no such object")
     if code in _DENIED:
-        return SourceDenied(f"{place}: S3 refuses these credentials ({code})")
-    return SourceError(f"{place}: S3 answers {code}")
+        return SourceDenied(f"{name}: S3 rejects these credentials ({code})")
+    return SourceError(f"{name}: S3 answers {code}")

@@ -1,4 +1,4 @@
-"""YAML as people write it, read with care: a small text must not become a large thing."""
+"""Safe parser for YAML: a small text must not expand to a large value."""
 
 from typing import Any
 
@@ -7,63 +7,62 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from lineage_merge.model.errors import ConfigError
 
-# Anchors and aliases are welcome, but ten lines of them can stand for billions of values.
-MOST_VALUES = 100_000
+# Ten lines with aliases can expand to billions of values.
+MAX_VALUES = 100_000
 
 
-def parse(text: str, key: str, place: str) -> Any:
-    """What a YAML text says, as plain Python values.
+def parse(text: str, key: str, location: str) -> Any:
+    """Parse a YAML text to plain Python values.
 
-    Raises `ConfigError` for `key`, which names `place` and the line: not YAML, a key that
-    stands twice in one mapping, an anchor inside itself, more than `MOST_VALUES` values.
-    The message holds nothing of the text but names of keys.
+    Raises `ConfigError` for `key` with `location` and line: not YAML, a duplicate key, a recursive anchor,
+    more than `MAX_VALUES` values. Of the text, the message contains only names of keys.
     """
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             return None
-        _Tree(key, place).size(node)
+        _Tree(key, location).size(node)
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(key, f"{place}{line}: {_said(error)}") from None
+        raise ConfigError(key, f"{location}{line}: {_describe(error)}") from None
     except (yaml.YAMLError, ValueError, OverflowError):
-        # Characters that YAML forbids; a date or a number that there is not.
-        raise ConfigError(key, f"{place}: not YAML") from None
+        # Forbidden characters, invalid dates or numbers.
+        raise ConfigError(key, f"{location}: not YAML") from None
     except RecursionError:
-        raise ConfigError(key, f"{place}: nested too deeply") from None
+        raise ConfigError(key, f"{location}: nested too deeply") from None
 
 
-def _said(error: yaml.MarkedYAMLError) -> str:
+def _describe(error: yaml.MarkedYAMLError) -> str:
     problem = error.problem or "not YAML"
-    # These repeat what may be a password: to YAML, *text is an alias, &text an anchor and !text a tag.
+    # These messages may contain a password: to YAML, *text is an alias, &text an anchor and !text a tag.
     if "anchor" in problem:
-        return "a duplicate anchor; put text that begins with & in quotes"
+        return "duplicate anchor; quote text that starts with &"
     if "alias" in problem or "tag" in problem:
-        return "an alias or a tag that YAML does not know; put text that begins with * or ! in quotes"
+        return "unknown alias or tag; quote text that starts with * or !"
     return problem
 
 
 class _Tree:
-    """Sizes of nodes, each worked out once however many aliases lead to it."""
+    """Sizes of nodes, computed once per node with any number of aliases."""
 
-    def __init__(self, key: str, place: str) -> None:
+    def __init__(self, key: str, location: str) -> None:
         self._key = key
-        self._place = place
+        self._location = location
         self._sizes: dict[int, int | None] = {}
 
     def size(self, node: Node) -> int:
-        """How many values a node stands for, aliases followed."""
+        """Return the number of values of a node, with aliases expanded."""
         if id(node) not in self._sizes:
             self._sizes[id(node)] = None
-            self._sizes[id(node)] = self._sized(node)
+            self._sizes[id(node)] = self._compute_size(node)
         size = self._sizes[id(node)]
         if size is None:
-            raise self._problem(node, "an anchor is used inside itself")
+            raise self._problem(node, "an anchor contains itself")
         return size
 
-    def _sized(self, node: Node) -> int:
+    def _compute_size(self, node: Node) -> int:
         size = 1
         if isinstance(node, SequenceNode):
             size += sum(self.size(child) for child in node.value)
@@ -73,11 +72,11 @@ class _Tree:
                 size += self.size(name) + self.size(value)
                 if isinstance(name, ScalarNode) and name.value != "<<":
                     if name.value in seen:
-                        raise self._problem(name, f"the key {name.value} stands twice")
+                        raise self._problem(name, f"duplicate key: {name.value}")
                     seen.add(name.value)
-        if size > MOST_VALUES:
-            raise self._problem(node, f"stands for more than {MOST_VALUES:,} values")
+        if size > MAX_VALUES:
+            raise self._problem(node, f"expands to more than {MAX_VALUES:,} values")
         return size
 
     def _problem(self, node: Node, problem: str) -> ConfigError:
-        return ConfigError(self._key, f"{self._place}, line {node.start_mark.line + 1}: {problem}")
+        return ConfigError(self._key, f"{self._location}, line {node.start_mark.line + 1}: {problem}")

@@ -30,7 +30,7 @@ def split_jdbc(uri: str) -> tuple[str, str]:
     """Split ``jdbc:redshift://host:5439/dev:public.event`` into the connection URL and the rest.
 
     The rest is the value of Spark's `dbtable` or `query` option: a table as SQL text, or a query. Raises
-    `NamingError` if it is missing: Spline's password masking extends to the next ``&`` or ``;`` and so
+    `NamingError` if it is missing: Spline's password masking extends to the next ``&`` or ``;``, so it also
     removes the table after a password at the end of the URL.
     """
     text = redact_ambiguous(uri.strip())

@@ -26,7 +26,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
-from lineage_merge.infra.telemetry.counts import loaded_counts, report_counts
+from lineage_merge.infra.telemetry.counts import load_counts, report_counts
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -272,7 +272,7 @@ def load_graph(
             in_bulk=bulk_load.configured(config.gremlin, target),
             on_progress=tell,
         )
-        loading.count(**loaded_counts(loaded))
+        loading.count(**load_counts(loaded))
     if dry_run or not config.exporters:
         return loaded
     with running(config), step("export"):

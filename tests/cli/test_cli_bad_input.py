@@ -124,7 +124,7 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
         ),
         (
             "dag_name: t\nenvironment: dev\nspline: {export: e, lookback: often}\n",
-            ["configuration: spline.lookback: ", "expected days or hours"],
+            ["configuration: spline.lookback: ", "must be days or hours"],
         ),
         (
             f"dag_name: t\nenvironment: dev\ndbt: [{{manifest: m, namespace: 'jdbc:{WAREHOUSE}'}}]\n",
@@ -204,7 +204,7 @@ def _cut_short(manifest: dict[str, Any]) -> str:
     [
         (_cut_short, ["is not valid JSON", "line "]),
         (_of_version_99, ["metadata.dbt_schema_version", "v99", "v1 to v12"]),
-        (_without_models, ["nodes: expected object"]),
+        (_without_models, ["nodes: must be an object"]),
         (lambda _: "[]", ["not a JSON object"]),
         (lambda _: "{}", ["metadata: is missing"]),
         (lambda _: "", ["is not valid JSON"]),
@@ -304,7 +304,7 @@ def test_what_s3_does_not_have_is_named(config_file: Callable[..., Path], s3: S3
 
     assert_failed(no_object, 3, "s3://artifacts/tickit/manifest.json: no such object")
     assert_failed(no_bucket, 3, "s3://nobodys/manifest.json: no such bucket")
-    assert_failed(no_folder, 3, "s3://artifacts/spline: no files there")
+    assert_failed(no_folder, 3, "s3://artifacts/spline: no files found")
     assert content(earlier) == before
 
 
@@ -421,7 +421,7 @@ def _break_the_line(lines: list[str]) -> str:
 @pytest.mark.parametrize(
     ("broken", "document", "field", "problem"),
     [
-        (_break_the_field, f"operation/{LOAD_WRITE}", "outputSource", "expected string"),
+        (_break_the_field, f"operation/{LOAD_WRITE}", "outputSource", "must be a string"),
         (_break_the_line, f"operation/{LOAD_WRITE}", "", "not JSON"),
     ],
     ids=["wrong type", "not JSON"],
@@ -472,7 +472,7 @@ def test_strict_stops_at_a_broken_document_and_writes_nothing(
     settings = config_file(spline={"export": str(export.parent)})
     outcome = in_process("build", "-c", settings, "--out", earlier, "--strict")
 
-    assert_failed(outcome, 3, f"operation/{LOAD_WRITE}: outputSource: expected string")
+    assert_failed(outcome, 3, f"operation/{LOAD_WRITE}: outputSource: must be a string")
     assert content(earlier) == before
 
 
@@ -488,7 +488,7 @@ def test_a_broken_entry_of_a_manifest_is_left_out_and_named(
 
     outcome = in_process("build", "-c", config_file(dbt=dbt(file)), "--out", out, "--format", "jsonl")
 
-    assert_told(outcome, 7, "1 broken document was left out", broken, "depends_on.nodes", "expected array")
+    assert_told(outcome, 7, "1 broken document was left out", broken, "depends_on.nodes", "must be a list")
     nodes = "".join(part.read_text() for part in out.glob("nodes/*.json"))
     assert "tickit_marts.fct_sales" in nodes
     assert "tickit_marts.dim_people" not in nodes

@@ -40,7 +40,7 @@ def replace(use: pytest.MonkeyPatch, server: Server) -> None:
     use.setattr(early_start.EmbeddedServer, "attach_or_start", lambda *_, **__: server)
 
 
-def test_a_start_goes_on_beside_other_work_and_is_stopped_at_the_end(use: pytest.MonkeyPatch) -> None:
+def test_a_background_start_is_stopped_at_the_end(use: pytest.MonkeyPatch) -> None:
     server = Server()
     replace(use, server)
     with started_ahead("embedded", lambda _: None) as started:

@@ -151,7 +151,7 @@ def test_a_second_call_fetches_nothing(
     assert said == []
 
 
-def test_a_fetch_of_which_a_jar_has_gone_is_made_again(
+def test_a_bundle_with_a_missing_jar_is_fetched_again(
     monkeypatch: pytest.MonkeyPatch, cache: Path, repository: Path
 ) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", repository.as_uri())
@@ -220,7 +220,7 @@ def test_the_users_own_ivy_settings_say_where_from(
         gremlin_jars(find_java(), lambda _: None)
 
 
-def test_ivy_settings_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_missing_ivy_settings_are_reported(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_IVY_SETTINGS", "nowhere.xml")
     with pytest.raises(EmbeddedError, match=r"LINEAGE_MERGE_IVY_SETTINGS names no file: nowhere\.xml"):
         gremlin_jars(find_java(), lambda _: None)
@@ -288,7 +288,7 @@ def test_an_authority_that_only_python_trusts_is_good_enough_for_java(
     assert (gremlin_jars(find_java(), lambda _: None) / f"gremlin-server-{GREMLIN_SERVER}.jar").exists()
 
 
-def test_an_authority_that_nobody_trusts_is_refused(
+def test_an_untrusted_authority_is_rejected(
     monkeypatch: pytest.MonkeyPatch, cache: Path, private_repository: tuple[str, Path]
 ) -> None:
     url, _ = private_repository
@@ -325,6 +325,6 @@ def test_an_ivy_that_died_without_a_known_word_is_quoted_by_its_last_line() -> N
 def test_a_manifest_that_is_not_one_is_no_cache(tmp_path: Path) -> None:
     jars = tmp_path / GREMLIN.folder
     jars.mkdir()
-    for text in ("", "[]", json.dumps({"gone.jar": 1})):
+    for text in ("", "[]", json.dumps({"missing.jar": 1})):
         (jars / "complete.json").write_text(text)
         assert cached_jars(tmp_path) is None, text

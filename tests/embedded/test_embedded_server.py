@@ -142,8 +142,8 @@ def test_with_cached_jars_a_start_needs_no_network(monkeypatch: pytest.MonkeyPat
         ('{"id":"a","label":"x"}\n{"id":"b","lab', "line 2 is not a vertex in GraphSON"),
         ('[{"id":"a"}]', "line 1 is not a vertex in GraphSON"),
         (
-            '{"id":"a","label":"x","outE":{"feeds":[{"id":"e","inV":"gone"}]}}\n',
-            "it has edges that lack an end",
+            '{"id":"a","label":"x","outE":{"feeds":[{"id":"e","inV":"missing"}]}}\n',
+            "edges with a missing vertex",
         ),
         ('{"id":{"@type":"g:Int64","@value":"q"},"label":"x"}\n', "not a valid `java.lang.Long`"),
         ('{"id":"a","label":"x"}\n{"id":"a","label":"x"}\n', "Vertex with id already exists: a"),
@@ -169,7 +169,7 @@ def test_a_graph_file_cut_between_two_vertices_is_noticed(tmp_path: Path) -> Non
     lines = graph_file.read_text().split("\n")
     assert fault(graph_file) == ""
     graph_file.write_text(lines[0] + "\n")
-    assert fault(graph_file) == "it has edges that lack an end"
+    assert fault(graph_file) == "edges with a missing vertex"
 
 
 def test_a_save_during_writes_is_whole(tmp_path: Path) -> None:
@@ -212,9 +212,9 @@ def test_a_save_that_fails_leaves_the_last_copy(tmp_path: Path) -> None:
     deadline = time.monotonic() + 15
     while server.alive() and time.monotonic() < deadline:
         time.sleep(0.05)
-    with pytest.raises(EmbeddedError, match=r"the embedded Gremlin Server ended: .*its log: ") as told:
+    with pytest.raises(EmbeddedError, match=r"the embedded Gremlin Server ended: .*its log: ") as raised:
         server.stop()
-    shutil.rmtree(log_of(told.value).parent)
+    shutil.rmtree(log_of(raised.value).parent)
     assert fault(graph_file) == ""
     assert '"x"' in graph_file.read_text()
 
@@ -231,7 +231,7 @@ def java_of(server: EmbeddedServer) -> int:
     raise AssertionError("no Java runs")
 
 
-def test_a_second_server_for_one_graph_file_is_told_where_the_first_is(tmp_path: Path) -> None:
+def test_a_second_server_for_a_graph_file_is_rejected_with_the_url_of_the_first(tmp_path: Path) -> None:
     graph_file = tmp_path / "graph.json"
     with EmbeddedServer(graph_file) as first:
         with pytest.raises(EmbeddedError, match=f"already served by another process, at {first.address}"):
@@ -282,10 +282,10 @@ def test_a_taken_port_is_named() -> None:
             EmbeddedServer(None, port=port).start()
 
 
-def test_a_java_that_cannot_start_is_quoted_and_its_log_kept() -> None:
-    with pytest.raises(EmbeddedError, match="Too small maximum heap") as told:
+def test_the_error_of_a_java_that_cannot_start_is_reported_and_its_log_stays() -> None:
+    with pytest.raises(EmbeddedError, match="Too small maximum heap") as raised:
         EmbeddedServer(None, heap="1k").start()
-    log = log_of(told.value)
+    log = log_of(raised.value)
     assert "Too small maximum heap" in log.read_text()
     shutil.rmtree(log.parent)
 

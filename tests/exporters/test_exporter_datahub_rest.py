@@ -183,7 +183,7 @@ def test_invalid_addresses_are_rejected_and_not_shown(url: str, tmp_path: Path) 
     folder = MadeLineage().flow("a > b").folder(tmp_path / "made")
     outcome = in_process("export", "--to", "datahub", "--url", url, "--folder", folder)
     assert outcome.code == 2
-    assert "exporters.datahub.url: expected http://host:port" in outcome.err
+    assert "exporters.datahub.url: must be http://host:port" in outcome.err
     assert "secret" not in outcome.err
 
 

@@ -142,7 +142,7 @@ except ConfigError as error:
     print(error.message, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, sep="\\n")
 """
     message, grown = _python(code).splitlines()
-    assert "stands for more than 100,000 values" in message
+    assert "expands to more than 100,000 values" in message
     assert int(grown) < 20_000  # KB
 
 

@@ -77,7 +77,7 @@ def test_a_packed_log_that_is_cut_short_gives_what_stands_before_the_cut(
 
     [part] = line_files.find([str(file)])
 
-    assert read(part) == (1, ["not a whole gzip file"])
+    assert read(part) == (1, ["not a valid gzip file"])
 
 
 def test_lines_before_a_cut_are_read_and_then_it_is_named(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_lines_before_a_cut_are_read_and_then_it_is_named(tmp_path: Path) -> Non
     file.write_bytes(gzip.compress(b"\n".join(_FILLING))[:-100])
     found = read_lines(Slice(str(file), 0, 1))
     assert next(found) == (0, _FILLING[0] + b"\n")
-    with pytest.raises(DocumentError, match=r"a\.gz: not a whole gzip file$"):
+    with pytest.raises(DocumentError, match=r"a\.gz: not a valid gzip file$"):
         list(found)
 
 

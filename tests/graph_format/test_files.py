@@ -161,11 +161,11 @@ def test_elements_that_fit_no_schema_are_named(spark: SparkSession, by_hand: Pat
     labels += " or column or job or operation or merge_run or merge_state"
     assert set(found) == {
         Flaw("nodes", "{broken", "", "not JSON"),
-        Flaw("nodes", "[1, 2]", "", "expected object, found array"),
-        Flaw("nodes", "a", "label", f"expected {labels}, found string 'task'"),
+        Flaw("nodes", "[1, 2]", "", "must be an object, not a list"),
+        Flaw("nodes", "a", "label", f"must be {labels}, not 'task'"),
         Flaw("nodes", "b", "name", "is missing"),
-        Flaw("nodes", "c", "status", "does not belong here"),
-        Flaw("edges", "d", "to", "expected string, found null"),
+        Flaw("nodes", "c", "status", "is not allowed here"),
+        Flaw("edges", "d", "to", "must be a string, not null"),
     }
     assert elements == 11
 

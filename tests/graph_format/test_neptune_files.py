@@ -140,7 +140,7 @@ def test_a_bucket_that_is_not_there_or_refuses_is_named(engine: Engine, s3: S3) 
         write("s3://none/x", nodes, edges)
     s3.client.create_bucket(Bucket="lineage")
     s3.refuse_strangers()
-    with pytest.raises(SourceDenied, match=r"s3://lineage/x/vertices/.*S3 refuses these credentials"):
+    with pytest.raises(SourceDenied, match=r"s3://lineage/x/vertices/.*S3 rejects these credentials"):
         write("s3://lineage/x", nodes, edges)
 
 

@@ -177,11 +177,11 @@ def write_openlineage(file: Path) -> None:
     made = []
     for number, form in enumerate(forms()):
         template = copy.deepcopy(openlineage_template())
-        kept = frozenset({"job", "run"})
+        common = frozenset({"job", "run"})
         for which, keep in (
             ("all", _OPENLINEAGE),
             ("texts", _OPENLINEAGE | names),
-            ("data", _OPENLINEAGE | kept),
+            ("data", _OPENLINEAGE | common),
         ):
             found = injected(template, form, keep)
             if which == "data":

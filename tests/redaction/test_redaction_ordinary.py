@@ -67,7 +67,7 @@ _SENTENCES = (
     "basic auth is off, the bearer of news is here",
     "2026-01-01T10:00:00.000Z to 2026-01-02 10:00:00+01:00",
     "is missing: spline.arango.password_env",
-    "expected string, found integer 5",
+    "must be a string, not 5",
 )
 _SQL = (
     "CASE WHEN password = 'x' THEN token ELSE secret_key END",

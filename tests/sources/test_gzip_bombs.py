@@ -104,7 +104,7 @@ def test_a_packed_bomb_ends_in_an_error_that_names_it_within_little_memory(
     memory: Callable[[], int],
     source: str,
 ) -> None:
-    monkeypatch.setattr(storage, "MOST_LINE_BYTES", 8 * MEGABYTE)
+    monkeypatch.setattr(storage, "MAX_LINE_BYTES", 8 * MEGABYTE)
     name, read, problem = READERS[source]
     location = put(name, bomb(b'{"metadata": "', b"a"))
     tracemalloc.reset_peak()
@@ -119,8 +119,8 @@ def test_a_packed_bomb_ends_in_an_error_that_names_it_within_little_memory(
 def test_a_packed_bomb_of_a_low_ratio_ends_at_the_limit_of_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, memory: Callable[[], int]
 ) -> None:
-    monkeypatch.setattr(storage, "MOST_UNPACKED_BYTES", 32 * MEGABYTE)
-    monkeypatch.setattr(storage, "MOST_RATIO", 2000)
+    monkeypatch.setattr(storage, "MAX_UNPACKED_BYTES", 32 * MEGABYTE)
+    monkeypatch.setattr(storage, "MAX_RATIO", 2000)
     file = tmp_path / "manifest.json.gz"
     file.write_bytes(bomb(b"", b"a"))
 
@@ -133,7 +133,7 @@ def test_a_packed_bomb_of_a_low_ratio_ends_at_the_limit_of_size(
 def test_a_packed_bomb_of_short_lines_ends_at_the_limit_of_ratio(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(storage, "RATIO_OF_LINES_COUNTS_ABOVE", 2 * MEGABYTE)
+    monkeypatch.setattr(storage, "MIN_LINE_BYTES_FOR_RATIO", 2 * MEGABYTE)
     file = tmp_path / "events.jsonl.gz"
     file.write_bytes(gzip.compress(b"x" * 9_999 + b"\n") + bomb(b"", b"a" * 9_999 + b"\n"))
 
@@ -151,7 +151,7 @@ def test_a_packed_bomb_of_short_lines_ends_at_the_limit_of_ratio(
 def test_a_document_of_hive_over_endless_lines_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, memory: Callable[[], int]
 ) -> None:
-    monkeypatch.setattr("lineage_merge.sources.hive.log.MOST_LINE_BYTES", 64 << 10)
+    monkeypatch.setattr("lineage_merge.sources.hive.log.MAX_LINE_BYTES", 64 << 10)
     file = tmp_path / "hive.log.gz"
     opening = b"2026-11-01 hooks.LineageLogger: {\n"
     file.write_bytes(gzip.compress(opening + b'  "edges": [\n' * 200_000))
@@ -167,7 +167,7 @@ def test_a_document_of_hive_over_endless_lines_is_cut_off(
 def test_a_long_line_of_a_file_in_slices_is_read_once_at_most(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(storage, "MOST_LINE_BYTES", 1000)
+    monkeypatch.setattr(storage, "MAX_LINE_BYTES", 1000)
     file = tmp_path / "events.jsonl"
     file.write_bytes(b"first\n" + b"x" * 5000 + b"\nlast\n")
 

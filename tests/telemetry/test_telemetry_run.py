@@ -1,4 +1,4 @@
-"""What a run tells machines: JSON lines, metrics, spans; one real run for all of them."""
+"""Telemetry of a run: JSON lines, metrics, spans; one real run for all of them."""
 
 import json
 import logging
@@ -118,7 +118,7 @@ FLAGS = ("--log-format", "json", "--metrics-format", "emf", "--metrics-namespace
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_run_tells_logs_metrics_and_spans_under_one_id(
+def test_logs_metrics_and_spans_of_a_run_have_one_id(
     settings: Path, gremlin: GraphTraversalSource, gremlin_url: str, exporter: InMemorySpanExporter
 ) -> None:
     exporter.clear()
@@ -200,7 +200,7 @@ def test_metrics_leave_standard_output_to_json(settings: Path) -> None:
     assert error.startswith("error: ")
 
 
-def test_nothing_is_told_to_machines_that_nobody_asked_for(settings: Path) -> None:
+def test_telemetry_is_off_by_default(settings: Path) -> None:
     outcome = in_process("run", "-c", settings, "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin")
 
     assert (outcome.code, outcome.out) == (5, "")
@@ -210,7 +210,9 @@ def test_nothing_is_told_to_machines_that_nobody_asked_for(settings: Path) -> No
 def test_a_document_names_at_most_a_hundred_metrics() -> None:
     counts = {f"count_{number:03}": number for number in range(150)}
 
-    document = checked(emf.line("Lineage", emf.Whose("r", "daily", "dev"), counts, 1.5, 1_700_000_000_000))
+    document = checked(
+        emf.line("Lineage", emf.RunIdentity("r", "daily", "dev"), counts, 1.5, 1_700_000_000_000)
+    )
 
     assert len(document["_aws"]["CloudWatchMetrics"][0]["Metrics"]) == 100
     assert document["seconds"] == 1.5
@@ -246,13 +248,13 @@ def test_what_other_libraries_log_is_json_too_and_without_secrets() -> None:
             raise ValueError("x")  # noqa: TRY301
         except ValueError:
             logging.getLogger("py4j").exception("lost %s", "jdbc:redshift://u:hunter2@wh:5439/dev\n\tat Foo")
-        logging.getLogger("py4j").info("nobody wants to know")
+        logging.getLogger("py4j").info("irrelevant to users")
 
     (line,) = stream.getvalue().splitlines()
-    told = json.loads(line)
-    assert (told["logger"], told["level"], told["error"]) == ("py4j", "ERROR", "ValueError")
+    entry = json.loads(line)
+    assert (entry["logger"], entry["level"], entry["error"]) == ("py4j", "ERROR", "ValueError")
     assert "hunter2" not in line
-    assert "run_id" not in told
+    assert "run_id" not in entry
 
 
 def test_the_package_imports_opentelemetry_only_when_a_step_runs() -> None:

@@ -59,22 +59,22 @@ def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
             return other_side, True
     items: list[Item] = []
     start = 0
-    for one, other in zip_longest(left, right):
-        if not (isinstance(one, Named) and isinstance(other, Named)):
+    for left_item, right_item in zip_longest(left, right):
+        if not (isinstance(left_item, Named) and isinstance(right_item, Named)):
             break
-        items.append(Named(one.name, merged((one.derivation, other.derivation))))
+        items.append(Named(left_item.name, merged((left_item.derivation, right_item.derivation))))
         start += 1
     end: list[Item] = []
-    for one, other in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
-        if not (isinstance(one, Named) and isinstance(other, Named)):
+    for left_item, right_item in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
+        if not (isinstance(left_item, Named) and isinstance(right_item, Named)):
             break
-        end.insert(0, Named(one.name, merged((one.derivation, other.derivation))))
+        end.insert(0, Named(left_item.name, merged((left_item.derivation, right_item.derivation))))
     middle, right_middle = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
     same = len(middle) == len(right_middle) and all(
-        isinstance(one, AllColumns)
-        and isinstance(other, AllColumns)
-        and (one.table, one.hidden) == (other.table, other.hidden)
-        for one, other in zip(middle, right_middle, strict=True)
+        isinstance(left_item, AllColumns)
+        and isinstance(right_item, AllColumns)
+        and (left_item.table, left_item.hidden) == (right_item.table, right_item.hidden)
+        for left_item, right_item in zip(middle, right_middle, strict=True)
     )
     return [*items, *middle, *end], same
 

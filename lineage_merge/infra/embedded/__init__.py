@@ -1,4 +1,4 @@
-"""A real Gremlin Server on a machine that has only Python: for the demo, `serve` and the tests."""
+"""Embedded Gremlin Server that requires only Python: for the demo, `serve` and the tests."""
 
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.server import EmbeddedServer

@@ -1,7 +1,7 @@
-"""Pinned jars straight from a Maven repository: several at once, over connections that stay open.
+"""Parallel download of pinned jars from a Maven repository, over persistent connections.
 
-A jar counts when its SHA-256 is the pinned one. Whatever else goes wrong is a `DownloadFailed`, after
-which Ivy, which is slower, may still succeed.
+Each jar is verified by its pinned SHA-256. Other failures raise `DownloadFailed`, after which Ivy, which is
+slower, may still succeed.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 _CONNECTIONS = 8
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 20
-_SAY_SECONDS = 0.25
-_PIECE = 64 * 1024
+_PROGRESS_SECONDS = 0.25
+_CHUNK_BYTES = 64 * 1024
 
 
 class DownloadFailed(Exception):
-    """A repository did not deliver a jar; the message is one line without a user's name or password."""
+    """A repository did not deliver a jar; the message is one line without credentials."""
 
 
 class DigestDiffers(Exception):
@@ -40,7 +40,7 @@ class DigestDiffers(Exception):
 
 
 class Jar(NamedTuple):
-    """A jar of a Maven repository: its path there, its size in bytes, its SHA-256 in hexadecimal digits."""
+    """A jar of a Maven repository: path, size in bytes, SHA-256 in hexadecimal digits."""
 
     path: str
     size: int
@@ -52,19 +52,19 @@ class Jar(NamedTuple):
 
 
 class _Repository(Protocol):
-    def pieces(self, path: str, stopped: threading.Event) -> Generator[bytes, None, None]:
-        """The content of a file. Raises `DownloadFailed`."""
+    def chunks(self, path: str, stopped: threading.Event) -> Generator[bytes, None, None]:
+        """Yield the content of a file. Raises `DownloadFailed`."""
 
 
 def download(
     jars: Sequence[Jar], repository: str, folder: Path, name: str, on_progress: ProgressCallback
 ) -> None:
-    """Write the jars into `folder`; those that it has already, unchanged, are not read again.
+    """Download the jars that are missing or changed in `folder`.
 
-    `repository` is a URL (http, https, file), `name` what a person calls all of them. `on_progress` gets the
-    bytes so far and their total. Raises `DownloadFailed` and `DigestDiffers`; an interrupt ends it at once.
+    `repository` is a URL (http, https, file), `name` the name of the bundle in messages. `on_progress`
+    receives the bytes so far and in total. Raises `DownloadFailed` and `DigestDiffers`; can be interrupted.
     """
-    missing = [jar for jar in jars if not _is_there(jar, folder)]
+    missing = [jar for jar in jars if not _is_present(jar, folder)]
     if not missing:
         return
     with _opened(repository) as source:
@@ -76,7 +76,7 @@ def download(
 
 
 class _Transfer:
-    """The threads of one download. They are daemons: an interrupted process does not wait for them."""
+    """The threads of a download: daemons, so that an interrupted process does not wait for them."""
 
     def __init__(self, source: _Repository, jars: Sequence[Jar], folder: Path) -> None:
         self._source = source
@@ -88,23 +88,23 @@ class _Transfer:
         self._read = 0
         self._open = len(jars)
         self._missing = sum(jar.size for jar in jars)
-        # The largest first: one that starts last would be read alone.
+        # The largest first: otherwise the last one may be downloaded alone.
         for jar in sorted(jars, key=lambda jar: jar.size, reverse=True):
             self._waiting.put(jar)
 
     def run(self, total: int, name: str, on_progress: ProgressCallback) -> None:
         for _ in range(min(_CONNECTIONS, self._open)):
             threading.Thread(target=self._work, name="download of jars", daemon=True).start()
-        said_at = 0.0
+        reported_at = 0.0
         while self._open:
             try:
-                if error := self._ended.get(timeout=_SAY_SECONDS):
+                if error := self._ended.get(timeout=_PROGRESS_SECONDS):
                     raise error
                 self._open -= 1
             except queue.Empty:
-                pass  # what was read meanwhile is said all the same
-            if not self._open or time.monotonic() - said_at >= _SAY_SECONDS:
-                said_at = time.monotonic()
+                pass  # report progress at least this often
+            if not self._open or time.monotonic() - reported_at >= _PROGRESS_SECONDS:
+                reported_at = time.monotonic()
                 done = total - self._missing + self._read
                 on_progress(f"fetching {name}: {_megabytes(done)} of {_megabytes(total)} MB")
 
@@ -127,12 +127,12 @@ class _Transfer:
     def _fetch(self, jar: Jar) -> None:
         part = self._folder / f"{jar.name}.part"
         digest = hashlib.sha256()
-        with part.open("wb") as written, closing(self._source.pieces(jar.path, self._stopped)) as pieces:
-            for piece in pieces:
-                digest.update(piece)
-                written.write(piece)
+        with part.open("wb") as written, closing(self._source.chunks(jar.path, self._stopped)) as chunks:
+            for chunk in chunks:
+                digest.update(chunk)
+                written.write(chunk)
                 with self._lock:
-                    self._read += len(piece)
+                    self._read += len(chunk)
         if self._stopped.is_set():
             return
         if digest.hexdigest() != jar.digest:
@@ -141,28 +141,28 @@ class _Transfer:
 
 
 class _Files:
-    """A repository in a folder."""
+    """A repository in a local folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def pieces(self, path: str, stopped: threading.Event) -> Generator[bytes, None, None]:
+    def chunks(self, path: str, stopped: threading.Event) -> Generator[bytes, None, None]:
         try:
             with (self._root / path).open("rb") as content:
-                while not stopped.is_set() and (piece := content.read(_PIECE)):
-                    yield piece
+                while not stopped.is_set() and (chunk := content.read(_CHUNK_BYTES)):
+                    yield chunk
         except OSError as error:
             raise DownloadFailed(f"{error.strerror or error}: {self._root / path}") from None
 
 
 class _Http:
-    """A repository behind HTTP: urllib3, which boto3 brings, keeps the connections open."""
+    """A repository over HTTP: urllib3, a dependency of boto3, keeps connections open."""
 
     def __init__(self, root: str, pool: Any) -> None:
         self._root = root
         self._pool = pool
 
-    def pieces(self, path: str, stopped: threading.Event) -> Generator[bytes, None, None]:
+    def chunks(self, path: str, stopped: threading.Event) -> Generator[bytes, None, None]:
         from urllib3.exceptions import HTTPError
 
         response = None
@@ -170,14 +170,14 @@ class _Http:
             response = self._pool.request("GET", f"{self._root}{path}", preload_content=False)
             if response.status != 200:
                 raise DownloadFailed(f"HTTP {response.status} for {path}")
-            # An end before the announced length is an error, so it is not taken for a wrong digest.
-            for piece in response.stream(_PIECE, decode_content=False):
-                yield piece
+            # A truncated response is an error of its own, not a wrong digest.
+            for chunk in response.stream(_CHUNK_BYTES, decode_content=False):
+                yield chunk
                 if stopped.is_set():
                     response.close()
                     return
         except (HTTPError, OSError) as error:
-            # The message may quote the URL; the kind of the error does not.
+            # The message may contain the URL with credentials.
             raise DownloadFailed(f"{type(error).__name__} for {path}") from None
         finally:
             if response is not None:
@@ -214,7 +214,7 @@ def _opened(repository: str) -> Iterator[_Repository]:
     proxy = urllib.request.getproxies().get(url.scheme)
     pool: urllib3.PoolManager
     if proxy and not urllib.request.proxy_bypass(url.hostname):
-        pool = _through(proxy, options)
+        pool = _proxy_pool(proxy, options)
     else:
         pool = urllib3.PoolManager(**options)
     try:
@@ -223,7 +223,7 @@ def _opened(repository: str) -> Iterator[_Repository]:
         pool.clear()
 
 
-def _through(proxy: str, options: dict[str, Any]) -> Any:
+def _proxy_pool(proxy: str, options: dict[str, Any]) -> Any:
     import urllib3
 
     parts = urlsplit(proxy if "//" in proxy else f"//{proxy}", scheme="http")
@@ -236,13 +236,13 @@ def _through(proxy: str, options: dict[str, Any]) -> Any:
 
 
 def reuse(jars: Sequence[Jar], old: Path, folder: Path) -> None:
-    """Copy those of the jars that `old` has unchanged into `folder`."""
+    """Copy jars that are unchanged in `old` to `folder`."""
     for jar in jars:
-        if _is_there(jar, old) and not _is_there(jar, folder):
+        if _is_present(jar, old) and not _is_present(jar, folder):
             shutil.copyfile(old / jar.name, folder / jar.name)
 
 
-def _is_there(jar: Jar, folder: Path) -> bool:
+def _is_present(jar: Jar, folder: Path) -> bool:
     file = folder / jar.name
     try:
         if file.stat().st_size != jar.size:

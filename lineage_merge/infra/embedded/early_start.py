@@ -1,4 +1,4 @@
-"""The embedded server, started in the background while other things start."""
+"""Start of the embedded server in the background."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from lineage_merge.infra.progress import ProgressCallback
 
 
 class EarlyStart:
-    """A start that is under way."""
+    """A server start in progress."""
 
     def __init__(self, server: EmbeddedServer | None) -> None:
         self._server = server
@@ -22,21 +22,21 @@ class EarlyStart:
         if server is None:
             self._ended.set()
             return
-        # A daemon: whatever ends the process does not wait for a download.
+        # A daemon: the process does not wait for a download at its end.
         threading.Thread(target=self._start, args=(server,), name="embedded server", daemon=True).start()
 
     def check(self) -> None:
-        """Raise what the start has failed with so far, if it has."""
+        """Raise the error of the start, if it has failed so far."""
         if self._error is not None:
             raise self._error
 
     def wait(self) -> None:
-        """Wait until the server runs. Raises what the start failed with: `EmbeddedError`, `JavaMissing`."""
+        """Wait until the server runs. Raises the error of the start: `EmbeddedError`, `JavaMissing`."""
         self._ended.wait()
         self.check()
 
     def leave(self) -> None:
-        """Save and stop a server that runs; one that starts yet stops as soon as it has started."""
+        """Save and stop the server, after its start if that is still in progress."""
         with self._lock:
             self._left = True
             started = self._ended.is_set() and self._error is None
@@ -57,9 +57,10 @@ class EarlyStart:
 
 @contextmanager
 def started_ahead(endpoint: str, on_progress: ProgressCallback) -> Iterator[EarlyStart]:
-    """Start the server of the default graph file in the background, where `endpoint` is the embedded graph.
+    """Start the server of the default graph file in the background, if `endpoint` is the embedded graph.
 
-    Inside, `pipeline.endpoint` finds it running. At the end it is stopped, unless another process started it.
+    In the block, `pipeline.endpoint` attaches to it. It is stopped at the end, unless another process started
+    it.
     """
     embedded = endpoint == EMBEDDED
     ahead = EarlyStart(

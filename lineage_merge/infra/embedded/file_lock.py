@@ -1,9 +1,8 @@
-"""Who serves a graph file: one owner, and others that use its server meanwhile.
+"""Locks of a graph file: one owner that serves it, and users of its server.
 
-Beside ``graph.json`` are ``graph.json.server`` (mode 0600; locked by the owner for as long as it
-lives; JSON: its process id and URL with the password of this start) and ``graph.json.users``
-(locked, shared, by each that uses the owner's server). The system frees a lock when its process
-ends, however it ends, so nothing needs to be cleaned up after a crash.
+Next to ``graph.json`` are ``graph.json.server`` (mode 0600; locked exclusively by the owner; JSON: its
+process id, and its URL with the password of this start) and ``graph.json.users`` (shared lock of each
+user of the server). The system releases locks when a process ends, so a crash needs no cleanup.
 """
 
 import fcntl
@@ -15,7 +14,7 @@ from typing import IO
 
 from lineage_merge.infra.embedded.private_files import make_folder, open_private
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 class Hold:
@@ -36,7 +35,7 @@ class Hold:
 
 
 def own(graph_file: Path) -> Hold | None:
-    """Become the owner of the file; None when another is."""
+    """Acquire ownership of the file; None if another process has it."""
     hold = _locked(_state_file(graph_file), fcntl.LOCK_EX)
     if hold:
         hold.write("")
@@ -44,29 +43,29 @@ def own(graph_file: Path) -> Hold | None:
 
 
 def announce(owner: Hold, url: str) -> None:
-    """Tell others where the graph file is served."""
+    """Publish the URL of the owner's server."""
     owner.write(json.dumps({"pid": os.getpid(), "url": url}))
 
 
 def use(graph_file: Path) -> Hold | None:
-    """Become a user of the owner's server, which then waits with its end; None when it is ending."""
+    """Register as a user of the owner's server, which then waits at its end; None if it is ending."""
     return _locked(_users_file(graph_file), fcntl.LOCK_SH)
 
 
 def wait_for_users(graph_file: Path, seconds: float) -> Hold | None:
-    """Keep new users away, once the last has gone; None when one is still there after `seconds`."""
+    """Wait for the last user and block new ones; None if one remains after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (hold := _locked(_users_file(graph_file), fcntl.LOCK_EX)):
         if time.monotonic() >= deadline:
             return None
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return hold
 
 
 def served_at(graph_file: Path) -> str | None:
-    """Return the URL, with user and password, that the newest owner announced.
+    """Return the URL, with user and password, that the last owner published.
 
-    Whether it still answers is for the caller to ask.
+    The caller checks whether it still responds.
     """
     try:
         url = json.loads(_state_file(graph_file).read_text())["url"]

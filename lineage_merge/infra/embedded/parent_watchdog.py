@@ -1,10 +1,9 @@
-"""Run a command for as long as its parent lives; started as a script, with no other import.
+"""Run a command while its parent process lives. A script without other imports.
 
-    python watch.py PARENT_PID DIRECTORY COMMAND...
+    python parent_watchdog.py PARENT_PID DIRECTORY COMMAND...
 
-Ends the command on SIGTERM and when the parent is gone, however it went: a killed
-parent cannot clean up after itself, so the command's DIRECTORY is then removed too.
-Exits with the command's code.
+Ends the command on SIGTERM and after the parent has ended. A killed parent cannot clean up, so the command's
+DIRECTORY is then deleted too. Exits with the command's code.
 """
 
 import os
@@ -14,7 +13,7 @@ import subprocess
 import sys
 from types import FrameType
 
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _GRACE_SECONDS = 5
 
 
@@ -28,10 +27,10 @@ def main(parent: int, directory: str, command: list[str]) -> int:
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as child:  # noqa: S603 - what the caller gave
-        # The parent's id, not a pipe from it: a fork of the parent would keep a pipe open.
+        # Polls the parent's id: a pipe would stay open in forks of the parent.
         while not stopped and os.getppid() == parent:
             try:
-                return child.wait(_LOOK_SECONDS)
+                return child.wait(_POLL_SECONDS)
             except subprocess.TimeoutExpired:
                 continue
         child.terminate()

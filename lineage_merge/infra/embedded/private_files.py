@@ -1,4 +1,4 @@
-"""Files and folders of the embedded graph that only their owner can read."""
+"""Files and folders with access for their owner only."""
 
 import os
 from contextlib import suppress
@@ -12,7 +12,7 @@ _FOLDER = 0o700
 def make_folder(folder: Path, *, own: bool = False) -> None:
     """Create a folder with mode 0700 if it is missing.
 
-    `own`: the folder holds nothing but ours, so that an existing one gets this mode too.
+    `own`: the folder contains only our files, so that an existing one gets this mode too.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=_FOLDER, exist_ok=True)
@@ -28,7 +28,7 @@ def make_private(file: Path) -> None:
 
 
 def open_private(file: Path, mode: str) -> IO[str]:
-    """Open a text file that has mode 0600, also where it existed before."""
+    """Open a text file with mode 0600, which is also set on an existing file."""
 
     def opener(path: str, flags: int) -> int:
         return os.open(path, flags, _FILE)

@@ -1,4 +1,4 @@
-"""The Gremlin Server as a process: started, awaited, ended."""
+"""The process of the Gremlin Server."""
 
 import os
 import re
@@ -22,13 +22,13 @@ from lineage_merge.model.errors import EmbeddedError
 
 _START_SECONDS = 90
 _PASSWORD_BYTES = 24
-_LOOK_SECONDS = 0.05
-# Not the server's own main class, which starts a script engine: see the file.
+_POLL_SECONDS = 0.05
+# Not the server's main class, which starts a script engine: see the script.
 _MAIN = "groovy.ui.GroovyMain"
 _SCRIPT = Path(__file__).with_name("gremlin_server.groovy")
 _LOGGED = "org.slf4j.simpleLogger"
-_NOISE = re.compile(r"^\s*(at |\.\.\. \d+ more|$)")
-_TELLING = re.compile(r"Caused by: |ERROR|Error|Exception|OutOfMemory")
+_STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more|$)")
+_ERROR_LINE = re.compile(r"Caused by: |ERROR|Error|Exception|OutOfMemory")
 
 
 class ServerProcess:
@@ -47,10 +47,9 @@ class ServerProcess:
         heap: str,
         password: str | None = None,
     ) -> None:
-        """Start it and wait until a query answers. Raises `EmbeddedError`.
+        """Start the server and wait until it answers a query. Raises `EmbeddedError`.
 
-        `jars` is a directory of jars, `heap` is Java's ``-Xmx``, such as ``768m``; `password` None
-        chooses a random one.
+        `jars`: directory of jars; `heap`: Java's ``-Xmx``, such as ``768m``; `password`: default random.
         """
         password = password or secrets.token_urlsafe(_PASSWORD_BYTES)
         self.url = f"ws://{USER}:{password}@{host}:{port}/gremlin"
@@ -58,7 +57,7 @@ class ServerProcess:
         self._directory = Path(tempfile.mkdtemp(prefix="lineage-merge-gremlin-"))
         self.log = self._directory / "server.log"
         settings = write_settings(self._directory, host, port, transactional, password)
-        # The watcher needs the standard library only: isolated and without site, it starts at once.
+        # The watchdog only needs the standard library: isolated and without site, it starts fast.
         command = [
             sys.executable,
             "-I",
@@ -77,8 +76,8 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C in the terminal is ours to handle: the graph is saved first
-                umask=0o077,  # the graph file is written by the server
+                start_new_session=True,  # Ctrl-C must not reach the server: the graph is saved first
+                umask=0o077,  # the server writes the graph file
             )
         try:
             self._await_answer()
@@ -90,27 +89,27 @@ class ServerProcess:
         return self._process.poll() is None
 
     def failure(self) -> EmbeddedError:
-        """Why the server is not there, by its own last words."""
+        """Return an error with the last error in the server's log."""
         return EmbeddedError(
-            f"the embedded Gremlin Server ended: {_last_words(self.log)} (its log: {self.log})"
+            f"the embedded Gremlin Server ended: {_last_error(self.log)} (its log: {self.log})"
         )
 
     def stop(self) -> None:
-        """End it and remove its files; of one that had ended by itself, the log stays."""
+        """End the server and delete its files; the log of a crashed server stays."""
         was_alive = self.alive()
         self._end()
         if was_alive:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _end(self) -> None:
-        # Nothing in it is worth its own slow way to end (2 s): what is kept was saved before.
+        # No graceful shutdown, which takes 2 s: the graph was saved before.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        # Its own log, not the port: another process may have taken the port meanwhile, and would answer.
+        # The log, not the port: another process may have taken the port and would answer.
         opened = f"Channel started at port {self._port}."
         while opened not in self.log.read_text(errors="replace"):
             if not self.alive():
@@ -118,7 +117,7 @@ class ServerProcess:
             if time.monotonic() > deadline:
                 slow = f"the embedded Gremlin Server did not start in {_START_SECONDS} seconds"
                 raise EmbeddedError(f"{slow} (its log: {self.log})")
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
         try:
             with connected(self.url) as g:
                 g.V().limit(1).count().next()
@@ -127,14 +126,14 @@ class ServerProcess:
 
 
 def free_port(host: str) -> int:
-    """A port that was free on `host` a moment ago."""
+    """Return a currently free port on `host`."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 
 def port_is_free(host: str, port: int) -> bool:
-    """Whether a server could listen there now."""
+    """Whether a server could listen on the port now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -144,11 +143,13 @@ def port_is_free(host: str, port: int) -> bool:
     return True
 
 
-def _last_words(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if not _NOISE.match(line)]
+def _last_error(log: Path) -> str:
+    lines = [
+        line.strip() for line in log.read_text(errors="replace").splitlines() if not _STACK_LINE.match(line)
+    ]
     if not lines:
-        return "it said nothing"
-    last = max((at for at, line in enumerate(lines) if _TELLING.search(line)), default=len(lines) - 1)
-    # Java's own complaints put the reason on the next line; a line of the server's log starts with "[".
+        return "its log is empty"
+    last = max((at for at, line in enumerate(lines) if _ERROR_LINE.search(line)), default=len(lines) - 1)
+    # Java's messages have the reason on the next line; lines of the server's log start with "[".
     reason = [line for line in lines[last + 1 : last + 2] if not line.startswith("[")]
     return ": ".join([lines[last], *reason])

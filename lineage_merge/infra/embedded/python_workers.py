@@ -1,10 +1,9 @@
-"""Starts the Python workers of a local Spark, in place of `pyspark.daemon` (``spark.python.daemon.module``).
+"""Daemon of Python workers for local Spark, in place of `pyspark.daemon` (``spark.python.daemon.module``).
 
-Spark puts its own jar and its zipped Python files on the workers' path, and before each task lets
-Python read their directories anew (`importlib.invalidate_caches`); after each task it collects
-garbage. Over small input that takes longer than the tasks themselves. Here the path has only what
-is needed, what every worker would import is there before the first is forked, and the collector
-leaves it alone.
+Spark adds its jar and zipped Python files to the path of workers, invalidates import caches before each task
+(`importlib.invalidate_caches`), and runs the garbage collector after each task. For small input this takes
+longer than the tasks. Here the path is minimal, common modules are imported before the first fork, and
+they are excluded from garbage collection.
 """
 
 import gc
@@ -12,7 +11,7 @@ import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
 
-# What tasks are made of; the rest is imported when a task needs it.
+# Modules that all tasks need; others are imported on demand.
 _IMPORTED = (
     "pyspark.sql.types",
     "lineage_merge.sources.spline.translator",
@@ -21,10 +20,10 @@ _IMPORTED = (
 
 
 def path_without_archives(path: list[str]) -> list[str]:
-    """The path without jars, and without zip files (unless PySpark is in one of them only)."""
-    kept = [entry for entry in path if not entry.endswith((".jar", ".zip"))]
-    if all(PathFinder.find_spec(package, kept) for package in ("pyspark", "py4j")):
-        return kept
+    """Return the path without jars, and without zip files unless PySpark is only in one of them."""
+    remaining = [entry for entry in path if not entry.endswith((".jar", ".zip"))]
+    if all(PathFinder.find_spec(package, remaining) for package in ("pyspark", "py4j")):
+        return remaining
     return [entry for entry in path if not entry.endswith(".jar")]
 
 

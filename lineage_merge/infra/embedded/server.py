@@ -16,7 +16,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import EmbeddedError
 
 _ATTACH_SECONDS = 180
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _PORT_TRIES = 3
 
 
@@ -30,9 +30,9 @@ class EmbeddedServer:
             server.save()
 
     `graph_file` is read at the start and written by `save` and at the end; without one the
-    graph is gone at the end. `port` None takes a free one, `password` None a random one.
-    `transactional` makes concurrent writers conflict. `heap` is Java's ``-Xmx``. `on_progress`
-    gets a line for each step that takes time. Raises `EmbeddedError` and `JavaMissing` on entry.
+    graph is deleted at the end. `port`: default a free one; `password`: default random. `transactional`:
+    concurrent writers conflict. `heap`: Java's ``-Xmx``. `on_progress` receives a line per slow step. Raises
+    `EmbeddedError` and `JavaMissing` on entry.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class EmbeddedServer:
         user_seconds: float = 300,
         password: str | None = None,
     ) -> None:
-        """`user_seconds`: how long the end waits for other processes that use this server."""
+        """`user_seconds`: maximum wait at the end for other processes that use this server."""
         self._graph_file = graph_file.absolute() if graph_file else None
         self._port = port
         self._host = host
         self._transactional = transactional
-        self._say = on_progress
+        self._on_progress = on_progress
         self._heap = heap
         self._user_seconds = user_seconds
         self._password = password
@@ -68,14 +68,14 @@ class EmbeddedServer:
         on_progress: ProgressCallback = no_progress,
         user_seconds: float = 300,
     ) -> Self:
-        """The server that already serves this file, left running at the end; else one of our own."""
+        """Return the server of another process for this file, left running at the end; else a new one."""
         server = cls(graph_file, port, on_progress=on_progress, user_seconds=user_seconds)
         server._may_attach = True
         return server
 
     @property
     def url(self) -> str:
-        """``ws://USER:PASSWORD@127.0.0.1:PORT/gremlin``: not for messages, which name the `address`.
+        """Return ``ws://USER:PASSWORD@127.0.0.1:PORT/gremlin``; messages contain the `address` instead.
 
         Raises `EmbeddedError` before the start.
         """
@@ -85,16 +85,16 @@ class EmbeddedServer:
 
     @property
     def address(self) -> str:
-        """The URL without user and password."""
+        """Return the URL without user and password."""
         return graph_store.without_login(self.url)
 
     @property
     def attached(self) -> bool:
-        """Whether this is another process's server."""
+        """Whether the server belongs to another process."""
         return self._url is not None and self._process is None
 
     def alive(self) -> bool:
-        """Whether the server process runs; for another process's server, whether it answers."""
+        """Whether the server process runs, or the server of another process answers."""
         if self._process is not None:
             return self._process.alive()
         return self._url is not None and _answers(self._url)
@@ -111,7 +111,7 @@ class EmbeddedServer:
     def start(self) -> None:
         """Start (or attach) and read the graph file. Raises `EmbeddedError`."""
         try:
-            if not self._owned_or_attached():
+            if not self._own_or_attach():
                 return
             self._start_process()
             if self._hold:
@@ -126,7 +126,7 @@ class EmbeddedServer:
             raise
 
     def save(self) -> None:
-        """Write the graph to its file, whole or not at all; without a file, nothing."""
+        """Write the graph to its file atomically; does nothing without a file."""
         if not self._graph_file:
             return
         if self._process and not self._process.alive():
@@ -134,31 +134,31 @@ class EmbeddedServer:
         graph_store.save(self.url, self._graph_file)
 
     def stop(self) -> None:
-        """Save and end; another process's server is only left. A second call does nothing."""
+        """Save and end the server; detach from that of another process. Repeated calls do nothing."""
         process, self._process = self._process, None
         hold, self._hold = self._hold, None
         url, self._url = self._url, None
-        gone: file_lock.Hold | None = None
+        users_lock: file_lock.Hold | None = None
         try:
             if process and self._graph_file and url:
                 if not process.alive():
                     raise process.failure()
                 try:
-                    gone = file_lock.wait_for_users(self._graph_file, 0)
-                    if not gone and self._user_seconds:
-                        self._say("another process still uses this server: waiting for it")
-                        gone = file_lock.wait_for_users(self._graph_file, self._user_seconds)
-                finally:  # Ctrl-C ends the waiting, not the saving
+                    users_lock = file_lock.wait_for_users(self._graph_file, 0)
+                    if not users_lock and self._user_seconds:
+                        self._on_progress("another process still uses this server: waiting for it")
+                        users_lock = file_lock.wait_for_users(self._graph_file, self._user_seconds)
+                finally:  # Ctrl-C interrupts the wait, not the save
                     graph_store.save(url, self._graph_file)
         finally:
             if process:
                 process.stop()
-            for held in (hold, gone):
+            for held in (hold, users_lock):
                 if held:
                     held.release()
 
-    def _owned_or_attached(self) -> bool:
-        """True: the file is ours to serve. False: attached to the server that serves it."""
+    def _own_or_attach(self) -> bool:
+        """Return True if this process owns the file, False if it attached to the owner's server."""
         if not self._graph_file:
             return True
         folder = self._graph_file.parent
@@ -172,9 +172,9 @@ class EmbeddedServer:
                 return False
             if not self._may_attach or time.monotonic() > deadline:
                 url = file_lock.served_at(self._graph_file)
-                where = graph_store.without_login(url) if url else "an address not known yet"
+                where = graph_store.without_login(url) if url else "an unknown address"
                 raise EmbeddedError(f"{self._graph_file} is already served by another process, at {where}")
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
     def _attach(self, graph_file: Path) -> bool:
         hold = file_lock.use(graph_file)
@@ -189,11 +189,11 @@ class EmbeddedServer:
     def _start_process(self) -> None:
         restoring = self._graph_file if self._graph_file and self._graph_file.exists() else None
         if restoring:
-            make_private(restoring)  # one that an earlier version wrote
+            make_private(restoring)  # earlier versions wrote it with another mode
             graph_store.verify(restoring)
         java = find_java()
-        jars = gremlin_jars(java, self._say)
-        self._say("starting the embedded Gremlin Server")
+        jars = gremlin_jars(java, self._on_progress)
+        self._on_progress("starting the embedded Gremlin Server")
         if self._port is not None and not port_is_free(self._host, self._port):
             raise EmbeddedError(f"port {self._port} on {self._host} is taken: choose another")
         for attempt in range(1, _PORT_TRIES + 1):
@@ -204,16 +204,16 @@ class EmbeddedServer:
                 )
                 break
             except EmbeddedError:
-                # Between choosing a port and opening it, another process may have taken it.
+                # Another process may have taken the port since it was chosen.
                 if attempt == _PORT_TRIES or self._port is not None or port_is_free(self._host, port):
                     raise
         self._process, self._url = process, process.url
         if restoring:
-            self._say(f"reading the graph from {restoring}")
+            self._on_progress(f"reading the graph from {restoring}")
             graph_store.restore(self._url, restoring)
 
     def _abandon(self) -> None:
-        """Undo a start that failed; nothing is saved, for the file may hold more than the graph."""
+        """Undo a failed start without saving: the file may contain more than the graph."""
         if self._process:
             self._process.stop()
         if self._hold:

@@ -1,4 +1,4 @@
-"""`serve`: keep the embedded server running until somebody ends it."""
+"""`serve`: run the embedded server until it is interrupted."""
 
 import signal
 import threading
@@ -10,17 +10,16 @@ from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import EmbeddedError
 
-_LOOK_SECONDS = 0.5
-# Whoever ends the server by hand does not want to wait long for another process that uses it.
+_POLL_SECONDS = 0.5
+# After an interrupt, wait only briefly for other processes that use the server.
 _USER_SECONDS = 10
 
 
 def serve(graph_file: Path, port: int | None, on_progress: ProgressCallback) -> None:
     """Serve `graph_file` until SIGINT or SIGTERM, then save and stop.
 
-    `on_progress` gets each line that a person should read: progress, the URL, how to connect.
-    Where a server already serves the file, says where and returns at once. To be called
-    from the main thread. Raises `EmbeddedError`.
+    `on_progress` receives the lines for the user: progress, the URL, how to connect. If another server serves
+    the file already, reports its URL and returns. Call it from the main thread. Raises `EmbeddedError`.
     """
     ended = threading.Event()
 
@@ -33,17 +32,17 @@ def serve(graph_file: Path, port: int | None, on_progress: ProgressCallback) -> 
     with server:
         if server.attached:
             on_progress(f"already running: {server.address}")
-            _say_how_to_connect(server, on_progress)
+            _report_connection(server, on_progress)
             return
         before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             on_progress(f"Gremlin Server: {server.address}")
             on_progress(f"graph file: {graph_file}")
-            _say_how_to_connect(server, on_progress)
+            _report_connection(server, on_progress)
             on_progress("stop with Ctrl-C")
-            while not ended.wait(_LOOK_SECONDS):
+            while not ended.wait(_POLL_SECONDS):
                 if not server.alive():
-                    raise EmbeddedError("the embedded Gremlin Server ended by itself")
+                    raise EmbeddedError("the embedded Gremlin Server ended unexpectedly")
             on_progress("saving and stopping")
             server.stop()
         finally:
@@ -51,7 +50,7 @@ def serve(graph_file: Path, port: int | None, on_progress: ProgressCallback) -> 
                 signal.signal(number, handler)
 
 
-def _say_how_to_connect(server: EmbeddedServer, on_progress: ProgressCallback) -> None:
+def _report_connection(server: EmbeddedServer, on_progress: ProgressCallback) -> None:
     login = urlsplit(server.url)
     on_progress(f"user: {login.username}, password of this start: {login.password}")
     on_progress("connect from Python:")

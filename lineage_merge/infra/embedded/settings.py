@@ -1,9 +1,9 @@
-"""The files that a Gremlin Server starts from, such that its graph behaves as Neptune's."""
+"""Configuration files of the Gremlin Server, for behaviour like Neptune's."""
 
 import json
 from pathlib import Path
 
-# Neptune's limits: the size of a request and the time of a query, in bytes and milliseconds.
+# Neptune's limits: request size in bytes, query time in milliseconds.
 MAX_CONTENT_LENGTH = 10 * 1024 * 1024
 EVALUATION_TIMEOUT = 120_000
 
@@ -13,15 +13,15 @@ _SERIALIZERS = (
     "GraphSONMessageSerializerV3",
     "GraphSONMessageSerializerV2",
 )
-# The user of the one password; SASL and HTTP both want a name.
+# SASL and HTTP require a user name.
 USER = "lineage"
 
 
 def write_settings(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
-    """Write the server's files into `directory`; returns the one that it takes as its argument.
+    """Write the server's configuration into `directory`; return its main file.
 
-    String ids and vertex properties that default to `set`, as in Neptune. `transactional`:
-    a graph whose concurrent writers really conflict. The returned file holds the password: mode 0600.
+    String ids and vertex properties of cardinality `set`, as in Neptune. `transactional`: concurrent writers
+    conflict. The returned file contains the password: mode 0600.
     """
     graph = directory / "graph.properties"
     graph.write_text(
@@ -36,10 +36,10 @@ def write_settings(directory: Path, host: str, port: int, transactional: bool, p
         "port": port,
         "evaluationTimeout": EVALUATION_TIMEOUT,
         "maxContentLength": MAX_CONTENT_LENGTH,
-        # A vertex of TinkerGraph keeps edges and sets in collections that two threads spoil: of many edges
-        # written to one vertex at once, some would hang on nothing.
+        # TinkerGraph's collections of edges and sets are not thread-safe: concurrent writes to one vertex
+        # would leave edges without a vertex.
         **({} if transactional else {"gremlinPool": 1}),
-        # Ends the process when the graph does not open, where the default one goes on without.
+        # Ends the process if the graph does not open; the default manager continues without it.
         "graphManager": "org.apache.tinkerpop.gremlin.server.util.CheckedGraphManager",
         "graphs": {"graph": str(graph)},
         "scriptEngines": {"gremlin-lang": {}},
@@ -49,5 +49,5 @@ def write_settings(directory: Path, host: str, port: int, transactional: bool, p
         ],
     }
     server.touch(mode=0o600)
-    server.write_text(json.dumps(settings, indent=1))  # JSON is YAML, and quotes every path safely
+    server.write_text(json.dumps(settings, indent=1))  # JSON is valid YAML, and quotes paths correctly
     return server

@@ -1,8 +1,7 @@
-"""The certificates that Python trusts, as a trust store that Java reads.
+"""Java trust store with the certificates that Python trusts.
 
-The Java in a wheel knows only the public authorities. Where a company's own authority
-stands before the network, Python usually knows it already (the system's bundle,
-``SSL_CERT_FILE``), so Java is told the same.
+The Java in the wheel trusts only public authorities. Python usually also trusts a company's own authority
+(system bundle, ``SSL_CERT_FILE``), so its certificates are exported to Java.
 """
 
 import hashlib
@@ -12,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-# Integrity only, and the one that every JDK ships with: the content is public.
+# The default of the JDK, for integrity only: the content is public.
 PASSWORD = "changeit"  # noqa: S105
 
 _MAGIC = 0xFEEDFEED
@@ -23,16 +22,16 @@ _BUNDLE_NAMES = ("ca-certificates.crt", "ca-bundle.crt")
 
 
 def trusted_by_python() -> list[bytes]:
-    """The authorities that Python trusts here, each in DER form; may be empty."""
+    """Return the authorities that Python trusts, in DER form; may be empty."""
     return context().get_ca_certs(binary_form=True)
 
 
 def context() -> ssl.SSLContext:
-    """What Python verifies servers with here, the authorities of the variables included."""
+    """Return the SSL context of Python, including the authorities of the variables."""
     trusting = ssl.create_default_context()
     paths = ssl.get_default_verify_paths()
     bundles = [Path(os.environ[name]) for name in _BUNDLE_VARIABLES if os.environ.get(name)]
-    # OpenSSL reads a directory only when a certificate is looked up, so its bundle is named here.
+    # OpenSSL reads a directory lazily, so its bundle is loaded explicitly.
     bundles += [Path(paths.capath) / name for name in _BUNDLE_NAMES if paths.capath]
     for bundle in bundles:
         if bundle.is_file():
@@ -41,9 +40,9 @@ def context() -> ssl.SSLContext:
 
 
 def java_key_store(certificates: Sequence[bytes]) -> bytes:
-    """A JKS key store that trusts these certificates (DER), locked with `PASSWORD`.
+    """Return a JKS trust store of these certificates (DER), protected with `PASSWORD`.
 
-    The layout is that of ``sun.security.provider.JavaKeyStore``.
+    The format is that of ``sun.security.provider.JavaKeyStore``.
     """
     body = struct.pack(">III", _MAGIC, _VERSION, len(certificates))
     for number, certificate in enumerate(certificates):

@@ -1,5 +1,5 @@
-"""Where rows are computed: in this process (`local`), or by Spark's executors (`on_spark`).
+"""Engines: rows are computed in this process (`local`), or by Spark's executors (`on_spark`).
 
-What a merge means is written once, as functions over rows and groups of rows. An engine only decides
-where they run: a small input fits one process, a large one is distributed.
+The pipeline is written once, as functions of rows and groups of rows. The engine determines where they run: a
+small input in one process, a large one distributed.
 """

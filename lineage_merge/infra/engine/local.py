@@ -17,10 +17,9 @@ W = TypeVar("W")
 
 
 class LocalEngine(Engine):
-    """Computes rows at once, in this process, and keeps them as lists.
+    """Computes rows eagerly in this process, as lists.
 
-    Partitions are computed one after another; with `threads`, so many at a time, which helps where they wait
-    for a server.
+    Partitions are computed sequentially, or `threads` at a time, for functions that wait for a server.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -53,14 +52,14 @@ class LocalEngine(Engine):
         pass
 
     def run(self, function: Callable[[int, Iterable[T]], Iterable[U]], parts: list[list[T]]) -> list[list[U]]:
-        """What the function yields for the number and the rows of each of the parts."""
+        """Return the results of the function for each part, called with its number and rows."""
 
         def run_one(number: int, part: list[T]) -> list[U]:
             return list(function(number, iter(part)))
 
         if self._threads == 1 or len(parts) < 2:
             return [run_one(number, part) for number, part in enumerate(parts)]
-        # A thread has a context of its own, in which an input budget would not count.
+        # Each thread has its own context: copy it, so that the input budget applies.
         contexts = [copy_context() for _ in parts]
         with ThreadPoolExecutor(self._threads, thread_name_prefix="partition") as pool:
             return list(

@@ -1,4 +1,4 @@
-"""Rows as RDDs: computed by Spark's executors, in Python workers."""
+"""Rows as RDDs, computed by Spark's executors in Python workers."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -22,7 +22,7 @@ MOST_TASKS = 1000
 
 
 class SparkEngine(Engine):
-    """Computes rows with a Spark session. Groups go to as many partitions as Spark shuffles into."""
+    """Computes rows with a Spark session; `spark.sql.shuffle.partitions` applies to groups."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -39,12 +39,12 @@ class SparkEngine(Engine):
 
     @property
     def shuffle_partitions(self) -> int:
-        """How many partitions a group has."""
+        """Return the number of partitions of grouped rows."""
         return int(self.spark.conf.get("spark.sql.shuffle.partitions") or self.parallelism)
 
     @property
     def worker_memory_mb(self) -> int:
-        """From which size on a Python worker writes to disk what it groups."""
+        """Return the memory of a Python worker for grouping, before it spills to disk."""
         memory = self.spark.sparkContext.getConf().get("spark.python.worker.memory", "512m")
         jvm: Any = self.spark.sparkContext._jvm
         return int(jvm.org.apache.spark.network.util.JavaUtils.byteStringAsMb(memory))
@@ -55,7 +55,7 @@ class SparkEngine(Engine):
         return SparkRows(self, self.spark.sparkContext.parallelize(found, number))
 
     def of_frame(self, frame: DataFrame) -> Rows[Any]:
-        """The rows of a DataFrame, as PySpark's `Row`."""
+        """Return the rows of a DataFrame, as PySpark's `Row`."""
         return SparkRows(self, frame.rdd)
 
     def share(self, value: T) -> Shared[T]:
@@ -64,7 +64,7 @@ class SparkEngine(Engine):
         return shared
 
     def reserve(self, input_bytes: int) -> None:
-        spark_partitions.at_least(self.spark, -(-input_bytes // spark_partitions.BYTES))
+        spark_partitions.at_least(self.spark, -(-input_bytes // spark_partitions.BYTES_PER_PARTITION))
 
     def counter(self) -> Counter:
         counter: Counter = self.spark.sparkContext.accumulator(0)
@@ -74,14 +74,14 @@ class SparkEngine(Engine):
         return own_errors()
 
     def unpersist_all(self) -> None:
-        # The last first: it is made of those before it.
+        # In reverse: later RDDs depend on earlier ones.
         while self._cached:
             self._cached.pop().unpersist()
         while self._shared:
             self._shared.pop().unpersist()
 
     def persist(self, rdd: "RDD[T]") -> "RDD[T]":
-        """The RDD, computed once; what an executor takes along when it ends is computed again."""
+        """Persist an RDD; partitions of an executor that ends are recomputed."""
         if not rdd.is_cached:
             rdd.persist(StorageLevel.MEMORY_AND_DISK)
             self._cached.append(rdd)
@@ -89,17 +89,17 @@ class SparkEngine(Engine):
 
 
 def session_of(engine: Engine, what: str) -> SparkSession:
-    """The session of an engine that is Spark's, for `what` is read by Spark only ("Kafka")."""
+    """Return the Spark session of an engine; `what` (such as "Kafka") requires Spark."""
     if not isinstance(engine, SparkEngine):
         raise TypeError(f"{what} is read by Spark only")
     return engine.spark
 
 
 class SparkRows(Rows[T]):
-    """RDDs of pickled rows, one after another.
+    """A sequence of RDDs of pickled rows.
 
-    A union stays a list of RDDs as long as it can: Spark would send the rows of each through another Python
-    worker.
+    A union stays a list of RDDs as long as possible: Spark would send the rows of each through another
+    Python worker.
     """
 
     def __init__(self, engine: SparkEngine, *rdds: "RDD[T]") -> None:
@@ -112,7 +112,7 @@ class SparkRows(Rows[T]):
 
     @property
     def rdd(self) -> "RDD[T]":
-        """All rows as one RDD."""
+        """Return all rows as one RDD."""
         return self._rdds[0] if len(self._rdds) == 1 else self._engine.spark.sparkContext.union([*self._rdds])
 
     @property
@@ -152,7 +152,7 @@ class SparkRows(Rows[T]):
         present = self.partition_count
         if present == partitions:
             return self
-        # Fewer partitions are made by reading several in turn; for more of them, rows are moved.
+        # Fewer partitions need no shuffle.
         spread = self.rdd.coalesce(partitions) if present > partitions else self.rdd.repartition(partitions)
         return SparkRows(self._engine, spread)
 
@@ -171,7 +171,7 @@ def _rdds(rows: Rows[Any]) -> "tuple[RDD[Any], ...]":
 
 
 def _moved(buckets: Rows[shuffle.Bucket], number: int) -> Rows[shuffle.Bucket]:
-    """Buckets in the partitions that they are for."""
+    """Move buckets to their partitions."""
     rows = cast(SparkRows[shuffle.Bucket], buckets)
     return SparkRows(rows.engine, rows.rdd.partitionBy(number, _number))
 

@@ -1,4 +1,4 @@
-"""Rows and the engine that computes them: the few operations that the whole pipeline is made of."""
+"""Rows and engines: the operations that the pipeline is built from."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -10,38 +10,38 @@ U = TypeVar("U")
 V = TypeVar("V")
 W = TypeVar("W")
 T_co = TypeVar("T_co", covariant=True)
-# Texts, numbers and None, or tuples of them: a key must have the same `repr` in every process.
+# Strings, numbers and None, or tuples of them: a key must have the same `repr` in every process.
 Key = TypeVar("Key", bound=Hashable)
 
 
 class Rows(ABC, Generic[T]):
-    """Rows of one type, in no order.
+    """Unordered rows of one type.
 
-    An engine may compute rows in several processes, and more than once unless they are kept. So functions
-    must be pure, must pickle with all that they refer to, and must not depend on the order of rows.
+    An engine may compute rows in several processes, and repeatedly unless they are cached. So functions must
+    be pure and picklable, and must not depend on the order of rows.
     """
 
     @property
     @abstractmethod
     def engine(self) -> "Engine":
-        """The engine that computes the rows."""
+        """Return the engine of the rows."""
 
     @property
     @abstractmethod
     def partition_count(self) -> int:
-        """How many partitions there are."""
+        """Return the number of partitions."""
 
     @abstractmethod
     def map_numbered_partitions(self, function: Callable[[int, Iterable[T]], Iterable[U]]) -> "Rows[U]":
         """Call the function with the number of each partition, from 0, and its rows."""
 
     def map_partitions(self, function: Callable[[Iterable[T]], Iterable[U]]) -> "Rows[U]":
-        """Call the function with the rows of each partition: for what is set up once (a connection)."""
+        """Call the function with the rows of each partition, such as to open one connection per partition."""
         return self.map_numbered_partitions(_Unnumbered(function))
 
     @abstractmethod
     def group(self, key: Callable[[T], Key], function: Callable[[Key, list[T]], Iterable[U]]) -> "Rows[U]":
-        """Call the function with each key and all rows that have it. A group must fit into memory."""
+        """Call the function with each key and all of its rows. A group must fit into memory."""
 
     @abstractmethod
     def combine(
@@ -50,79 +50,79 @@ class Rows(ABC, Generic[T]):
         add: Callable[[V, W], V],
         merge: Callable[[V, V], V],
     ) -> "Rows[tuple[Key, V]]":
-        """Combine the values of pairs that share a key, in part before they are moved to one process.
+        """Combine the values of each key, partially before the shuffle.
 
-        `create` makes a combined value of one value, `add` adds a value to it, `merge` merges two of them.
-        The last two may change their first argument, and must give the same in any order.
+        `create` returns the combined value of one value, `add` adds a value, `merge` merges two of them. The
+        last two may modify their first argument; the result must not depend on order.
         """
 
     @abstractmethod
     def union(self, *others: "Rows[T]") -> "Rows[T]":
-        """These rows and all of the others."""
+        """Return these rows and all of the others."""
 
     @abstractmethod
     def cache(self) -> "Rows[T]":
-        """The same rows, computed once, for what is read several times. `Engine.unpersist_all` frees them."""
+        """Return the same rows, computed once. `Engine.unpersist_all` frees them."""
 
     @abstractmethod
     def repartition(self, partitions: int) -> "Rows[T]":
-        """The same rows in at most so many partitions."""
+        """Return the same rows in at most `partitions` partitions."""
 
     @abstractmethod
     def repartition_by(self, key: Callable[[T], Key], partitions: int) -> "Rows[T]":
-        """The same rows in at most so many partitions, those with the same key in the same one."""
+        """Return the same rows in at most `partitions` partitions; rows with the same key share one."""
 
     @abstractmethod
     def collect(self) -> list[T]:
-        """All rows in this process."""
+        """Return all rows in this process."""
 
     def flat_map(self, function: Callable[[T], Iterable[U]]) -> "Rows[U]":
-        """All that the function yields for each row."""
+        """Return all results that the function yields for each row."""
         return self.map_partitions(_FlatMap(function))
 
     def map(self, function: Callable[[T], U]) -> "Rows[U]":
-        """What the function returns for each row."""
+        """Return the result of the function for each row."""
         return self.map_partitions(_Map(function))
 
     def filter(self, is_wanted: Callable[[T], bool]) -> "Rows[T]":
-        """The rows for which the function is true."""
+        """Return the rows for which the function is true."""
         return self.map_partitions(_Filter(is_wanted))
 
     def distinct(self) -> "Rows[T]":
-        """Each row once; rows are hashable, and equal ones have the same `repr`."""
+        """Return distinct rows, which must be hashable; equal ones must have the same `repr`."""
         pairs: Rows[tuple[Any, None]] = self.map(_as_key)
         return pairs.combine(_itself, _first, _first).map(_key)
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return sum(self.map_partitions(_number).collect())
 
     def is_empty(self) -> bool:
-        """Whether there is no row."""
+        """Whether there are no rows."""
         return not any(self.map_partitions(_has_rows).collect())
 
 
 class Shared(Protocol[T_co]):
-    """A value that functions use wherever they run."""
+    """A value that is available to functions in all processes."""
 
     @property
     def value(self) -> T_co:
-        """The value."""
+        """Return the value."""
 
 
 class Counter(Protocol):
-    """A number that functions add to and the driver reads."""
+    """A counter that functions increment and the driver reads."""
 
     @property
     def value(self) -> int:
-        """The sum."""
+        """Return the sum."""
 
     def add(self, number: int, /) -> None:
-        """Add to it."""
+        """Increment the counter."""
 
 
 class Engine(ABC):
-    """Computes rows. Rows of different engines do not go together."""
+    """Computes rows. Rows of different engines cannot be combined."""
 
     @property
     @abstractmethod
@@ -132,38 +132,38 @@ class Engine(ABC):
     @property
     @abstractmethod
     def parallelism(self) -> int:
-        """How many partitions are computed at a time."""
+        """Return the number of partitions that are computed at a time."""
 
     @abstractmethod
     def rows(self, items: Iterable[T], partitions: int | None = None) -> Rows[T]:
-        """Rows of this process, in at most so many partitions: by default `parallelism`."""
+        """Return items as rows, in at most `partitions` partitions (default: `parallelism`)."""
 
     @abstractmethod
     def share(self, value: T) -> Shared[T]:
-        """A large value that functions refer to, sent to each process once."""
+        """Send a large value to each process once."""
 
     @abstractmethod
     def reserve(self, input_bytes: int) -> None:
-        """From now on group into enough partitions for that much input, read as text."""
+        """Raise the number of partitions of groups to fit this much input text."""
 
     @abstractmethod
     def counter(self) -> Counter:
-        """A counter of nothing yet, which functions add to wherever they run."""
+        """Return a new counter."""
 
     @abstractmethod
     def own_errors(self) -> AbstractContextManager[None]:
-        """Within it, errors of this package that functions raise arrive as they are."""
+        """Return a context in which errors of this package that functions raise arrive unchanged."""
 
     @abstractmethod
     def unpersist_all(self) -> None:
-        """Free all kept rows of this engine. None of them can be read afterwards."""
+        """Free all cached rows and shared values of this engine, which cannot be read afterwards."""
 
     def empty(self) -> Rows[Any]:
-        """No rows."""
+        """Return no rows."""
         return self.rows((), 1)
 
     def union(self, parts: Sequence[Rows[T]]) -> Rows[T]:
-        """All rows of the parts."""
+        """Return all rows of the parts."""
         return parts[0].union(*parts[1:]) if parts else self.empty()
 
 

@@ -1,7 +1,7 @@
-"""What Python workers do when rows are grouped: before rows move to the partition of their key, and after.
+"""Shuffle of rows in Python workers: before and after rows move to the partition of their key.
 
-PySpark's own `groupByKey` collects rows by key on both sides and pickles each row by itself with cloudpickle.
-Here they move in pickled batches, and are collected where they arrive.
+PySpark's own `groupByKey` collects rows by key on both sides, and pickles each row separately with
+cloudpickle. Here rows move in pickled batches and are grouped only on arrival.
 """
 
 import pickle
@@ -19,19 +19,19 @@ U = TypeVar("U")
 V = TypeVar("V")
 W = TypeVar("W")
 
-# Dictionaries that are written to disk above a size of memory; the module has no annotations.
+# Dictionaries that spill to disk; the module has no type annotations.
 _external: Any = pyspark.shuffle
 
-# The number of a partition, and rows of it as pickled list.
+# The number of a partition, and a pickled list of its rows.
 Bucket = tuple[int, bytes]
 
-# Rows that wait to be pickled together: more for more partitions, so that a batch is worth its overhead.
+# Rows per batch: more for more partitions, to amortize the overhead of a batch.
 _MIN_ROWS = 1000
 _ROWS_PER_PARTITION = 10
 
 
 class KeyedBuckets(Generic[T, Key]):
-    """Rows to buckets of `(key, row)` by a function that returns the key."""
+    """Converts rows to buckets of `(key, row)`."""
 
     def __init__(self, key: Callable[[T], Key], partitions: int) -> None:
         self._key = key
@@ -43,7 +43,7 @@ class KeyedBuckets(Generic[T, Key]):
 
 
 class PairBuckets:
-    """Pairs of key and value to buckets of them."""
+    """Converts pairs of key and value to buckets."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
@@ -53,7 +53,7 @@ class PairBuckets:
 
 
 class Grouping(Generic[T, U]):
-    """Buckets to what a function yields for each key and its rows; writes to disk above a size of memory."""
+    """Groups the rows of buckets and calls a function per key; spills to disk above a memory limit."""
 
     def __init__(self, function: Callable[[Any, list[T]], Iterable[U]], memory_mb: int) -> None:
         self._function = function
@@ -68,7 +68,7 @@ class Grouping(Generic[T, U]):
 
 
 class Combining(Generic[V, W]):
-    """Combines the values of each key, before (`values`) and after (`combined`) they are moved."""
+    """Combines the values of each key, before (`values`) and after (`combined`) the shuffle."""
 
     def __init__(
         self, create: Callable[[W], V], add: Callable[[V, W], V], merge: Callable[[V, V], V], memory_mb: int
@@ -84,7 +84,7 @@ class Combining(Generic[V, W]):
         return found
 
     def combined(self, buckets: Iterable[Bucket]) -> Iterable[tuple[Any, V]]:
-        """Combine combined values of all partitions."""
+        """Merge the combined values of all partitions."""
         merger = self._merger()
         merger.mergeCombiners(_pairs(buckets))
         found: Iterable[tuple[Any, V]] = merger.items()
@@ -96,7 +96,7 @@ class Combining(Generic[V, W]):
 
 
 def rows_of(buckets: Iterable[Bucket]) -> Iterator[Any]:
-    """The rows of buckets of `KeyedBuckets`."""
+    """Return the rows in buckets of `KeyedBuckets`."""
     return (row for _, row in _pairs(buckets))
 
 
@@ -105,12 +105,12 @@ def _buckets(pairs: Iterable[tuple[Any, Any]], partitions: int) -> Iterator[Buck
     waiting: dict[int, list[tuple[Any, Any]]] = {}
     number = 0
     for pair in pairs:
-        # Python's own hash of a text differs from process to process.
-        place = crc32(repr(pair[0]).encode(errors="surrogatepass")) % partitions
-        if place in waiting:
-            waiting[place].append(pair)
+        # Python's hash of strings differs between processes.
+        partition = crc32(repr(pair[0]).encode(errors="surrogatepass")) % partitions
+        if partition in waiting:
+            waiting[partition].append(pair)
         else:
-            waiting[place] = [pair]
+            waiting[partition] = [pair]
         number += 1
         if number == most:
             yield from _pickled(waiting)
@@ -119,7 +119,7 @@ def _buckets(pairs: Iterable[tuple[Any, Any]], partitions: int) -> Iterator[Buck
 
 
 def _pickled(waiting: dict[int, list[tuple[Any, Any]]]) -> Iterator[Bucket]:
-    return ((place, pickle.dumps(pairs, pickle.HIGHEST_PROTOCOL)) for place, pairs in waiting.items())
+    return ((partition, pickle.dumps(pairs, pickle.HIGHEST_PROTOCOL)) for partition, pairs in waiting.items())
 
 
 def _pairs(buckets: Iterable[Bucket]) -> Iterator[tuple[Any, Any]]:

@@ -1,8 +1,8 @@
-"""Passwords, tokens and keys masked in text, before it becomes an id, a property or a message.
+"""Redaction of passwords, tokens and keys in text, before it becomes an id, a property or a message.
 
-Three places call it, and every text passes one of them: `naming` (each address before it is named),
-`records.row` (each text of a record) and `errors.LineageMergeError` (each message). The type `Redacted`
-marks what has passed. Imports nothing else of the package, so that every module can.
+Every text passes one of three callers: `naming` (addresses), `records.row` (texts of a record) and
+`errors.LineageMergeError` (messages). The type `Redacted` marks redacted texts. Imports no other package, so
+that all can import it.
 """
 
 from lineage_merge.infra.redaction.parameters import names_secret

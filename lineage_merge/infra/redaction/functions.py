@@ -1,4 +1,4 @@
-"""Literals in SQL: the keys of encryption functions, and addresses in quotes."""
+"""Secrets in SQL literals: keys of encryption functions, and quoted addresses."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from lineage_merge.infra.redaction.spans import Span
 
 # Of Spark, Databricks, Hive, Snowflake, PostgreSQL (pgcrypto), MySQL, ClickHouse, BigQuery, SQL Server,
-# Oracle, Trino, Redshift, Teradata; as SQL calls them, and as Spark's classes and methods do.
+# Oracle, Trino, Redshift, Teradata; names in SQL, and of Spark's classes and methods.
 _ENCRYPTION = (
     r"(?:try_?)?(?:aes|des|rsa|sm4|aes256|aead\.|deterministic_?)_?(?:en|de)crypt(?:_?mysql|_?raw|_?string|_?bytes)?"
     r"|(?:try_?)?(?:en|de)crypt(?:_raw|_iv|_mysql|bypassphrase|bykey|_value)?"
@@ -21,22 +21,22 @@ _CALL = (
 _SINGLE = r"|(?P<single>'(?:[^']|'')*(?:'|\Z))"
 _DOUBLE = r'|(?P<double>"(?:[^"]|"")*(?:"|\Z))'
 _TOKEN = re.compile(_CALL + _SINGLE + _DOUBLE)
-# Outside of calls: a text has apostrophes, and a quoted name may be such a call itself.
+# Outside of calls: texts have apostrophes, and a quoted name may contain a call.
 _OUTSIDE_TEXT = re.compile(_CALL + r"|(?P<single>\Z.)|(?P<double>\Z.)")
 _OUTSIDE_SQL = re.compile(_CALL + _SINGLE + r"|(?P<double>\Z.)")
 _UNQUOTED = re.compile(r"[^\s(),'\"](?:[^(),'\"\n]*[^\s(),'\"])?")
-# Modes, paddings and algorithms say how, not with which key.
+# Modes, paddings and algorithms are not keys.
 _MODE = re.compile(
     r"(?i)(?:|(?:aes|bf|3?des|sm4|rsa|blowfish)?[-_]?(?:128|192|256)?[-_]?"
     r"(?:(?:gcm|cbc|ecb|ctr|ofb|cfb\d{0,3}|ccm)(?:/pad:(?:pkcs|none))?|)|pkcs\d?|none|default|no|null|true|false"
     r"|md5|sha-?\d{0,3}|hex|base64|utf-?8|binary|string)"
 )
-# Spark writes literals without quotes in the names of columns and the texts of plans: their mode shows it.
+# Spark writes literals without quotes in column names and plan texts: an unquoted mode indicates it.
 _UNQUOTED_MODE = re.compile(r"(?i)(?:GCM|CBC|ECB)\Z")
 _NAMED = re.compile(r"(?P<key>[A-Za-z_]\w{0,80})\s{0,4}=>\s{0,4}\Z")
 
-_LONGEST_METHOD = 400
-_LONGEST_NAME = 90
+_MAX_METHOD_LENGTH = 400
+_MAX_NAME_LENGTH = 90
 
 Redact = Callable[[str], str]
 
@@ -49,7 +49,7 @@ def holds_encryption(text: str) -> bool:
 
 @dataclass(slots=True)
 class _Call:
-    """An open bracket; `arguments` are those of an encryption function without quotes, but for its first."""
+    """An open parenthesis; `arguments`: unquoted ones of an encryption function, except the first."""
 
     is_encryption: bool
     number: int = 0
@@ -58,9 +58,9 @@ class _Call:
 
 
 def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
-    """The literals among the arguments of encryption functions, all but modes and algorithms.
+    """Yield the literals in arguments of encryption functions, except modes and algorithms.
 
-    Whichever argument is the key: functions differ. `double_quotes`: these quote literals too, not names.
+    Functions differ in the position of the key. `double_quotes`: they quote literals, not names.
     """
     if not holds_encryption(text):
         return
@@ -70,7 +70,7 @@ def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
     outside = _OUTSIDE_TEXT if double_quotes else _OUTSIDE_SQL
     while token := (_TOKEN if encrypting else outside).search(text, position):
         if encrypting:
-            _take_unquoted(encrypting[-1], text, position, token.start(), token.lastgroup)
+            _read_unquoted(encrypting[-1], text, position, token.start(), token.lastgroup)
         position = token.end()
         if token["function"] or token["open"]:
             calls.append(_Call(bool(token["function"]) and _encrypts(token[0], text, position)))
@@ -84,7 +84,7 @@ def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
         elif encrypting and (token["single"] or (token["double"] and double_quotes)):
             start, end = _content(token)
             if "\\" in token[0]:
-                # A quote behind a backslash: where the literal ends depends on the dialect.
+                # A quote after a backslash: the end of the literal depends on the dialect.
                 yield Span(start, len(text))
                 return
             if not _MODE.fullmatch(text, start, end):
@@ -94,12 +94,12 @@ def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
 
 
 def _encrypts(name: str, text: str, start: int) -> bool:
-    """Spark shows a call of a Java method as a function, the method being an argument."""
+    """Whether a function encrypts; Spark shows Java methods as an argument of `staticinvoke`."""
     is_method = name.lower().startswith("staticinvoke")
-    return not is_method or "crypt" in text[start : start + _LONGEST_METHOD].lower()
+    return not is_method or "crypt" in text[start : start + _MAX_METHOD_LENGTH].lower()
 
 
-def _take_unquoted(call: _Call, text: str, start: int, end: int, following: str | None) -> None:
+def _read_unquoted(call: _Call, text: str, start: int, end: int, following: str | None) -> None:
     for match in _UNQUOTED.finditer(text, start, end):
         if _UNQUOTED_MODE.fullmatch(match[0]):
             call.shows_literals = True
@@ -113,14 +113,14 @@ def _shown(call: _Call) -> list[Span]:
 
 
 def _content(token: re.Match[str]) -> tuple[int, int]:
-    """What is in the quotes; a text that was cut has no closing one."""
+    """Return the span inside the quotes; a truncated text has no closing quote."""
     quoted = token[0]
     is_closed = len(quoted) > 1 and quoted.endswith(quoted[0])
     return token.start() + 1, token.end() - is_closed
 
 
 def literals(text: str, redact: Redact) -> Iterator[Span]:
-    """The literals of SQL that hold an address or a list of parameters, redacted."""
+    """Yield the SQL literals that contain an address or a list of parameters, redacted."""
     position = 0
     while token := _TOKEN.search(text, position):
         position = token.end()
@@ -129,11 +129,11 @@ def literals(text: str, redact: Redact) -> Iterator[Span]:
         start, end = _content(token)
         quote = token[0][0]
         content = text[start:end].replace(quote * 2, quote)
-        named = _NAMED.search(text, max(0, token.start() - _LONGEST_NAME), token.start())
+        named = _NAMED.search(text, max(0, token.start() - _MAX_NAME_LENGTH), token.start())
         if named and _is_redacted(f"{named['key']}='{content}'", redact):
             yield Span(start, end)
             continue
-        # A text that was cut may have lost the host behind a password.
+        # A truncated text may lack the host after a password.
         is_cut = end == len(text)
         redacted = redact(f"{content}@").removesuffix("@") if is_cut else redact(content)
         if redacted != content:

@@ -1,11 +1,11 @@
-"""Passwords in lists of keys and values: ``?password=...``, ``;AccountKey=...``, ``"token": "..."``."""
+"""Secrets in lists of keys and values: ``?password=...``, ``;AccountKey=...``, ``"token": "..."``."""
 
 import re
 from collections.abc import Iterator
 
 from lineage_merge.infra.redaction.spans import MASK, Span
 
-_LONGEST_KEY = 90
+_MAX_KEY_LENGTH = 90
 _KEY = re.compile(r"\s{0,4}[\"'\])\\]{0,5}(?P<key>[\w.-]{0,80}[A-Za-z])")  # of the reversed text
 _SEPARATOR_END = re.compile(r"\s{0,4}")
 _NOT_A_WORD = re.compile(r"[^a-z0-9]+")
@@ -16,13 +16,13 @@ _NAMES = (
     r"|storage|auth|aws|sas)key"
 )
 _IN_TEXT = re.compile(rf"(?:{_NAMES}|\A(?:pass|pw|auth|sig|sas)\Z)")
-# In a path only the plain words: db=token_counts/secretary=5 are directories of partitions.
+# Stricter in paths: db=token_counts/secretary=5 are partition directories.
 _IN_PATH = re.compile(
     r"[a-z0-9]*(?:password|passwd|passphrase|pwd|secret|apikey"
     r"|(?:access|auth|refresh|session|security|api|sas|bearer)token"
     r"|(?:access|secret|shared|account|private|sas)key)s?"
 )
-# These say where a secret is or what is done with it, and hold none.
+# Keys with these endings refer to a secret, but do not contain it.
 _ABOUT = re.compile(
     r"(?:path|file|filename|location|name|arn|ur[il]|endpoint|provider|type|class|format|length|count|policy"
     r"|scope|env|enabled|required|expiry|expires|expiresin|resets?|id|s3|at|date|time|used|limit)\Z"
@@ -38,7 +38,7 @@ _END_OF_DIRECTORY = re.compile(r"[/\"]")
 _QUOTES = frozenset("'\"`")
 _QUOTED_VALUE = re.compile(r":\s{0,4}\\{0,3}([\"'])(?:\1(?=[^\s,}\]\"']))?")
 _PLAIN_VALUE = re.compile(r":[ \t]{1,4}([^\s\"'{}\[\],;]+)")
-# A type after a field's name, a word of a sentence: no passwords.
+# No passwords: a data type after a field name, a word in a sentence.
 _NO_PASSWORD = re.compile(
     r"(?i)(?:[a-z]+|\d{1,6}|(?:u?int|float|double|decimal|numeric|n?var(?:char|binary)|n?char|binary"
     r"|timestamp|time|datetime|bit|string|text|number|fixed|array|map|struct)[\d_]{0,4}[\w(<>):.]*)[.:)>]*\Z"
@@ -47,7 +47,7 @@ _FLAG = re.compile(r"(?<![\w-])--(?P<key>[A-Za-z][\w-]{0,80})\s{1,4}(?=(?P<value
 
 
 def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
-    """The values of keys that name a secret; `with_spaces`: also where spaces are around the ``=``."""
+    """Yield the values of secret keys; `with_spaces`: also with spaces around ``=``."""
     jdbc = _JDBC.search(text)
     start_of_jdbc = jdbc.start() if jdbc else len(text)
     position = text.find("=")
@@ -59,7 +59,7 @@ def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
 
 
 def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span | None:
-    head = text[max(0, equals - _LONGEST_KEY) : equals]
+    head = text[max(0, equals - _MAX_KEY_LENGTH) : equals]
     match = _KEY.match(head[::-1])
     if match is None or _is_masked(text, equals + 1):
         return None
@@ -83,17 +83,17 @@ def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span
         end = _END_OF_DIRECTORY.search(text, start)
         return Span(start, end.start() if end else len(text)) if _IN_PATH.fullmatch(key) else None
     if not before and "/" in text[start:] and not _IN_PATH.fullmatch(key):
-        return None  # a directory of a partition at the root of a bucket
+        return None  # a partition directory at the root of a bucket
     if text.startswith("=", start) or not _IN_TEXT.search(key) or _ABOUT.search(key):
         return None
-    # With spaces it may be a comparison, in SQL or in a sentence.
+    # With spaces it may be a comparison in SQL or a sentence.
     if is_spaced and not (with_spaces and _NO_WORD.search(key)):
         return None
     return Span(*_value(text, start, before))
 
 
 def _is_masked(text: str, start: int) -> bool:
-    """Behind a mask a message goes on: ``...&password=*****: names no table``."""
+    """Whether a mask follows; text may continue after it: ``...&password=*****: names no table``."""
     end = start + len(MASK)
     return text.startswith(MASK, start) and not text[end : end + 1].isalnum()
 
@@ -103,7 +103,7 @@ def _is_parameter(key: str) -> bool:
 
 
 def _end(text: str, start: int, before: str, is_jdbc: bool) -> int:
-    """A value ends where its list continues: SQL Server's at ``;``, a query's at ``&``."""
+    """Return the end of a value: the next separator of its list, ``;`` for SQL Server, ``&`` for queries."""
     if before == ";" and text.startswith("{", start):
         start = max(text.rfind("}"), start)
     end = text.find(";" if before == ";" else "&", start)
@@ -115,12 +115,12 @@ def _end(text: str, start: int, before: str, is_jdbc: bool) -> int:
 
 
 def _value(text: str, start: int, before: str) -> tuple[int, int]:
-    """A value in a text: up to its closing quote, the end of its list, or the next space."""
+    """Return the span of a value: to its closing quote, the end of its list, or the next space."""
     blank = _SEPARATOR_END.match(text, start + 1 if text.startswith(">", start) else start)
     start = blank.end() if blank else start
     quote = text[start : start + 1]
     if quote in _QUOTES:
-        while text.startswith(quote, start):  # quotes inside of quotes are doubled
+        while text.startswith(quote, start):  # quotes inside quotes are doubled
             start += 1
         end = text.find(quote, start)
         return start, len(text) if end < 0 else end
@@ -136,7 +136,7 @@ def _value(text: str, start: int, before: str) -> tuple[int, int]:
 
 
 def pairs(text: str) -> Iterator[Span]:
-    """Values after a colon, as JSON and YAML have them, and after an option of a command line."""
+    """Yield secret values after a colon (JSON, YAML) and after command-line options."""
     position = 0
     while match := _QUOTED_VALUE.search(text, position):
         position = match.end()
@@ -146,7 +146,7 @@ def pairs(text: str) -> Iterator[Span]:
             position = end
     position = 0
     while match := _PLAIN_VALUE.search(text, position):
-        position = match.start(1)  # a value can end in the next key
+        position = match.start(1)  # a value can end with the next key
         if not _NO_PASSWORD.match(match[1]) and names_secret(_key_before(text, match.start())):
             yield Span(*match.span(1))
     for match in _FLAG.finditer(text):
@@ -155,18 +155,18 @@ def pairs(text: str) -> Iterator[Span]:
 
 
 def _key_before(text: str, end: int) -> str:
-    match = _KEY.match(text[max(0, end - _LONGEST_KEY) : end][::-1])
+    match = _KEY.match(text[max(0, end - _MAX_KEY_LENGTH) : end][::-1])
     return match["key"][::-1] if match else ""
 
 
 def names_secret(name: str) -> bool:
-    """Whether a key is one of a secret: ``password``, ``fs.s3a.secret.key``; not ``password_file``."""
+    """Whether a key names a secret: ``password``, ``fs.s3a.secret.key``; not ``password_file``."""
     key = _NOT_A_WORD.sub("", name.lower())
     return bool(_IN_TEXT.search(key)) and not _ABOUT.search(key)
 
 
 def _closing(text: str, start: int, quote: str) -> int:
-    """The closing quote; one behind a backslash is part of the value."""
+    """Return the position of the closing quote; escaped quotes are part of the value."""
     end = text.find(quote, start)
     while end > start and text[end - 1] == "\\" and text[end - 2 : end - 1] != "\\":
         following = text.find(quote, end + 1)

@@ -1,4 +1,4 @@
-"""Parts of a text to replace, and percent-encoding that hides them."""
+"""Spans of a text to replace, and percent-decoding."""
 
 import re
 from bisect import bisect_left
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 MASK = "*****"
 
-# However often a character is encoded, only its percent sign is encoded again: %3D, %253D, %25253D.
+# Repeated encoding only encodes the percent sign again: %3D, %253D, %25253D.
 _ENCODED = re.compile(r"%(?:25)*([2-7][0-9A-Fa-f])")
 
 
 class Span(NamedTuple):
-    """A part of a text and its replacement."""
+    """A span of a text and its replacement."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ class Decoded:
         self.text = "".join(parts)
 
     def original(self, span: Span) -> Span:
-        """The span in the text before decoding."""
+        """Return the span in the encoded text."""
         return span._replace(start=self._original(span.start), end=self._original(span.end))
 
     def _original(self, position: int) -> int:

@@ -1,4 +1,4 @@
-"""Redaction of one text: which parts of it are secrets, in whichever encoding."""
+"""Redaction of one text, in any encoding."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,12 +11,12 @@ from lineage_merge.infra.redaction.spans import MASK, Decoded, Span, replace
 from lineage_merge.infra.redaction.tokens import holds_token, tokens
 from lineage_merge.infra.redaction.userinfo import ambiguous, positional, userinfo
 
-# A text without secrets: what `redact` returns, or what is put together of such texts.
+# A text without secrets: a result of `redact`, or composed of such results.
 Redacted = NewType("Redacted", str)
 
-# Nearly all texts: names, types, numbers, paths.
+# Matches nearly all texts: names, types, numbers, paths.
 _PLAIN = re.compile(r"[\w./$,()<>+*'\s:|-]*\Z")
-# Without "=", "@" and "%" a secret shows itself by one of these.
+# Without "=", "@" and "%", a text with a secret contains one of these.
 _WORDS = re.compile(
     r"(?i)pass|pwd|secret|token|credential|auth|key|thin:|oci8?:|kprb:|phoenix|bearer|basic|begin|crypt|hmac|jwt"
     r"|signature|\beyj"
@@ -26,17 +26,16 @@ _ENCODED = re.compile(r"%(?:25)*[2-7][0-9A-Fa-f]")
 # An expression has at most 1,000 characters.
 _LONGEST_CACHED = 1_100
 _CACHED = 8_000
-# No token is so short.
+# Tokens are longer.
 _SHORTEST_TOKEN = 20
-# One pass may uncover what the next one masks; a text that needs more is made to hide something.
+# One pass may reveal secrets that the next one masks; a text that needs more passes is masked completely.
 _MOST_PASSES = 4
 
 
 def redact(text: str) -> Redacted:
-    """The text without passwords, tokens and keys; users before a password go as well.
+    """Mask passwords, tokens and keys, and the users of passwords.
 
-    Where it cannot tell where a secret ends, it masks too much rather than too little. Redacting again
-    changes nothing.
+    If the end of a secret is ambiguous, it masks too much rather than too little. Idempotent.
     """
     if len(text) < _SHORTEST_TOKEN and text.isidentifier():
         return Redacted(text)
@@ -44,19 +43,19 @@ def redact(text: str) -> Redacted:
 
 
 def redact_sql(text: str) -> Redacted:
-    """As `redact`, for an SQL expression, or a column that is named by one: ``password = 'x'`` compares."""
+    """Like `redact`, for SQL expressions and columns named by one: ``password = 'x'`` is a comparison."""
     if len(text) < _SHORTEST_TOKEN and text.isidentifier():
         return Redacted(text)
     return _short_sql(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _sql_spans)
 
 
 def redact_ambiguous(address: str) -> str:
-    """A JDBC address without a password that could be its table: ``jdbc:phoenix:host:2181:/hbase:user:S``."""
+    """Mask passwords at the position of a JDBC table: ``jdbc:phoenix:host:2181:/hbase:user:S``."""
     return replace(address, ambiguous(address))
 
 
 def _redacted(text: str, spans: Callable[[str], Iterator[Span]]) -> Redacted:
-    # An expression may have been cut before the host of an address.
+    # An expression may be truncated before the host of an address.
     if not _may_hold_secret(text) and (spans is _spans or "://" not in text):
         return Redacted(text)
     for _ in range(_MOST_PASSES):

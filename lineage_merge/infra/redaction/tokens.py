@@ -1,4 +1,4 @@
-"""Secrets that are known by their own form: access keys, tokens, private keys, headers."""
+"""Secrets with a known format: access keys, tokens, private keys, headers."""
 
 import re
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ _HEADER = re.compile(
     r"(?i)(?<![A-Za-z])(?:authorization[\"']{0,2}\s{0,4}[:=]\s{0,4}[\"']?(?:[a-z][a-z0-9-]{2,20}\s{1,4})?"
     r"|(?P<scheme>bearer|basic)\s{1,4})(?=(?P<value>[^\s\"',;|]+))"
 )
-# Letters and digits: the bearer of a token, not of news.
+# Letters and digits: a token after "bearer", not a word.
 _LIKE_A_TOKEN = re.compile(r"(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{6}")
 
 
 def tokens(text: str) -> Iterator[Span]:
-    """Secrets that need no key or address beside them."""
+    """Yield secrets that are recognized without a key or an address."""
     for match in _TOKEN.finditer(text):
         yield Span(*match.span())
     begin = _PRIVATE_KEY.search(text)
@@ -40,5 +40,5 @@ def tokens(text: str) -> Iterator[Span]:
 
 
 def holds_token(text: str) -> bool:
-    """Whether a text of letters, digits and dashes holds a token."""
+    """Whether a text of letters, digits and dashes contains a token."""
     return _TOKEN.search(text) is not None

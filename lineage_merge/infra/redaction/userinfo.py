@@ -1,6 +1,6 @@
 """Users and passwords before the host of an address: ``scheme://user:password@host``.
 
-Addresses without ``//`` have theirs at a fixed place: Oracle's ``thin:user/password@host``,
+Addresses without ``//`` have them at a fixed position: Oracle's ``thin:user/password@host``,
 ``kafka:user:password@host``, Phoenix's ``host:port:/root:user:password``.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from lineage_merge.infra.redaction.spans import Span
 
-# Where the text before "@" is a container and not a user.
+# Schemes in which the text before "@" is a container, not a user.
 CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 
 _END_OF_AUTHORITY = re.compile(r"[/?#;]")
@@ -17,10 +17,10 @@ _SPACE_OR_BAR = re.compile(r"[\s|]")
 _PORT = re.compile(r":\d*\Z")
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]*")  # of the reversed text
 _LONGEST_SCHEME = 40
-# A bucket has no port, so what follows its colon is a secret key.
+# A bucket has no port, so the text after its colon is a secret key.
 _WITHOUT_PORT = frozenset({"s3", "s3a", "s3n", "gs"})
 _ACCESS_KEY = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}:")
-# What may precede an address without a scheme, ``//user:password@host``.
+# Characters before an address without a scheme, ``//user:password@host``.
 _BEFORE_AN_ADDRESS = frozenset(" \t\r\n'\"=(,@<[{|")
 
 _JDBC = re.compile(
@@ -39,13 +39,13 @@ _PHOENIX = re.compile(
 )
 _SHORT = re.compile(r"(?<![\w+.:/@-])(?P<scheme>[A-Za-z][\w+.-]{1,40}):[^\s:/@]{1,128}:(?!//|\d+/)")
 _END_OF_WORD = re.compile(r"\s")
-# Schemes whose own names have two colons before an "@": versions, snapshots, resource names.
+# Schemes whose names have two colons before an "@": versions, snapshots, resource names.
 _NOT_SHORT = ("arn", "urn", "jdbc", "bigquery", "bq", "sha256", "pkg")
 _NO_HOST = re.compile(r"(?:v?-?\d+|sha256:.*)\Z")
 
 
 def userinfo(text: str) -> Iterator[Span]:
-    """The userinfo of each ``//`` in the text; without "@" there is none."""
+    """Yield the userinfo after each ``//`` in the text."""
     last_at = text.rfind("@")
     position = text.find("//")
     while 0 <= position < last_at:
@@ -71,16 +71,16 @@ def userinfo(text: str) -> Iterator[Span]:
 
 
 def _authority(text: str, start: int, last_at: int, scheme: str) -> tuple[int, int]:
-    """Where an authority ends, and its last "@"; -1 for none."""
+    """Return the end of an authority, and the position of its last "@" or -1."""
     match = _END_OF_AUTHORITY.search(text, start)
     end = match.start() if match else len(text)
     if mark := _SPACE_OR_BAR.search(text, start, end):
         before = text[start : mark.start()]
-        # A password may hold either; what has no password ends there.
+        # A password may contain either; an authority without one ends there.
         if ":" not in before or (mark[0] != "|" and _PORT.search(before)):
             end = mark.start()
     if "@" not in text[start:end]:
-        # s3a://KEY:SECRET/WITH/SLASHES@bucket: not a legal URI, yet Hadoop users wrote it.
+        # s3a://KEY:SECRET/WITH/SLASHES@bucket is not a valid URI, but Hadoop accepts it.
         if last_at < end or not _holds_a_password(text[start:end], scheme):
             return end, -1
         match = _END_OF_AUTHORITY.search(text, last_at)
@@ -100,7 +100,7 @@ def _scheme_before(text: str, colon: int) -> str:
     return match[0][::-1].lower() if match else ""
 
 
-# Without a scheme only a port tells an address from an e-mail address or a path.
+# Without a scheme, only a port distinguishes an address from an e-mail address or a path.
 _SERVER = r"@(?:tcp\()?[\w.-]{1,253}:\d{2,5}(?![\w.])"
 _NO_SCHEME = re.compile(rf"(?<![\w+.:/@-])[\w.+-]{{1,64}}:(?P<password>[^\s:/@]{{1,128}}){_SERVER}")
 # Oracle's user/password@host:port/service.
@@ -108,7 +108,7 @@ _EASY_CONNECT = re.compile(rf"(?<![\w+.:/@-])[\w.+$#-]{{1,64}}/(?P<password>[^\s
 
 
 def positional(text: str) -> Iterator[Span]:
-    """Passwords at a fixed place of an address without ``//``."""
+    """Yield passwords at a fixed position of an address without ``//``."""
     if "@" in text or "/" in text:
         yield from _of_jdbc(text)
     if "@" in text:
@@ -120,13 +120,13 @@ def positional(text: str) -> Iterator[Span]:
 
 
 def ambiguous(text: str) -> Iterator[Span]:
-    """Of `positional` those of a JDBC address that could be its table, the part after the last colon."""
+    """Yield the spans of `positional` that could be the table of a JDBC address, after the last colon."""
     yield from phoenix(text)
     yield from _of_jdbc(text, of_oracle=False)
 
 
 def phoenix(text: str) -> Iterator[Span]:
-    """Phoenix: quorum, port, root node, principal, password, each after a colon; then a table."""
+    """Yield Phoenix passwords: quorum, port, root node, principal, password, table, separated by colons."""
     for match in _PHOENIX.finditer(text):
         yield Span(*match.span("password"))
 
@@ -155,13 +155,13 @@ def _of_jdbc(text: str, *, of_oracle: bool = True) -> Iterator[Span]:
 
 
 def _before_at(text: str, start: int, at: int, is_oracle: bool, words: int) -> Iterator[Span]:
-    # A password may have an "@" in it, a user has none.
+    # A password may contain "@", a user may not.
     first_at = text.find("@", start)
     slash, colon = (text.find(mark, start, first_at) for mark in "/:")
     found = [place for place in (slash, colon) if place >= 0]
     if found:
         yield Span(min(found) + 1, at)
-    elif not is_oracle and words > 2:  # jdbc:driver:user:password@host: the user counts among the words
+    elif not is_oracle and words > 2:  # jdbc:driver:user:password@host: the user is one of the words
         yield Span(start, at)
 
 

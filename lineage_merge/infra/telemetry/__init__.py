@@ -1,4 +1,4 @@
-"""What a run tells machines: log lines as JSON, metrics, spans. The pipeline only marks its steps."""
+"""Telemetry of a run: JSON logs, metrics, spans. The pipeline only marks its steps."""
 
 from lineage_merge.infra.telemetry.run import Run, current, running
 from lineage_merge.infra.telemetry.steps import in_step, step

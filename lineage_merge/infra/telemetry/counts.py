@@ -1,4 +1,4 @@
-"""What a run counts, by the names that logs, metrics and spans have in common."""
+"""Counts of a run, with the same names in logs, metrics and spans."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def report_counts(report: "Report") -> dict[str, int]:
-    """What was read and built: the inputs, what became of them, and what could not be used."""
+    """Return the counts of a build: documents read and rejected, elements built and not joined."""
     return {
         "documents_read": sum(report.read.values()),
         "documents_rejected": report.totals.get("rejected", 0),
@@ -18,8 +18,8 @@ def report_counts(report: "Report") -> dict[str, int]:
     }
 
 
-def loaded_counts(loaded: "LoadResult") -> dict[str, int]:
-    """What a load changed; of a dry run, what it would not: nothing."""
+def load_counts(loaded: "LoadResult") -> dict[str, int]:
+    """Return the counts of a load; a dry run writes nothing."""
     wrote = 0 if loaded.dry_run else 1
     return {
         "vertices_written": loaded.nodes * wrote,

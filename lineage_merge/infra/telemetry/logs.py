@@ -1,4 +1,4 @@
-"""Log lines as JSON, one object a line, for whoever collects the logs of Spark's driver."""
+"""Logs as JSON lines, for collectors of the logs of Spark's driver."""
 
 import json
 import logging
@@ -12,41 +12,43 @@ from lineage_merge.infra.telemetry import run as runs
 from lineage_merge.infra.telemetry import steps
 from lineage_merge.naming import redact
 
-# What a caller may add to a line with `extra`.
+# Fields that callers may add with `extra`.
 _EXTRA = ("counts", "seconds", "exit_code")
 
 
 class JsonFormatter(logging.Formatter):
-    """`timestamp` (UTC), `level`, `logger`, `message`; where they are known also what belongs to the run:
-    `run_id`, `dag_name`, `environment`, `step`, `counts`, `seconds`, `exit_code`, `error` (its type).
+    """Log records as JSON: `timestamp` (UTC), `level`, `logger`, `message`.
+
+    If available also `run_id`, `dag_name`, `environment`, `step`, `counts`, `seconds`, `exit_code`, `error`
+    (its type).
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line; what is not known is left out."""
+        """Return a record as one line, without unknown fields."""
         moment = datetime.fromtimestamp(record.created, tz=UTC).isoformat(timespec="milliseconds")
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "timestamp": moment.replace("+00:00", "Z"),
             "level": record.levelname,
             "logger": record.name,
         }
         run = runs.current()
         if run:
-            told |= {"run_id": run.id, "dag_name": run.dag_name, "environment": run.environment}
+            entry |= {"run_id": run.id, "dag_name": run.dag_name, "environment": run.environment}
         if step := steps.current():
-            told["step"] = step
-        told["message"] = redact(" ".join(record.getMessage().split()))
+            entry["step"] = step
+        entry["message"] = redact(" ".join(record.getMessage().split()))
         for name in _EXTRA:
             value = getattr(record, name, None)
             if value not in (None, {}):
-                told[name] = value
+                entry[name] = value
         if record.exc_info and record.exc_info[0]:
-            told["error"] = record.exc_info[0].__name__
-        return json.dumps(told, ensure_ascii=False, default=str)
+            entry["error"] = record.exc_info[0].__name__
+        return json.dumps(entry, ensure_ascii=False, default=str)
 
 
 @contextmanager
 def as_json(level: int = logging.INFO, stream: TextIO | None = None) -> Iterator[None]:
-    """All that this process logs as JSON lines on `stream` (standard error), as long as the block lasts."""
+    """Log all records of this process as JSON lines to `stream` (default: standard error) in the block."""
     root, own = logging.getLogger(), logging.getLogger("lineage_merge")
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())

@@ -1,6 +1,6 @@
-"""One run of the merge: its id, made once, and the counts that its steps leave.
+"""A run of the merge: its id, and the counts of its steps.
 
-The run is found by context, so that functions need not hand it on to where a step is marked.
+The run is a context variable, so that functions need not pass it on.
 """
 
 import logging
@@ -21,7 +21,7 @@ log = logging.getLogger("lineage_merge")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`counts` by name (``documents_read``, ``vertices_written``), as far as the run has come."""
+    """A run. `counts` by name (``documents_read``, ``vertices_written``) of its steps so far."""
 
     id: str
     dag_name: str
@@ -33,36 +33,36 @@ _current: ContextVar[Run | None] = ContextVar("lineage_merge_run", default=None)
 
 
 def current() -> Run | None:
-    """The run that is under way here, if one is."""
+    """Return the active run, or None."""
     return _current.get()
 
 
 @contextmanager
 def running(config: Config, out: TextIO | None = None) -> Iterator[Run]:
-    """The run that is under way, or a new one, whose end is logged, traced and counted.
+    """Yield the active run, or start a new one, whose end is logged, traced and counted.
 
-    `out` is where metrics go if `config.metrics` asks for them (standard output).
+    `out`: target of metrics if `config.metrics` enables them (default: standard output).
     """
-    under_way = _current.get()
-    if under_way is not None:
-        yield under_way
+    active = _current.get()
+    if active is not None:
+        yield active
         return
     run = Run(uuid.uuid4().hex, config.dag_name, config.environment)
     token = _current.set(run)
     started = time.monotonic()
     failed = True
     try:
-        with spans.span("run", spans.whose(run.id, run.dag_name, run.environment)) as span:
+        with spans.span("run", spans.run_attributes(run.id, run.dag_name, run.environment)) as span:
             yield run
-            span.tell(run.counts)
+            span.set_counts(run.counts)
         failed = False
         log.info("done", extra={"counts": dict(run.counts), "seconds": _since(started)})
     finally:
         if config.metrics.format == "emf":
             counts = {**run.counts, "failed": int(failed)}
-            whose = emf.Whose(run.id, run.dag_name, run.environment)
+            identity = emf.RunIdentity(run.id, run.dag_name, run.environment)
             now = time.time_ns() // 1_000_000
-            line = emf.line(config.metrics.namespace, whose, counts, _since(started), now)
+            line = emf.line(config.metrics.namespace, identity, counts, _since(started), now)
             print(line, file=out or sys.stdout, flush=True)
         _current.reset(token)
 

@@ -1,6 +1,6 @@
-"""OpenTelemetry spans where its API is installed (extra `otel`), nothing where it is not.
+"""OpenTelemetry spans; no-op if its API is not installed (extra `otel`).
 
-Where spans go is set up by whoever starts the process: ``opentelemetry-instrument`` and its variables.
+The exporter of spans is configured outside: ``opentelemetry-instrument`` and its variables.
 """
 
 import traceback
@@ -15,19 +15,19 @@ Attributes = Mapping[str, str | int]
 
 
 class Span:
-    """What a step may tell its span; without OpenTelemetry nobody hears it."""
+    """The span of a step; does nothing without OpenTelemetry."""
 
     def __init__(self, span: Any = None) -> None:
         self._span = span
 
-    def tell(self, counts: Mapping[str, int]) -> None:
-        """Counts, as attributes ``lineage_merge.<name>``."""
+    def set_counts(self, counts: Mapping[str, int]) -> None:
+        """Set counts as attributes ``lineage_merge.<name>``."""
         if self._span is not None:
             self._span.set_attributes({f"lineage_merge.{name}": value for name, value in counts.items()})
 
 
-def whose(run_id: str, dag_name: str, environment: str) -> dict[str, str | int]:
-    """The attributes of every span of a run."""
+def run_attributes(run_id: str, dag_name: str, environment: str) -> dict[str, str | int]:
+    """Return the attributes of all spans of a run."""
     return {
         "lineage_merge.run_id": run_id,
         "lineage_merge.dag_name": dag_name,
@@ -37,7 +37,7 @@ def whose(run_id: str, dag_name: str, environment: str) -> dict[str, str | int]:
 
 @contextmanager
 def span(name: str, attributes: Attributes) -> Iterator[Span]:
-    """A span ``lineage_merge.<name>`` around a block; an exception of the block is recorded in it."""
+    """Run a block in a span ``lineage_merge.<name>``, which records an exception of the block."""
     trace = _api()
     if trace is None:
         yield Span()
@@ -52,7 +52,7 @@ def span(name: str, attributes: Attributes) -> Iterator[Span]:
         try:
             yield Span(started)
         except SystemExit:
-            # OpenTelemetry marks what ends by an `Exception` itself; a command ends its own way.
+            # OpenTelemetry does not mark a SystemExit, by which commands end.
             started.set_status(trace.StatusCode.ERROR)
             raise
         except Exception as error:
@@ -63,7 +63,7 @@ def span(name: str, attributes: Attributes) -> Iterator[Span]:
 
 
 def _redacted(error: Exception) -> dict[str, str]:
-    """An exception's attributes; those of other libraries may hold an address with a password."""
+    """Return an exception's attributes; messages of libraries may contain an address with a password."""
     trace = "".join(traceback.format_exception(error))
     return {"exception.message": redact(str(error)), "exception.stacktrace": redact(trace)}
 

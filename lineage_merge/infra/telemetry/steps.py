@@ -1,4 +1,4 @@
-"""The steps of a run, marked where they begin and end: a span, a line for the log, counts."""
+"""Steps of a run: a span, a log line and counts each."""
 
 import logging
 import time
@@ -17,42 +17,42 @@ _step: ContextVar[str] = ContextVar("lineage_merge_step", default="")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step under way; `counts` fills as the step learns them."""
+    """An active step and its counts."""
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
 
     def count(self, **counts: int) -> None:
-        """Say how many of something there were."""
+        """Set counts."""
         self.counts.update(counts)
 
 
 def current() -> str:
-    """The innermost step that is under way here, "" outside of all."""
+    """Return the name of the innermost active step, or ""."""
     return _step.get()
 
 
 @contextmanager
 def step(name: str) -> Iterator[Step]:
-    """One step of the pipeline: read, join, count, build, compare, load, export. Steps may nest."""
+    """Run a block as a step: read, join, count, build, compare, load, export. Steps may be nested."""
     token = _step.set(name)
     started = time.monotonic()
     try:
         run = runs.current()
-        attributes = spans.whose(run.id, run.dag_name, run.environment) if run else {}
+        attributes = spans.run_attributes(run.id, run.dag_name, run.environment) if run else {}
         with spans.span(name, attributes) as span:
             marked = Step(name)
             yield marked
-            span.tell(marked.counts)
+            span.set_counts(marked.counts)
         if run:
             run.counts.update(marked.counts)
-        told = {"counts": marked.counts, "seconds": round(time.monotonic() - started, 3)}
-        log.debug("%s: done", name, extra=told)
+        fields = {"counts": marked.counts, "seconds": round(time.monotonic() - started, 3)}
+        log.debug("%s: done", name, extra=fields)
     finally:
         _step.reset(token)
 
 
 def in_step(on_progress: Callable[[str], None]) -> Callable[[str], None]:
-    """`on_progress` for another thread, which otherwise would not know the run and the step of this one."""
+    """Return `on_progress` for other threads, with the run and step of this thread."""
     context = copy_context()
     return lambda line: context.copy().run(on_progress, line)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from lineage_merge.infra.storage import MOST_LINE_BYTES
+from lineage_merge.infra.storage import MAX_LINE_BYTES
 from lineage_merge.model.elements import Problem
 
 # Fields that only lineage documents have: they identify the rest of a line whose beginning is missing.
@@ -77,7 +77,7 @@ def _over_lines(
             break
         parts.append(line.strip())
         size += len(parts[-1]) + _PART_BYTES
-        if _ENDS.match(line) or size > MOST_LINE_BYTES:
+        if _ENDS.match(line) or size > MAX_LINE_BYTES:
             break
     return b" ".join(parts), other
 

@@ -265,7 +265,7 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     back = overview.newest - spline.lookback // timedelta(milliseconds=1)
     since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
     tasks = ceil(overview.events / EVENTS_A_SLICE)
-    engine.reserve(tasks * shuffle_partitions.BYTES)
+    engine.reserve(tasks * shuffle_partitions.BYTES_PER_PARTITION)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
     events = _limited_partitions(engine.rows(spans, MOST_SLICES)).flat_map(read_events).cache()

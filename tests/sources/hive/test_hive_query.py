@@ -134,8 +134,8 @@ def test_a_statement_keeps_its_shape_whatever_its_dates_and_changes_it_with_its_
 @pytest.mark.parametrize(
     ("wrong", "field", "message"),
     [
-        ({"edges": None}, "edges", "expected array, found null"),
-        ({"timestamp": "now"}, "timestamp", "expected number or null, found string"),
+        ({"edges": None}, "edges", "must be a list, not null"),
+        ({"timestamp": "now"}, "timestamp", "must be a number or null, not a string"),
         (
             {"edges": [{"sources": [], "targets": [7], "edgeType": "PROJECTION"}]},
             "edges[0].targets[0]",
@@ -145,13 +145,13 @@ def test_a_statement_keeps_its_shape_whatever_its_dates_and_changes_it_with_its_
         (
             {"edges": [{"sources": [1.5], "targets": [], "edgeType": "PREDICATE"}]},
             "edges[0].sources[0]",
-            "expected integer or string, found number",
+            "must be an integer or a string, not a number",
         ),
         ({"vertices": [{"id": 0}]}, "vertices[0].vertexId", "is missing"),
         (
             {"edges": [{"sources": [], "targets": [], "edgeType": "OTHER"}]},
             "edges[0].edgeType",
-            "expected PROJECTION or PREDICATE, found string 'OTHER'",
+            "must be PROJECTION or PREDICATE, not 'OTHER'",
         ),
     ],
 )

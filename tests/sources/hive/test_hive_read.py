@@ -301,9 +301,9 @@ def test_a_log_that_is_not_there_is_known_before_spark_starts(tmp_path: Path) ->
     [
         ({}, "hive", "give log or kafka"),
         ({"log": "x", "warehouse": "hive://host:9083"}, "hive.warehouse", "expected"),
-        ({"log": "x", "warehouse": "/user/hive/warehouse"}, "hive.warehouse", "expected a URI"),
+        ({"log": "x", "warehouse": "/user/hive/warehouse"}, "hive.warehouse", "must be a URI"),
         ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "not a namespace but a JDBC URL"),
-        ({"log": "x", "job_name_from": "hash"}, "hive.job_name_from", "expected target or statement or user"),
+        ({"log": "x", "job_name_from": "hash"}, "hive.job_name_from", "must be target or statement or user"),
         ({"log": "x", "lookback": "0d"}, "hive.lookback", "expected more than 0"),
         ({"log": "x", "runs": "since never"}, "hive.runs", "expected latest, all or since TIME"),
     ],

@@ -112,8 +112,8 @@ def test_broken_events_are_named_with_line_and_field_and_the_rest_goes_on(tmp_pa
 
     assert kinds == ["START", "COMPLETE"]
     cut = "incomplete JSON of an event: truncated or damaged line"
-    times = "expected a time such as 2026-11-01T06:00:00.000Z, found string 'yesterday'"
-    kind = "expected START or RUNNING or COMPLETE or ABORT or FAIL or OTHER or None, found string 'DONE'"
+    times = "must be a time such as 2026-11-01T06:00:00.000Z, not 'yesterday'"
+    kind = "must be START or RUNNING or COMPLETE or ABORT or FAIL or OTHER or null, not 'DONE'"
     lineage = "outputs[0].facets.columnLineage.fields.a.inputFields[0].field"
     assert problems == [
         ("rejected", "events.jsonl, line 2", "", cut),
@@ -138,7 +138,7 @@ def test_damaged_files_are_named_and_what_can_be_read_is(tmp_path: Path) -> None
         ["START", "START", "COMPLETE"],
         [
             ("rejected", "cut.json, element 2", "", "not JSON; nothing after it can be read"),
-            ("rejected", "cut.jsonl.gz", "", "not a whole gzip file"),
+            ("rejected", "cut.jsonl.gz", "", "not a valid gzip file"),
         ],
     )
 

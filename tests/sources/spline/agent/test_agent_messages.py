@@ -141,9 +141,9 @@ def without(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (text(["plan", 5]), ("", "expected object, found integer")),
+        (text(["plan", 5]), ("", "must be an object, not an integer")),
         (text(["plan", without("id")]), ("id", "is missing")),
-        (text(["plan", {**PLAN, "id": "7"}]), ("id", "expected a UUID, found string '7'")),
+        (text(["plan", {**PLAN, "id": "7"}]), ("id", "must be a UUID, not '7'")),
         (text(["plan", without("operations")]), ("operations", "is missing")),
         (text(["plan", {**PLAN, "operations": {"reads": []}}]), ("operations.write", "is missing")),
         (
@@ -152,7 +152,7 @@ def without(name: str) -> dict[str, Any]:
         ),
         (
             text(["event", {**EVENT, "timestamp": "now"}]),
-            ("timestamp", "expected integer, found string"),
+            ("timestamp", "must be an integer, not a string"),
         ),
         (text(["event", {"timestamp": 1}]), ("planId", "is missing")),
         (
