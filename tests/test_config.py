@@ -421,12 +421,12 @@ def test_a_flag_of_the_wrong_kind_is_named(tmp_path: Path, dotted: str, text: st
         (
             changed(spline={"kafka": {**KAFKA, "options": {"kafka.group.id": "x"}}}),
             "spline.kafka.options.kafka.group.id",
-            "without kafka. before it",
+            "without the prefix kafka.",
         ),
         (
             changed(spline={"kafka": {**KAFKA, "options": {"a": 1}, "options_env": {"a": "A"}}}),
             "spline.kafka",
-            "the option a is given twice",
+            "duplicate option: a",
         ),
         (changed(spline={"applications": ["x"]}), "spline", "give export, arango, agent or kafka"),
         (changed(spline={"export": "x", "applications": [1]}), "spline.applications[0]", "expected string"),

@@ -170,7 +170,7 @@ class PlanColumns:
 
     @cached_property
     def derives_from(self) -> dict[str, tuple[str, ...]]:
-        """Return the nearest attributes from which each attribute is computed, according to Spline's server."""
+        """Return the nearest attributes from which each attribute is computed, as Spline recorded them."""
         return {key: tuple(values) for key, values in _ordered(self._of("derivesFrom")).items()}
 
     @cached_property
