@@ -108,6 +108,6 @@ def _translated(found: Logged) -> None:
     events = [each.event for each in write_rows(query, _context().wanted())]
     for each in events:
         cases.assert_fits(each, cases.EVENT_DDL)
-    job = JobKey(JOB_TYPE, job_name(query, _context().by))
+    job = JobKey(JOB_TYPE, job_name(query, _context().job_name_from))
     targets = {target_of(each.plan) for each in events if each.plan}
     cases.assert_records(records(translate(query, targets, job, _context().tables), _context().names))

@@ -94,7 +94,7 @@ class Texts:
                 if name is None:
                     continue
                 if path in changed:
-                    text = SqlText(name, files.decoded(texts.get(path, b"")))
+                    text = SqlText(name, files.decode(texts.get(path, b"")))
                     found.files[at, name] = parsed([text], folder)[0]
                     found.changed[at, name] = path
                 elif (at, name) in self.now:

@@ -1,8 +1,8 @@
-"""The lineage of what a Spark session is about to write: no agent, and nothing is run.
+"""Lineage of what a Spark session is about to write: without an agent, and without running anything.
 
-`frame.capture` asks Spark for the analyzed plan, and makes the document of it that Spline's agent would send;
-the translation of such documents (`sources/spline`) does the rest. All that talks to the JVM is in
-`session.py`, `relations.py`, `rdds.py`, `statements.py` and `targets.py`; the others are pure.
+`dataframe.capture` gets the analyzed plan from Spark and builds the document that Spline's agent would send;
+it is translated like any such document (`sources/spline`). Only `session.py`, `relations.py`,
+`rdd_sources.py`, `statements.py` and `targets.py` access the JVM; the other modules are pure.
 """
 
 from lineage_merge.sources.capture.captured import Captured

@@ -1,4 +1,4 @@
-"""What was captured: the graph of one job, to look at and to load."""
+"""The result of a capture: the graph of one job, for display and for loading."""
 
 import html
 import json
@@ -22,12 +22,12 @@ from lineage_merge.sources.capture.origins import Origins, origins
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.documents import Plan
 
-_HEIGHT = 480  # pixels of the page in a notebook
+_HEIGHT = 480  # height of the page in a notebook, in pixels
 
 
 @dataclass(frozen=True)
 class Captured:
-    """The lineage of one write. A notebook shows it as the page, `print` as a tree."""
+    """The lineage of one write. Notebooks display it as the page, `print` as a tree."""
 
     name: str
     _config: Config = field(repr=False)
@@ -38,7 +38,7 @@ class Captured:
 
     @cached_property
     def graph(self) -> Subgraph:
-        """Vertices and edges as a merge would put them into the graph."""
+        """Return the vertices and edges that a merge would load."""
         merged = self._merged
         return subgraph(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
 
@@ -48,39 +48,39 @@ class Captured:
 
     @property
     def nodes(self) -> tuple[Vertex, ...]:
-        """The vertices: datasets, their columns and the job."""
+        """Return the vertices: datasets, their columns and the job."""
         return tuple(self.graph.vertices.values())
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        """The edges, in a fixed order."""
+        """Return the edges, in a fixed order."""
         return self.graph.edges
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What the plan did not tell, such as what an RDD was made of."""
+        """Return what the plan does not contain, such as the sources of an RDD."""
         return tuple(problem_of(record) for record in self.records() if record.kind == "problem")
 
     def columns(self) -> Origins:
-        """For each column that is written, the steps that make it, down to sources and constants."""
+        """Return how each written column is computed, down to sources and constants."""
         columns = PlanColumns(self._plan.header, self._plan.parts)
         return origins(columns, self._names, self._tables)
 
     def elements(self) -> tuple[Element, ...]:
-        """The same in the words of `lineage_merge.model.elements`, as a source yields them."""
+        """Return the lineage as `lineage_merge.model.elements`, as a source yields them."""
         return self._elements
 
     def records(self) -> list[Record]:
-        """The elements as records, for `merge.join` with others."""
+        """Return the elements as records, for `merge.join` with others."""
         return list(records(self._elements, self._names))
 
     def write(self, folder: str) -> None:
-        """Node and edge files to a folder of their own, local or in S3, for ``lineage-merge load``.
+        """Write node and edge files to a folder, local or in S3, for ``lineage-merge load``.
 
-        Raises `CaptureError` where nobody said which dataset is written.
+        Raises `CaptureError` without a target dataset.
         """
         if any(each.namespace == "dataframe" for each in self._referred()):
-            raise CaptureError("no target: say where the rows will go, with target=, before it is loaded")
+            raise CaptureError("no target: set target= to the dataset that will be written, before loading")
         for kind, rows in (("nodes", self._merged.nodes), ("edges", self._merged.edges)):
             lines = (json.dumps(row, ensure_ascii=False) for row in rows)
             below = f"{folder.rstrip('/')}/{kind}"
@@ -91,7 +91,7 @@ class Captured:
     def _referred(self) -> list[Reference]:
         return [each.target for each in self._elements if hasattr(each, "target")]
 
-    # How it looks.
+    # Output formats.
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -105,31 +105,31 @@ class Captured:
         return shown.get().rstrip()
 
     def to_mermaid(self) -> str:
-        """A Mermaid flowchart, which Markdown on GitHub and GitLab shows."""
+        """Return a Mermaid flowchart, which Markdown on GitHub and GitLab renders."""
         from lineage_merge.query.formats.mermaid import mermaid
 
         return mermaid(self.graph)
 
     def to_dot(self) -> str:
-        """A digraph of Graphviz."""
+        """Return a Graphviz digraph."""
         from lineage_merge.query.formats.dot import dot
 
         return dot(self.graph)
 
     def to_graphml(self) -> str:
-        """GraphML."""
+        """Return GraphML."""
         from lineage_merge.query.formats.graphml import graphml
 
         return graphml(self.graph)
 
     def to_json(self) -> dict[str, Any]:
-        """What ``--format json`` prints (`query.formats.json_text`)."""
+        """Return the JSON of ``--format json`` (`query.formats.json_text`)."""
         from lineage_merge.query.formats.json_text import as_json
 
         return as_json(self.graph)
 
     def to_html(self) -> str:
-        """The page: one file that works offline."""
+        """Return the page: one file that works offline."""
         from lineage_merge.exporters.page import Options, render
 
         return render(self.graph, Options(title=self.name, source="capture"))

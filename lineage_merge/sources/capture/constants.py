@@ -1,4 +1,4 @@
-"""Constants of a plan in Spark's internal form, as Spline's agent keeps them: a date is a number of days."""
+"""Constants of a plan in Spark's internal form, as Spline's agent stores them: a date is a number of days."""
 
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
@@ -8,7 +8,7 @@ _WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 
 
 def constant(text: str | None, data_type: str, zone: tzinfo) -> Any:
-    """The value of a literal whose `text` Spark wrote, with times as its JVM shows them, in `zone`."""
+    """Return the value of a literal from Spark's text, with times as its JVM shows them, in `zone`."""
     if text is None:
         return None
     try:
@@ -27,12 +27,12 @@ def constant(text: str | None, data_type: str, zone: tzinfo) -> Any:
             return int(text)
     except ValueError:
         return text
-    # Bytes are shown by their address in memory, which is another each time.
+    # Bytes are printed as a memory address, which differs each time.
     return "..." if data_type == "binary" else text
 
 
 def _whole_fraction(text: str) -> str:
-    """``12:00:00.5`` as ``12:00:00.500000``."""
+    """Pad ``12:00:00.5`` to ``12:00:00.500000``."""
     whole, point, fraction = text.partition(".")
     return f"{whole}.{fraction[:6]:0<6}" if point else whole
 

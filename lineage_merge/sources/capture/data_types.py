@@ -1,4 +1,4 @@
-"""Data types of Spark's JSON as SQL writes them: ``bigint``, ``array<string>``, ``struct<a:int>``."""
+"""Data types of Spark's JSON in SQL notation: ``bigint``, ``array<string>``, ``struct<a:int>``."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ _SQL_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "
 
 
 def sql_type(data_type: Any) -> str:
-    """The text of a data type; "" where it is none."""
+    """Return the text of a data type; "" for anything else."""
     if isinstance(data_type, str):
         return _SQL_NAMES.get(data_type, data_type)
     if not isinstance(data_type, dict):

@@ -1,4 +1,4 @@
-"""`capture`: the lineage of a frame or of a statement."""
+"""`capture`: the lineage of a DataFrame or a statement."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,8 +26,8 @@ from lineage_merge.sources.spline.translator import translate, with_tables
 
 _TARGET = "table:target"
 _NOT_CLASSIC = (
-    "a session of Spark Connect keeps its plans on the server: capture needs a classic session, in the same"
-    " process as Spark's driver"
+    "Spark Connect has its plans on the server: capture needs a classic session, in the process of Spark's"
+    " driver"
 )
 
 
@@ -41,24 +41,24 @@ def capture(
     dag_name: str = "notebook",
     config: Config | None = None,
 ) -> Captured:
-    """The lineage of what is about to be written, of a classic PySpark session, 3.5 or 4. Nothing is run.
+    """Return the lineage of a planned write, in a classic PySpark session, 3.5 or 4. Nothing is run.
 
-    `df_or_sql` is a frame, or a statement for the active session: a query, INSERT, CREATE TABLE AS SELECT
-    or CREATE VIEW, which is only parsed and analyzed. `target` is where the rows will go: a path, an
-    address, or a table of a catalog; a statement that writes knows it. `name` is the job's, that of the
-    application where none is given. With a `config`, its environment, DAG and rules count.
+    `df_or_sql` is a DataFrame, or a statement for the active session: a query, INSERT, CREATE TABLE AS SELECT
+    or CREATE VIEW, which is only parsed and analyzed. `target` is where the rows will be written: a path, an
+    address, or a catalog table; statements that write have their own. `name` is the job's name, by default
+    the application's. With a `config`, its environment, DAG and rules apply.
 
-    Raises `CaptureError` for streams, Spark Connect, statements that write no rows and a statement that
-    Spark does not understand; `ConfigError` for an environment or a DAG that cannot be one.
+    Raises `CaptureError` for streams, Spark Connect, statements that write no rows and statements that Spark
+    cannot parse; `ConfigError` for an invalid environment or DAG name.
     """
     settings = config or _settings(environment, dag_name)
     session, plan = _analyzed(df_or_sql)
     found = written(session, plan)
     if found and target:
-        raise CaptureError("the statement says itself where it writes to: leave target out")
+        raise CaptureError("the statement has its own target: omit target=")
     query, into = found or (plan, named_target(session, target, append) if target else None)
     if query.isStreaming():
-        raise CaptureError("a stream: capture knows only what is read and written once")
+        raise CaptureError("capture does not support streams")
     job = application(name or session.application).job
     into = into or Target(table=Reference(DATAFRAME, job), is_view=True)
     place = f"capture of {job}"
@@ -67,19 +67,19 @@ def capture(
     output = session.attributes(query.output())
     document = reader.document(tree, output, _write(into), job, session.version)
     columns, repeated = numbered(str(each.get("name")) for each in output)
-    # A table that the write names has columns of its own, by position.
+    # The target table has its own column names, matched by position.
     if into.columns:
         _rename(document, into.columns)
     elif repeated and "output" not in into.params.get("table", {}):
         _rename(document, columns)
-        what = f"result columns with one name, numbered in the graph: {', '.join(repeated)}"
+        what = f"duplicate column names, numbered in the graph: {', '.join(repeated)}"
         reader.problems.append(Problem("notice", place, "columns", what))
     parts = {collection: tuple(found) for collection, found in documents(document).items()}
     spline = Plan("capture", parts["executionPlan"][0], parts)
     tables = reader.tables | ({_TARGET: into.table} if into.table and not into.uri else {})
     elements = [
         *reader.problems,
-        *(_placed(_referring(each, tables), place) for each in translate(spline)),
+        *(_with_location(_referring(each, tables), place) for each in translate(spline)),
         *_of_target(into),
     ]
     known = dataset_resolver.from_config(settings)
@@ -92,17 +92,17 @@ def _settings(environment: str, dag_name: str) -> Config:
 
 
 def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:
-    """The session, and the analyzed plan of a frame or a statement."""
+    """Return the session, and the analyzed plan of a DataFrame or a statement."""
     if not isinstance(df_or_sql, str):
         if type(df_or_sql).__module__.startswith("pyspark.sql.connect"):
             raise CaptureError(_NOT_CLASSIC)
         if not hasattr(df_or_sql, "_jdf"):
-            raise CaptureError("capture takes a DataFrame of PySpark, or a statement as text")
+            raise CaptureError("capture expects a PySpark DataFrame or a statement as text")
         session = JvmSession(df_or_sql.sparkSession)
         return session, df_or_sql._jdf.queryExecution().analyzed()
     spark = SparkSession.getActiveSession()
     if spark is None:
-        raise CaptureError("no Spark session is active: give a DataFrame, or start a classic session")
+        raise CaptureError("no active Spark session: pass a DataFrame, or start a classic session")
     if not hasattr(spark, "_jsparkSession"):
         raise CaptureError(_NOT_CLASSIC)
     session = JvmSession(spark)
@@ -110,7 +110,7 @@ def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:
         return session, session.analyzed(df_or_sql)
     except (PySparkException, Py4JJavaError) as error:
         text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-        raise CaptureError(f"Spark does not understand the statement: {text[:300]}") from None
+        raise CaptureError(f"Spark cannot analyze the statement: {text[:300]}") from None
 
 
 def _write(into: Target) -> Document:
@@ -120,14 +120,14 @@ def _write(into: Target) -> Document:
 
 
 def _rename(document: Document, columns: tuple[str, ...]) -> None:
-    """Name the columns that are written, as a table of DataSource V2 lists its own."""
+    """Set the names of the written columns, as a DataSource V2 table lists its own."""
     listed = [f"{each}#{position}" for position, each in enumerate(columns)]
     params = document["operations"]["write"]["params"]
     params["table"] = {**params.get("table", {}), "output": listed}
 
 
 def _referring(element: Element, tables: dict[str, Reference]) -> Element:
-    """The element with tables in the place of addresses that were made up for them."""
+    """Return the element with tables in place of their placeholder addresses."""
     changed: Any = {
         each.name: tables[value.name]
         for each in fields(element)
@@ -139,9 +139,9 @@ def _referring(element: Element, tables: dict[str, Reference]) -> Element:
 
 
 def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names, each different from the others without case, and those of them that were changed.
+    """Make names unique without case; also return those that were changed.
 
-    ``a, A, b`` are ``a, A_2, b``: the graph compares the names of columns without case.
+    ``a, A, b`` are ``a, A_2, b``: the graph compares column names without case.
     """
     given = tuple(names)
     taken = {each.lower() for each in given}
@@ -157,8 +157,8 @@ def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(found), tuple(new for new, name in zip(found, given, strict=True) if new != name)
 
 
-def _placed(element: Element, place: str) -> Element:
-    """A problem names the capture, not the document that was made on the way."""
+def _with_location(element: Element, place: str) -> Element:
+    """Return the element; problems name the capture instead of the generated document."""
     if not isinstance(element, Problem):
         return element
     return replace(element, document=re.sub(r"executionPlan/capture\b", place, element.document))

@@ -1,4 +1,4 @@
-"""Expressions of a plan as Spline's agent writes them: functions, constants, and references to attributes."""
+"""Expressions of a plan in the agent's form: functions, constants, and references to attributes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from lineage_merge.sources.capture.spark_metadata import SparkMetadata
 from lineage_merge.sources.spline.columns.argument_roles import SELECTED
 
 Ref = dict[str, str]
-# Of the operation that an expression stands in: an attribute's id by Spark's id of it.
-DatasetResolver = Mapping[int, str]
+# Attribute ids by Spark's ids, in the operation of the expression.
+AttributeIds = Mapping[int, str]
 
 _PACKAGE = "org.apache.spark.sql.catalyst.expressions."
-# Nobody reads the names of these: they are written as operators, or not at all.
+# Names that are never shown: these are written as operators, or not at all.
 _NAMELESS = frozenset(
     [
         "Add",
@@ -47,21 +47,20 @@ _NAMELESS = frozenset(
     ]
 )
 _SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
-# Fields that tell what a function does; others are Spark's own business, or hold code.
+# Fields that describe what a function does; others are internal to Spark, or contain code.
 _PARAMS = ("name", "isDistinct", "ordinal", "udfName", "numCols", "evalType")
 
 
 class Expressions:
-    """The functions and constants of one plan, as they come together.
+    """Collects the functions and constants of one plan.
 
-    `subquery` reads a subquery's plan and tells the attributes that it puts out; `attribute` makes
-    sure that an attribute is known.
+    `subquery` reads a subquery's plan and returns its output attributes; `attribute` registers an attribute.
     """
 
     def __init__(
         self,
         metadata: SparkMetadata,
-        subquery: Callable[[Node, DatasetResolver], list[str]],
+        subquery: Callable[[Node, AttributeIds], list[str]],
         attribute: Callable[[str, Json], None],
     ) -> None:
         self._metadata = metadata
@@ -71,15 +70,15 @@ class Expressions:
         self.constants: list[dict[str, Any]] = []
         self.types: dict[str, str] = {}
 
-    def reference(self, root: Node, names: DatasetResolver, outer: DatasetResolver) -> Ref:
-        """A reference to the value of an expression; `outer` has the names of the query around it."""
+    def reference(self, root: Node, names: AttributeIds, outer: AttributeIds) -> Ref:
+        """Return a reference to the value of an expression; `outer` has the names of the outer query."""
         found: dict[int, Ref] = {}
         for node in bottom_up(root):
             found[id(node)] = self._one(node, [found[id(each)] for each in node.children], names, outer)
         return found[id(root)]
 
     def data_type(self, data_type: Any) -> dict[str, str]:
-        """``{"dataType": id}``, or nothing where the type is not known."""
+        """Return ``{"dataType": id}``, or an empty dict if the type is unknown."""
         text = sql_type(data_type)
         if not text:
             return {}
@@ -87,13 +86,13 @@ class Expressions:
         return {"dataType": text}
 
     def function(self, class_name: str, name: str, children: list[Ref], **more: Any) -> Ref:
-        """One more function."""
+        """Add a function."""
         identifier = f"expr-{len(self.functions)}"
         extra = {"simpleClassName": class_name} if class_name else {}
         self.functions.append({"id": identifier, "name": name, "childRefs": children, "extra": extra, **more})
         return {"__exprId": identifier}
 
-    def _one(self, node: Node, children: list[Ref], names: DatasetResolver, outer: DatasetResolver) -> Ref:
+    def _one(self, node: Node, children: list[Ref], names: AttributeIds, outer: AttributeIds) -> Ref:
         name = node.name
         if name == "AttributeReference":
             return self._named(node.fields, names)
@@ -117,7 +116,7 @@ class Expressions:
         class_name = node.class_name.removeprefix(_PACKAGE)
         return self.function(class_name, called, children, params=params, **more)
 
-    def _named(self, fields: Json, names: DatasetResolver) -> Ref:
+    def _named(self, fields: Json, names: AttributeIds) -> Ref:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
         self._attribute(identifier, fields)

@@ -1,4 +1,4 @@
-"""What each column of a captured frame is made of, down to columns of datasets and constants."""
+"""Origins of each column of a captured DataFrame, down to columns of datasets and constants."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +16,9 @@ from lineage_merge.sources.spline.columns.value_graph import Node
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A value: `name` is what it is called, `expression` how it is computed, `of` what stands in that.
+    """A value: its `name`, its `expression`, and the values `of` which it is computed.
 
-    Of a source's column `dataset` is the path or table, and nothing is computed. A value that is only
-    renamed on the way is the value itself.
+    A source's column has a `dataset` (path or table) and no expression. A renamed value is the value itself.
     """
 
     name: str
@@ -29,17 +28,17 @@ class Origin:
 
     @property
     def text(self) -> str:
-        """``1 AS a``, ``s3://tickit-raw/sales#pricepaid``."""
+        """Return ``1 AS a``, ``s3://tickit-raw/sales#pricepaid``."""
         if self.dataset:
             return f"{self.dataset}#{self.name}"
         return f"{self.expression} AS {self.name}" if self.expression else self.name
 
     def lines(self) -> Iterator[str]:
-        """The value as a tree; what several steps use is opened once."""
+        """Yield the value as a tree; values that are used several times are expanded once."""
         yield self.name
         opened: set[int] = set()
         known = self.text if self.dataset else self.expression
-        waiting = [(known or ("one of" if self.of else "not told by the plan"), self, 0)]
+        waiting = [(known or ("one of" if self.of else "not in the plan"), self, 0)]
         while waiting:
             text, origin, depth = waiting.pop()
             seen = bool(origin.of) and id(origin) in opened
@@ -53,12 +52,12 @@ class Origin:
 
 
 class Origins(tuple[Origin, ...]):
-    """The columns of a frame in their order."""
+    """The columns of a DataFrame in order."""
 
     __slots__ = ()
 
     def named(self, name: str) -> Origin:
-        """The first column of that name, whatever its case. Raises `KeyError`."""
+        """Return the first column of that name, ignoring case. Raises `KeyError`."""
         for each in self:
             if each.name.lower() == name.lower():
                 return each
@@ -70,7 +69,7 @@ class Origins(tuple[Origin, ...]):
 
 @dataclass(slots=True)
 class _Step:
-    """A value before its parts are put together."""
+    """A value before its parts are assembled."""
 
     name: str
     expression: str = ""
@@ -79,7 +78,7 @@ class _Step:
 
 
 def origins(plan: PlanColumns, names: DatasetResolver, tables: Mapping[str, Reference]) -> Origins:
-    """The origins of a plan's columns; `tables` as `PlanDocument` has them."""
+    """Return the origins of a plan's columns; `tables` as in `PlanDocument`."""
     return _Reader(plan, names, tables).read()
 
 
@@ -100,7 +99,7 @@ class _Reader:
         names = [redact_sql(each.name) for each in column_lineage(self._plan).columns]
         found = [self._origin(each) for each in values]
         return Origins(
-            origin if origin.name == name else _called(origin, name)
+            origin if origin.name == name else _renamed(origin, name)
             for name, origin in zip(names, found, strict=True)
         )
 
@@ -113,7 +112,7 @@ class _Reader:
                 waiting.extend(step.parts)
 
     def _step(self, start: Node) -> _Step:
-        """What computes a value: renames are passed over."""
+        """Return what computes a value, skipping renames."""
         graph = self._attributes.graph
         node, seen = start, {start}
         while True:
@@ -130,7 +129,7 @@ class _Reader:
         return _Step(self._name(start), text, (), self._parts(node))
 
     def _parts(self, computing: Node) -> tuple[Node, ...]:
-        """The nearest values that are no expressions."""
+        """Return the nearest values that are no expressions."""
         graph = self._attributes.graph
         found: dict[Node, None] = {}
         seen = {computing}
@@ -147,7 +146,7 @@ class _Reader:
         return tuple(found)
 
     def _origin(self, start: Node) -> Origin:
-        """Put together from the ends; a circle is cut where it closes."""
+        """Assemble the origin from the leaves; cycles are cut where they close."""
         waiting = [start]
         entered: set[Node] = set()
         while waiting:
@@ -170,7 +169,7 @@ class _Reader:
     def _whole(self, step: _Step, parts: tuple[Origin, ...]) -> Origin:
         if len(step.sources) == 1:
             [source] = step.sources
-            return source if source.name == step.name else _called(source, step.name)
+            return source if source.name == step.name else _renamed(source, step.name)
         return Origin(step.name, step.expression, "", step.sources or parts)
 
     def _name(self, node: Node) -> str:
@@ -187,8 +186,8 @@ class _Reader:
         return tuple(found)
 
 
-def _called(origin: Origin, name: str) -> Origin:
-    """A value under the name that its target gives it."""
+def _renamed(origin: Origin, name: str) -> Origin:
+    """Return a value under the name that its target has for it."""
     if origin.dataset:
         return Origin(name, origin.name, "", (origin,))
     return Origin(name, origin.expression, "", origin.of)

@@ -1,27 +1,27 @@
-"""An analyzed plan as the document that Spline's agent would send of it (producer API 1.2).
+"""Conversion of an analyzed plan to the document that Spline's agent would send (producer API 1.2).
 
-So what is known of such documents (`sources/spline`) holds here too. Two things are told better than the
-agent tells them: a subquery's plan is operations, not text, and what a cached frame is made of.
+So everything that applies to such documents (`sources/spline`) applies here. Two things are more precise than
+from the agent: a subquery's plan is operations, not text, and a cached DataFrame has its inputs.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage_merge.model.elements import Problem, Reference
-from lineage_merge.sources.capture.expressions import DatasetResolver, Expressions, Ref
+from lineage_merge.sources.capture.expressions import AttributeIds, Expressions, Ref
 from lineage_merge.sources.capture.plan_tree import (
     Json,
     Node,
     bottom_up,
+    build_tree,
     expression_id,
-    grow,
     is_tree,
     singleton,
 )
 from lineage_merge.sources.capture.spark_metadata import Relation, SparkMetadata
 from lineage_merge.sources.spline.documents import Document
 
-# They put out what they take.
+# Operations whose output is their input.
 _PASSING = frozenset(
     [
         "CTERelationDef",
@@ -48,24 +48,24 @@ _PASSING = frozenset(
         "WithWindowDefinition",
     ]
 )
-# The field that lists what an operation puts out; what is computed there has a name.
+# The field with an operation's output; what is computed there has a name.
 _LISTING = {
     "Project": "projectList",
     "Aggregate": "aggregateExpressions",
     "SerializeFromObject": "serializer",
     "Expand": "output",
 }
-# Lists of lists of expressions. `toJSON` writes null for one whose inner lists are Scala's vectors, which
-# they are after a rule of the analyzer has rewritten the plan, as it does above a union.
+# Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
+# they become when an analyzer rule rewrites the plan, for example above a union.
 _NESTED = {"Expand": "projections"}
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
 _READS = "reads"
 
 
 class PlanDocument:
-    """Reads one plan; afterwards `document` is it.
+    """Converts one plan; the result is in `document`.
 
-    `tables` says which table is meant by an address that was made up for a read without a path.
+    `tables` maps the placeholder addresses of reads without a path to their tables.
     """
 
     def __init__(self, metadata: SparkMetadata, place: str) -> None:
@@ -74,7 +74,7 @@ class PlanDocument:
         self._expressions = Expressions(metadata, self._subquery, self._add_attribute)
         self._attributes: dict[str, Document] = {}
         self._operations: list[Document] = []
-        self._renamed: dict[int, DatasetResolver] = {}
+        self._renamed: dict[int, AttributeIds] = {}
         self._outputs: dict[int, list[str]] = {}
         self.tables: dict[str, Reference] = {}
         self.problems: list[Problem] = []
@@ -82,7 +82,7 @@ class PlanDocument:
     def document(
         self, root: Node, target: list[Json], write: Document, application: str, version: str
     ) -> Document:
-        """The plan below a write, whose columns are `target`: attributes, as trees of one node each."""
+        """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
         top = self._read(root, {})
         for each in target:
             self._typed(self._named(each, self._renamed[id(root)]), each)
@@ -113,8 +113,8 @@ class PlanDocument:
 
     # Operations.
 
-    def _read(self, root: Node, outer: DatasetResolver) -> str:
-        """The operations of a plan; the id of the last."""
+    def _read(self, root: Node, outer: AttributeIds) -> str:
+        """Add the operations of a plan; return the id of the last."""
         identifier = ""
         keys: dict[int, str] = {}
         for node in bottom_up(root):
@@ -123,12 +123,12 @@ class PlanDocument:
             )
         return identifier
 
-    def _operation(self, node: Node, children: list[str], outer: DatasetResolver) -> str:
+    def _operation(self, node: Node, children: list[str], outer: AttributeIds) -> str:
         made: Document = {"id": "", "name": node.name, "childIds": children}
         nested = _NESTED.get(node.name)
         if nested and node.fields.get(nested) is None:
             node.fields = {**node.fields, nested: self._metadata.rows(node, nested)}
-        names = self._renamed[id(node)] = self._seen(node)
+        names = self._renamed[id(node)] = self._visible_attributes(node)
         if not node.children:
             self._leaf(node, made)
         else:
@@ -141,22 +141,22 @@ class PlanDocument:
         self._operations.append(made)
         return str(made["id"])
 
-    def _seen(self, node: Node) -> DatasetResolver:
-        """The renamed attributes as an operation sees them."""
-        seen: DatasetResolver = {}
+    def _visible_attributes(self, node: Node) -> AttributeIds:
+        """Return the renamed attributes visible to an operation."""
+        seen: AttributeIds = {}
         for each in node.children:
             renamed = self._renamed[id(each)]
             seen = {**seen, **renamed} if seen and renamed else renamed or seen
         return seen
 
-    def _params(self, node: Node, names: DatasetResolver, outer: DatasetResolver) -> Document:
-        """The fields of an operation, with references in the place of expressions."""
+    def _params(self, node: Node, names: AttributeIds, outer: AttributeIds) -> Document:
+        """Return the fields of an operation, with references in place of expressions."""
         count = 0
 
         def value(field: Any) -> Any:
             nonlocal count
             if is_tree(field):
-                tree = grow(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
+                tree = build_tree(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
                 count += 1
                 return self._parameter(tree, names, outer)
             return [value(each) for each in field] if isinstance(field, list) else None
@@ -165,7 +165,7 @@ class PlanDocument:
         plain = {"id", "cteId"} & node.fields.keys()
         return {**found, **{name: node.fields[name] for name in plain}}
 
-    def _parameter(self, tree: Node, names: DatasetResolver, outer: DatasetResolver) -> Ref | Document:
+    def _parameter(self, tree: Node, names: AttributeIds, outer: AttributeIds) -> Ref | Document:
         if tree.name == "SortOrder":
             return {"expression": self._expressions.reference(tree.children[0], names, outer)}
         found = self._expressions.reference(tree, names, outer)
@@ -175,7 +175,7 @@ class PlanDocument:
             self._attributes[identifier].setdefault("childRefs", [found])
         return found
 
-    # What operations put out.
+    # Output of operations.
 
     def _output(self, node: Node) -> list[str]:
         below = [self._outputs[id(each)] for each in node.children]
@@ -196,14 +196,14 @@ class PlanDocument:
         return [self._named(each, names) for each in self._metadata.output(node)]
 
     def _union(self, node: Node, made: Document) -> list[str]:
-        """New attributes: Spark goes on with those of the first side."""
+        """Add new attributes: Spark continues with those of the first side."""
         sides = [self._outputs[id(each)] for each in node.children]
         renamed = dict(self._renamed[id(node)])
         output: list[str] = []
         for parts in zip(*sides, strict=False):
             first = self._attributes[parts[0]]
             found = self._expressions.function("", "union", [{"__attrId": each} for each in parts])
-            identifier = self._again(parts[0])
+            identifier = self._new_id(parts[0])
             self._attributes[identifier] = {**first, "id": identifier, "childRefs": [found]}
             renamed[_spark_id(parts[0])] = identifier
             output.append(identifier)
@@ -228,9 +228,9 @@ class PlanDocument:
             return
         attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
         if node.name == "CTERelationRef":
-            # The first one of a CTE has the very attributes of its definition.
+            # The first reference to a CTE has the attributes of its definition.
             ids = [expression_id(each) for each in attributes]
-            self._renamed[id(node)] = {each: self._again(f"attr-{each}") for each in ids}
+            self._renamed[id(node)] = {each: self._new_id(f"attr-{each}") for each in ids}
             made["params"] = {"cteId": node.fields.get("cteId")}
         self._outputs[id(node)] = [self._named(each, self._renamed[id(node)]) for each in attributes]
         if node.name == "CTERelationRef":
@@ -254,54 +254,56 @@ class PlanDocument:
         made.update({_READS: uris, "params": dict(relation.params), "extra": extra})
 
     def _rdd(self, node: Node, made: Document) -> None:
-        """The files behind an RDD are reads without columns: by which columns nobody knows."""
+        """Add the files behind an RDD as reads without columns, because the used columns are unknown."""
         found = self._metadata.rdd(node)
         if found.uris:
             key = f"op-{len(self._operations)}"
             self._operations.append({"id": key, "name": "RDD", "childIds": [], _READS: list(found.uris)})
             made["childIds"] = [key]
         for each in found.unknown:
-            what = f"an RDD ({each}) of which Spark does not tell what it was made of"
+            what = f"an RDD ({each}) whose sources Spark does not report"
             self.problems.append(Problem("not-joined", self._place, "LogicalRDD", what))
 
     def _cached(self, node: Node, made: Document) -> None:
-        """A cached frame is what it was computed from."""
+        """Add the plan that a cached DataFrame was computed from."""
         attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
         self._outputs[id(node)] = [self._named(each, {}) for each in attributes]
         below = self._metadata.cached(node)
         if below is None:
-            what = "a cached frame of which Spark does not tell what it was made of"
+            what = "a cached DataFrame whose sources Spark does not report"
             self.problems.append(Problem("not-joined", self._place, node.name, what))
             return
         made["childIds"] = [self._read(below, {})]
         for identifier, source in zip(self._outputs[id(node)], self._outputs[id(below)], strict=False):
-            kept = self._attributes[identifier]
-            if identifier != source and "childRefs" not in kept:
-                found = self._expressions.function("Alias", kept["name"], [{"__attrId": source}])
-                kept["childRefs"] = [found]
+            attribute = self._attributes[identifier]
+            if identifier != source and "childRefs" not in attribute:
+                found = self._expressions.function("Alias", attribute["name"], [{"__attrId": source}])
+                attribute["childRefs"] = [found]
 
     # Subqueries and attributes.
 
-    def _subquery(self, node: Node, around: DatasetResolver) -> list[str]:
-        """The attributes of a subquery's plan. Its operations stand beside the others, below none."""
-        root = grow(node.fields["plan"], lambda: self._metadata.inner(node))
+    def _subquery(self, node: Node, around: AttributeIds) -> list[str]:
+        """Return the attributes of a subquery's plan. Its operations are added as a separate tree."""
+        root = build_tree(node.fields["plan"], lambda: self._metadata.inner(node))
         self._read(root, around)
         return self._outputs[id(root)]
 
-    def _named(self, fields: Json, names: DatasetResolver) -> str:
+    def _named(self, fields: Json, names: AttributeIds) -> str:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
         self._add_attribute(identifier, fields)
         return identifier
 
-    def _again(self, identifier: str) -> str:
-        """An id of its own for an attribute that Spark goes on with under the same one."""
+    def _new_id(self, identifier: str) -> str:
+        """Return a separate id for an attribute that Spark uses again under the same id."""
         return f"attr-{_spark_id(identifier)}~{len(self._operations)}"
 
     def _add_attribute(self, identifier: str, fields: Json) -> None:
-        kept = self._attributes.setdefault(identifier, {"id": identifier, "name": str(fields.get("name"))})
-        if "dataType" not in kept:
-            kept.update(self._expressions.data_type(fields.get("dataType")))
+        attribute = self._attributes.setdefault(
+            identifier, {"id": identifier, "name": str(fields.get("name"))}
+        )
+        if "dataType" not in attribute:
+            attribute.update(self._expressions.data_type(fields.get("dataType")))
 
     def _typed(self, identifier: str, fields: Json) -> None:
         self._attributes[identifier].update(self._expressions.data_type(fields.get("dataType")))

@@ -1,4 +1,4 @@
-"""Spark's trees as its `TreeNode.toJSON` writes them: a list of nodes, each before its children."""
+"""Spark's trees in the form of `TreeNode.toJSON`: a list of nodes, parents before children."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ Json = Mapping[str, Any]
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """An operation or an expression: its class, its fields, and where to find it in the JVM.
+    """An operation or an expression: its class, its fields, and its position in the JVM tree.
 
-    What is no part of the JSON is asked of `java`, the node itself; nothing is fetched before.
+    Facts that the JSON lacks are queried from `java`, the JVM node, which is fetched on first use.
     """
 
     class_name: str
@@ -24,27 +24,27 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The class without its package: ``Project``."""
+        """Return the class without its package: ``Project``."""
         return self.class_name.rpartition(".")[2]
 
     @property
     def java(self) -> Any:
-        """The node in the JVM."""
-        way: list[Node] = []
+        """Return the node in the JVM."""
+        path: list[Node] = []
         node = self
         while node._java is None and node._parent is not None:
-            way.append(node)
+            path.append(node)
             node = node._parent
         if node._java is None and node._find is not None:
             node._java = node._find()
-        for each in reversed(way):
+        for each in reversed(path):
             each._java = node._java.children().apply(each._index)
             node = each
         return self._java
 
 
-def grow(listed: list[Json], find: Callable[[], Any] | None = None) -> Node:
-    """The tree of a list of nodes; `find` gives its root in the JVM."""
+def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> Node:
+    """Build the tree of a list of nodes; `find` returns its root in the JVM."""
     root = _node(listed[0])
     root._find = find
     waiting = [(root, int(listed[0]["num-children"]))]
@@ -66,12 +66,12 @@ def _node(each: Json) -> Node:
 
 
 def is_tree(value: object) -> bool:
-    """Whether a field's value is a tree."""
+    """Return whether a field's value is a tree."""
     return bool(isinstance(value, list) and value and isinstance(value[0], dict) and "class" in value[0])
 
 
 def bottom_up(root: Node) -> list[Node]:
-    """Every node of a tree, each after its children, those in their order."""
+    """Yield every node of a tree, children first, in order."""
     found: list[Node] = []
     waiting = [root]
     while waiting:
@@ -83,12 +83,12 @@ def bottom_up(root: Node) -> list[Node]:
 
 
 def expression_id(fields: Json) -> int:
-    """Spark's id of a named expression: the 12 of ``price#12``."""
+    """Return Spark's id of a named expression: the 12 of ``price#12``."""
     return int(fields["exprId"]["id"])
 
 
 def singleton(value: object) -> str:
-    """The name of a Scala object among the fields: ``LeftSemi``; "" for anything else."""
+    """Return the name of a Scala object in a field: ``LeftSemi``; "" for anything else."""
     if not isinstance(value, dict):
         return ""
     return str(value.get("object") or value.get("product-class") or "").rpartition(".")[2].rstrip("$")

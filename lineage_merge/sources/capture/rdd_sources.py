@@ -1,4 +1,4 @@
-"""What an RDD was made of: its dependencies followed down to the files that were read. Nothing is run."""
+"""Sources of an RDD: the files reached through its dependencies. Nothing is run."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ _CONSTANTS = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 
 
 def rdd_sources(rdd: Any) -> RddSources:
-    """The files below an RDD, and the RDDs without dependencies that tell no files."""
+    """Return the files below an RDD, and the RDDs without dependencies whose files are unknown."""
     uris: dict[str, None] = {}
     unknown: dict[str, None] = {}
     seen: set[int] = set()
@@ -37,7 +37,7 @@ def rdd_sources(rdd: Any) -> RddSources:
 
 
 def _files(name: str, rdd: Any) -> list[str] | None:
-    """The files that an RDD reads itself; None where it reads none, or does not tell."""
+    """Return the files that an RDD itself reads; None if there are none, or they are unknown."""
     try:
         if name == "FileScanRDD":
             return _of_partitions(items(rdd.filePartitions()))
@@ -49,12 +49,12 @@ def _files(name: str, rdd: Any) -> list[str] | None:
         folders = configuration.get(_INPUT) if configuration is not None else None
     except (Py4JError, TypeError):
         return None
-    # A comma of a path itself is escaped.
+    # A comma in a path is escaped.
     return [re.sub(r"\\(.)", r"\1", each) for each in re.split(r"(?<!\\),", folders)] if folders else None
 
 
 def _of_partitions(partitions: list[Any]) -> list[str]:
-    """The folders of files, without the names that Spark gave to parts."""
+    """Return the folders of files, without Spark's part file names."""
     folders: dict[str, None] = {}
     for partition in partitions:
         for file in partition.files():

@@ -1,4 +1,4 @@
-"""What the relations of a plan read, asked of the JVM: paths, tables, addresses. No data is touched."""
+"""Sources of the relations in a plan, queried from the JVM: paths, tables, addresses. No data is read."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ _TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
 
 
 def relation(node: Node) -> Relation | None:
-    """What a leaf of a plan reads; None where it is constants."""
+    """Return what a leaf of a plan reads; None for constants."""
     if node.name in _CONSTANTS:
         return None
     try:
@@ -28,8 +28,8 @@ def relation(node: Node) -> Relation | None:
             case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
                 return version_2(node.java if node.name == "DataSourceV2Relation" else node.java.relation())
     except Py4JError:
-        return Relation(problem="Spark does not tell what it reads")
-    return Relation(problem=f"{node.name} is not known: what it reads cannot be told")
+        return Relation(problem="Spark does not report what it reads")
+    return Relation(problem=f"{node.name} is unknown, and so are its sources")
 
 
 def _version_1(node: Node) -> Relation:
@@ -50,11 +50,11 @@ def _version_1(node: Node) -> Relation:
         return Relation(tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem)
     if table:
         return Relation((str(node.java.catalogTable().get().location()),), None, provider, params)
-    return Relation(problem=f"a relation of {name}: what it reads cannot be told")
+    return Relation(problem=f"a relation of {name}: its sources are unknown")
 
 
 def version_2(java: Any) -> Relation:
-    """What a `DataSourceV2Relation` stands for."""
+    """Return the source of a `DataSourceV2Relation`."""
     table = java.table()
     catalog = java.catalog()
     identifier = java.identifier()
@@ -66,7 +66,7 @@ def version_2(java: Any) -> Relation:
     if class_name == "JDBCTable":
         return jdbc(table.jdbcOptions())
     if not (catalog.isDefined() and identifier.isDefined()):
-        # What is read by path: the table's paths are its options.
+        # Reads by path: the paths are options of the table.
         paths = items(table.paths()) if hasattr(table, "paths") else ()
         return Relation(tuple(map(str, paths)), None, _format(table))
     parts = [*identifier.get().namespace(), identifier.get().name()]
@@ -79,12 +79,12 @@ def version_2(java: Any) -> Relation:
 
 
 def jdbc(options: Any) -> Relation:
-    """The address of what is read or written over JDBC, without the password that it may hold."""
+    """Return the address of a JDBC source or target, without its password."""
     return Relation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
 
 
 def _format(named: Any) -> str:
-    """``parquet``."""
+    """Return ``parquet``."""
     try:
         return str(named.shortName()).lower()
     except Py4JError:
@@ -92,14 +92,14 @@ def _format(named: Any) -> str:
 
 
 def _of_table(table: Json | None) -> dict[str, Any]:
-    """`params.table` of a read, as the agent gives it."""
+    """Return `params.table` of a read in the agent's form."""
     identifier = (table or {}).get("identifier") or {}
     names = {key: identifier[key] for key in ("catalog", "database", "table") if key in identifier}
     return {"table": {"identifier": names}} if names.get("database") else {}
 
 
 def items(sequence: Any) -> list[Any]:
-    """The elements of a Scala `Seq`, or of a Java collection."""
+    """Return the elements of a Scala `Seq`, or of a Java collection."""
     if hasattr(sequence, "__len__"):
         return list(sequence)
     return [sequence.apply(index) for index in range(sequence.size())]

@@ -1,4 +1,4 @@
-"""The classic Spark session in the JVM: plans out of frames and SQL, and answers about their nodes."""
+"""The classic Spark session in the JVM: plans of DataFrames and SQL, and facts about their nodes."""
 
 import json
 from datetime import UTC, tzinfo
@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from lineage_merge.model.errors import SourceError
-from lineage_merge.sources.capture.plan_tree import Json, Node, grow
+from lineage_merge.sources.capture.plan_tree import Json, Node, build_tree
 from lineage_merge.sources.capture.rdd_sources import rdd_sources
 from lineage_merge.sources.capture.relations import relation
 from lineage_merge.sources.capture.spark_metadata import RddSources, Relation
 
 
 class JvmSession:
-    """The questions to Spark of `spark_metadata.SparkMetadata`: a few calls each, none runs a job."""
+    """Spark as `spark_metadata.SparkMetadata`: a few calls per method, none runs a Spark job."""
 
     def __init__(self, spark: Any) -> None:
         self.java = spark._jsparkSession
@@ -32,33 +32,33 @@ class JvmSession:
             return UTC
 
     def analyzed(self, sql: str) -> Any:
-        """The analyzed plan of a statement, which is not run. Spark's own errors pass."""
+        """Return the analyzed plan of a statement, without running it. Spark's errors are passed on."""
         state = self.java.sessionState()
         skip = self.jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
         return state.executePlan(state.sqlParser().parsePlan(sql), skip).analyzed()
 
     def is_command(self, plan: Any) -> bool:
-        """Whether a plan is a command: it does something, and gives rows only besides."""
+        """Return whether a plan is a command, which does more than return rows."""
         command = self.jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.plans.logical.Command")
         return bool(command.isInstance(plan))
 
     def table_identifier(self, table: str, database: str) -> Any:
-        """Spark's name of a table."""
+        """Return Spark's identifier of a table."""
         of = self.jvm.scala.Option.apply(database)
         return self.jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, of)
 
     def tree(self, plan: Any) -> Node:
-        """A plan as a tree: one call, however large it is."""
+        """Return a plan as a tree, in one call, however large it is."""
         try:
-            return grow(json.loads(plan.toJSON()), lambda: plan)
+            return build_tree(json.loads(plan.toJSON()), lambda: plan)
         except Py4JJavaError as error:
-            raise SourceError(f"Spark cannot write this plan down: {type_of(error)}") from None
+            raise SourceError(f"Spark cannot serialize this plan: {type_of(error)}") from None
 
     def output(self, node: Node) -> list[Json]:
         return self.attributes(node.java.output())
 
     def attributes(self, output: Any) -> list[Json]:
-        """Attributes with their types, however many, in one call."""
+        """Return any number of attributes with their types, in one call."""
         return [each[0] for each in self._expressions_of(output)]
 
     def rows(self, node: Node, field: str) -> list[list[list[Json]]]:
@@ -66,7 +66,7 @@ class JvmSession:
         return [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
 
     def _expressions_of(self, sequence: Any) -> list[list[Json]]:
-        """The trees of a flat sequence of expressions, in one call."""
+        """Return the trees of a flat sequence of expressions, in one call."""
         logical = self.jvm.org.apache.spark.sql.catalyst.plans.logical
         project = logical.Project(sequence, logical.OneRowRelation())
         listed: list[list[Json]] = json.loads(project.toJSON())[0].get("projectList") or []
@@ -88,7 +88,7 @@ class JvmSession:
     def top(self, operation: Node, index: int) -> Any:
         known, expressions = self._expressions
         if known is not operation:
-            # As a vector: a place of a list is reached through all before it.
+            # As a vector: indexing a list visits all elements before.
             expressions = operation.java.expressions().toIndexedSeq()
             self._expressions = (operation, expressions)
         return expressions.apply(index)
@@ -101,5 +101,5 @@ class JvmSession:
 
 
 def type_of(error: Py4JJavaError) -> str:
-    """The class of Java's exception: its message may hold anything."""
+    """Return the class of a Java exception; its message may contain anything."""
     return str(error.java_exception.getClass().getSimpleName())

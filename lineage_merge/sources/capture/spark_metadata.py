@@ -1,4 +1,4 @@
-"""What a plan's reading needs to hear from Spark beside the JSON, and in which words it is told."""
+"""The facts about plan nodes that Spark's JSON lacks, as an interface of pure data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ from lineage_merge.sources.capture.plan_tree import Json, Node
 class Relation:
     """What a leaf of a plan reads.
 
-    `uris` as Spline's agent would give them; a table that has no path but a name is `table`.
-    `params` are those of the read; `problem` says why nothing is known of it.
+    `uris` as Spline's agent reports them; `table` for a table without a path. `params` are those of the read;
+    `problem` says why the source is unknown.
     """
 
     uris: tuple[str, ...] = ()
@@ -26,37 +26,37 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class RddSources:
-    """What an RDD was made of: files, and RDDs of which nobody can tell."""
+    """The sources of an RDD: files, and RDDs of unknown origin."""
 
     uris: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
 class SparkMetadata(Protocol):
-    """Questions about single nodes."""
+    """Facts about single nodes."""
 
     zone: tzinfo
 
     def output(self, node: Node) -> list[Json]:
-        """The attributes that an operation puts out, as trees of one node each."""
+        """Return the output attributes of an operation, as trees of one node each."""
 
     def rows(self, node: Node, field: str) -> list[list[list[Json]]]:
-        """The trees of a field that is a list of lists of expressions."""
+        """Return the trees of a field that is a list of lists of expressions."""
 
     def relation(self, node: Node) -> Relation | None:
-        """What a leaf reads; None where it is no relation, but constants."""
+        """Return what a leaf reads; None if it is not a relation but constants."""
 
     def rdd(self, node: Node) -> RddSources:
-        """What the RDD of a `LogicalRDD` was made of."""
+        """Return the sources of the RDD in a `LogicalRDD`."""
 
     def cached(self, node: Node) -> Node | None:
-        """The plan behind an `InMemoryRelation`; None where it has forgotten it."""
+        """Return the plan behind an `InMemoryRelation`; None if it is no longer available."""
 
     def inner(self, node: Node) -> Any:
-        """The JVM's plan of a subquery's expression."""
+        """Return the JVM's plan of a subquery expression."""
 
     def top(self, operation: Node, index: int) -> Any:
-        """The JVM's expression at that place of an operation's expressions."""
+        """Return the JVM's expression at a position in an operation's expressions."""
 
     def function_name(self, node: Node) -> str:
-        """What SQL calls a function, by its expression."""
+        """Return the SQL name of a function expression."""

@@ -1,4 +1,4 @@
-"""Statements that write: which plan they write, and where to. They are looked at, never run."""
+"""Statements that write: the plan of their rows, and their target. Statements are never run."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,18 +14,18 @@ Written = tuple[Any, Target]
 
 
 def written(session: JvmSession, plan: Any) -> Written | None:
-    """The plan whose rows a command writes, and its target; None of a query.
+    """Return the plan whose rows a command writes, and its target; None for a query.
 
-    Raises `CaptureError` for a command that writes no rows, or in a way that is not known here.
+    Raises `CaptureError` for a command that writes no rows, or that is not supported.
     """
     name = str(plan.getClass().getSimpleName())
-    if name == "CommandResult":  # a frame of a command that has been run
+    if name == "CommandResult":  # the DataFrame of an executed command
         return written(session, plan.commandLogicalPlan())
     known = _COMMANDS.get(name)
     if known:
         return known(session, plan)
     if session.is_command(plan):
-        raise CaptureError(f"{name} is no query, and no statement that capture knows the rows of")
+        raise CaptureError(f"{name} is neither a query nor a supported statement")
     return None
 
 
@@ -65,7 +65,7 @@ def _folder(session: JvmSession, plan: Any) -> Written:
 def _relation(session: JvmSession, plan: Any) -> Written:
     relation = plan.logicalRelation().relation()
     if str(relation.getClass().getSimpleName()) != "JDBCRelation":
-        raise CaptureError(f"INSERT into {relation.getClass().getSimpleName()}: where that is cannot be told")
+        raise CaptureError(f"INSERT into {relation.getClass().getSimpleName()}: unknown target")
     found = jdbc(relation.jdbcOptions())
     return plan.query(), Target(found.uris[0], append=not plan.overwrite(), data_format="jdbc")
 

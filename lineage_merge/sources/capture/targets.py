@@ -1,4 +1,4 @@
-"""Where rows are about to be written: a path, a table of a catalog, or nowhere yet."""
+"""Targets of a write: a path, a catalog table, or not yet defined."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.capture.session import JvmSession
 
-# What stands for a frame that nobody has said the target of, and for temporary views.
+# Placeholders for a DataFrame without a target, and for temporary views.
 DATAFRAME = "dataframe"
 SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A dataset to write: its address, or where it has none, the `table`; `params` are a write's.
+    """A dataset to write: its address, or without one the `table`; `params` are a write's.
 
-    `columns` are the target's names where they are not those of the query.
+    `columns` are the target's names if they differ from the query's.
     """
 
     uri: str = ""
@@ -29,7 +29,7 @@ class Target:
 
 
 def named_target(session: JvmSession, text: str, append: bool) -> Target:
-    """What a person calls the target: a path or an address, or a table."""
+    """Return the target that a user names: a path, an address, or a table."""
     if "/" in text or ":" in text:
         return Target(_whole_path(session, text), append=append)
     parts = [str(part) for part in _parts(session, text)]
@@ -45,7 +45,7 @@ def named_target(session: JvmSession, text: str, append: bool) -> Target:
 
 
 def table_target(session: JvmSession, table: Any, append: bool) -> Target:
-    """A `CatalogTable` of the session's catalog, whether it is there or about to be made."""
+    """Return a `CatalogTable` of the session's catalog as target, existing or about to be created."""
     catalog = session.java.sessionState().catalog()
     identifier = table.identifier()
     database = identifier.database()
@@ -59,7 +59,7 @@ def table_target(session: JvmSession, table: Any, append: bool) -> Target:
 
 
 def view_target(session: JvmSession, identifier: Any, columns: tuple[str, ...], is_temporary: bool) -> Target:
-    """A view that is about to be made. It has no path: its name is what it is known by."""
+    """Return a view that is about to be created. It has no path: its name identifies it."""
     name = str(identifier.table())
     if is_temporary:
         return Target(table=Reference(DATAFRAME, name), is_view=True, columns=columns)
@@ -80,7 +80,7 @@ def _parts(session: JvmSession, text: str) -> list[Any]:
 
 
 def _whole_path(session: JvmSession, text: str) -> str:
-    """A path without a scheme lies where Spark would write it: on the file system that is the default."""
+    """Qualify a path without a scheme with Spark's default file system."""
     if ":" in text.partition("/")[0]:
         return text
     hadoop = session.jvm.org.apache.hadoop.fs

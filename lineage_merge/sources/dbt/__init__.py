@@ -1,5 +1,5 @@
-"""dbt: what a `manifest.json` says of a project's datasets and how they feed each other.
+"""dbt projects: datasets and their lineage, from `manifest.json`.
 
-`manifest` reads the file's text and checks it, `translate` turns it into elements of
+`manifest` parses and validates the file's text, `translator` converts it to elements of
 `lineage_merge.model.elements`. Neither opens a file.
 """

@@ -1,4 +1,4 @@
-"""The JSON text of what dbt writes, parsed: what is wrong with it is one line that names the file."""
+"""JSON parsing of dbt's artifacts, with errors on one line that name the file."""
 
 import json
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from lineage_merge.model.errors import DocumentError
 
 
 def parse(
-    location: str, text: str, what: str, keep: Callable[[dict[str, Any]], Any] | None = None
+    location: str, text: str, what: str, reduce_object: Callable[[dict[str, Any]], Any] | None = None
 ) -> dict[str, Any]:
-    """A manifest or a catalog (`what`) as an object; `keep` is applied to each object as soon as it is read.
+    """Parse a manifest or a catalog (`what`); `reduce_object` is applied to each JSON object while parsing.
 
-    Raises `DocumentError` for text that is no JSON object.
+    Raises `DocumentError` for text that is not a JSON object.
     """
     try:
-        document = json.loads(text.removeprefix("\ufeff"), object_hook=keep)
+        document = json.loads(text.removeprefix("\ufeff"), object_hook=reduce_object)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({place})") from None
-    except ValueError:  # Python reads no number of thousands of digits
+    except ValueError:  # Python does not parse numbers of thousands of digits
         raise DocumentError(location, "", f"is not a dbt {what}: a number is too long") from None
     except RecursionError:
         raise DocumentError(location, "", f"is not a dbt {what}: nested too deeply") from None
@@ -30,7 +30,7 @@ def parse(
 
 
 def milliseconds(moment: datetime) -> int:
-    """A moment as ms since 1970; without a time zone it is in UTC, as dbt writes it."""
+    """Return a time as ms since 1970; without a time zone it is UTC, as dbt writes it."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

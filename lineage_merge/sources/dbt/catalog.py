@@ -1,4 +1,4 @@
-"""Reads the text of a dbt catalog: which columns the relations had when it was made.
+"""Parsing of a dbt catalog: the columns of relations in the warehouse.
 
 `dbt docs generate` writes `catalog.json`; its schema is published at
 https://schemas.getdbt.com/dbt/catalog/v1.json.
@@ -21,7 +21,7 @@ _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/catalog/v1\.json")
 
 
 class CatalogColumn(NamedTuple):
-    """A column as the warehouse told it."""
+    """A column as reported by the warehouse."""
 
     name: str
     data_type: str
@@ -33,10 +33,10 @@ Catalog = Mapping[str, tuple[CatalogColumn, ...]]
 
 
 def read_catalog(location: str, text: str) -> tuple[Catalog, list[Problem]]:
-    """Read and check a catalog; `location` names it in errors.
+    """Parse and validate a catalog; `location` names it in errors.
 
-    Raises `DocumentError` for text that is no JSON, is no catalog or is of an unknown
-    version. A single broken entry is left out and returned as a `Problem` (`rejected`).
+    Raises `DocumentError` for text that is not JSON, no catalog, or of an unknown version. A single malformed
+    entry is left out and returned as a `Problem` (`rejected`).
     """
     document = artefact.parse(location, text, "catalog")
     _check(location, document)
@@ -74,6 +74,6 @@ def _columns(entry: Mapping[str, Any]) -> tuple[CatalogColumn, ...]:
 
 @cache
 def _checkers() -> tuple[Checker, Checker]:
-    """For the document without its entries, and for one entry."""
+    """Return the validators of the document without its entries, and of one entry."""
     schema = json.loads(files(__package__).joinpath("catalog.schema.json").read_text(encoding="utf-8"))
     return Checker(schema), Checker({"$defs": schema["$defs"], **schema["$defs"]["table"]})

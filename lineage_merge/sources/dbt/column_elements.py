@@ -1,4 +1,4 @@
-"""What is known of the columns of a dbt project, as elements of `lineage_merge.model.elements`."""
+"""Columns and column lineage of a dbt project as `lineage_merge.model.elements`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,8 +22,8 @@ from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.undeclared import UndeclaredTable
 
-# Spark says `int` where a catalog says `integer`, and the catalog knows: of what dbt only reads,
-# who builds it decides; of what dbt builds, dbt's catalog.
+# Types differ: Spark says `int`, a catalog `integer`. For datasets that dbt only reads, the producer's type
+# takes precedence; for those that dbt builds, the type in dbt's catalog.
 _READ = Authority.READER
 _BUILT = Authority.BUILDER
 
@@ -36,9 +36,9 @@ def column_elements(
     location: str,
     jobs: Jobs | None = None,
 ) -> Iterator[Element]:
-    """The columns of each dataset and what they are made of, by the job that builds it.
+    """Yield the columns of each dataset and their inputs, by the job that builds it.
 
-    And tables that only its SQL names. `references` are the datasets of `translate`, by unique id;
+    Also tables that only its SQL names. `references` are the datasets of `translate`, by unique id;
     `namespace` is that of the warehouse; `location` names the manifest in problems, `jobs` its jobs.
     """
     jobs = jobs or Jobs(manifest.project)
@@ -72,7 +72,7 @@ def _undeclared(
     job: JobKey,
     location: str,
 ) -> Iterator[Element]:
-    """What the SQL reads without `ref` or `source`: column lineage leads there, so data does too."""
+    """Yield what the SQL reads without `ref` or `source`: it has column lineage, so it has data flow too."""
     target = references[node.unique_id]
     declared = {references[source] for source, _ in behind_of(manifest.nodes, node)}
     read = {references[key] for key in found.reads} - declared - {target}

@@ -1,7 +1,7 @@
-"""Which columns the datasets of a dbt project have, and which columns they are made of.
+"""Columns of a dbt project's datasets, and their column lineage.
 
-From compiled SQL, in the order in which dbt builds. What the SQL does not tell for certain
-is left out and said in `problems`. Needs sqlglot (the extra `columns`).
+From compiled SQL, in build order. What the SQL does not determine is left out and reported in `problems`.
+Needs sqlglot (the extra `columns`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from lineage_merge.sources.dbt.order import behind_of, parents_first
 from lineage_merge.sources.dbt.undeclared import Completion, UndeclaredTable
 
 _TABLES = frozenset({"source", "model", "seed", "snapshot"})
-# dbt's name of a platform where it is not sqlglot's.
+# dbt's platform names that differ from sqlglot's.
 _DIALECTS = {
     "alloydb": "postgres",
     "cratedb": "postgres",
@@ -44,10 +44,10 @@ _EPHEMERAL = "__dbt__cte__"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a dataset. `position` counts from 0, None where the order is not known.
+    """A column of a dataset. `position` counts from 0, None if the order is unknown.
 
-    `data_type` is the warehouse's (from the catalog), else the project's, "" where neither
-    tells it. `description` is the project's, else the warehouse's comment.
+    `data_type` is the warehouse's (from the catalog), else the project's, "" if neither has it. `description`
+    is the project's, else the warehouse's comment.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """What is known of the columns of one dataset.
+    """Column lineage of one dataset.
 
-    `problems` says what is not known, as words that follow its unique id. Sources are unique ids, or
-    keys of `undeclared`: tables that only the SQL names. `reads` are all that the SQL reads; `expected`
-    names relations that it should read by the manifest and does not. `deferred` has the names in the SQL
-    that were taken for such a one, and its name: dbt's `--defer` puts another target's relation there.
+    `problems` are phrases that follow the dataset's unique id. Sources are unique ids, or keys of
+    `undeclared`: tables that only the SQL names. `reads` is everything that the SQL reads; `expected` are
+    relations that it should read by the manifest and does not. `deferred` maps names in the SQL that were
+    taken for such a relation to its name: dbt's `--defer` uses another target's relation there.
     """
 
     columns: tuple[Column, ...] = ()
@@ -77,11 +77,11 @@ class ColumnLineage:
 
 
 def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[str, ColumnLineage]:
-    """The column lineage of a manifest that was read `with_columns`, by unique id, sorted.
+    """Return the column lineage of a manifest that was read `with_columns`, by unique id, sorted.
 
-    For every dataset of which anything is known, and every ephemeral model with a problem.
-    Standard SQL is assumed where the manifest's adapter is none that sqlglot knows. Raises
-    nothing: a model that cannot be read costs that model its columns.
+    Covers every dataset with known columns, and every ephemeral model with a problem. Standard SQL is assumed
+    if sqlglot does not know the manifest's adapter. Never raises: a model that cannot be read loses only its
+    own columns.
     """
     project = _Project(manifest, catalog or {})
     for unique_id in parents_first(manifest.nodes, manifest.nodes):
@@ -91,11 +91,11 @@ def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[s
 
 
 class _Unreadable(Exception):
-    """Why SQL that was parsed says nothing of columns."""
+    """Why parsed SQL yields no columns."""
 
 
 class _Project:
-    """The datasets of a manifest, growing while their SQL is read."""
+    """The datasets of a manifest, completed while their SQL is read."""
 
     def __init__(self, manifest: Manifest, catalog: Catalog) -> None:
         self._nodes = manifest.nodes
@@ -121,7 +121,7 @@ class _Project:
             if node.kind == "model" and node.folded
         }
         self._inlined: dict[str, Relation] = {}
-        self._closed: set[str] = set()  # every column is in its own SQL's order
+        self._closed: set[str] = set()  # all columns are in the order of the model's own SQL
         self._started: set[str] = set()
 
     def _dialect_of(self, manifest: Manifest) -> Dialect:
@@ -129,21 +129,21 @@ class _Project:
         name = _DIALECTS.get(adapter, adapter)
         if name and Dialect.get(name) is None:
             for unique_id in sorted(manifest.nodes)[:1]:
-                self._note(unique_id, f"is read as standard SQL: the platform {adapter} is not known", "")
+                self._note(unique_id, f"is read as standard SQL: unknown platform {adapter}", "")
             name = ""
         return Dialect.get_or_raise(name or None)
 
     def _note(self, unique_id: str, what: str, name: str) -> None:
         self._notes.setdefault(unique_id, {}).setdefault(what, {})[name] = None
 
-    # ---- what is known before SQL is read
+    # ---- before SQL is read
 
     def _table(self, node: Node) -> Table:
         table = Table(node.unique_id)
         known = self._catalog.get(node.unique_id, ())
         for column in known:
             table.columns.setdefault(fold(column.name), column.name)
-        # Of what dbt builds from SQL, the SQL knows better than what somebody wrote of it.
+        # For models built from SQL, the SQL is more reliable than declared columns.
         if not known and not self._has_sql(node):
             self._declare(table, node)
         table.complete = bool(known) or table.complete
@@ -177,7 +177,7 @@ class _Project:
             self._fill(table, node, relation)
 
     def _read(self, node: Node) -> Relation | None:
-        """The columns of the node's SQL, None (and a problem) where it cannot be read."""
+        """Return the columns of the node's SQL, None (and a problem) if it cannot be read."""
         code = node.code
         if code.language != "sql":
             self._note(
@@ -211,7 +211,7 @@ class _Project:
         return reader.read(queries[0])
 
     def _found_in(self, query: exp.Expr, node: Node) -> frozenset[str]:
-        """The datasets of the manifest that the query names."""
+        """Return the datasets of the manifest that the query names."""
         ctes = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
         tables = (
             each for each in query.find_all(exp.Table) if each.args.get("db") or fold(each.name) not in ctes
@@ -236,7 +236,7 @@ class _Project:
         return self.tables[found]
 
     def _unknown(self, table: exp.Table, node: Node) -> Table | None:
-        """A table that the manifest does not have: another target's (--defer), or an undeclared one."""
+        """Return a table that is not in the manifest: another target's (--defer), or an undeclared one."""
         if self._names.candidates(table):
             return None  # several
         written = ".".join(part.name for part in table.parts)
@@ -254,13 +254,13 @@ class _Project:
         return self._undeclared[known.key][1]
 
     def _deferred(self, table: exp.Table, node: Node) -> str | None:
-        """The one node that the SQL should name and does not, whose relation ends like this table's name."""
+        """Return the node that the SQL should name but does not, with a relation of the same table name."""
         last = self._names.parts(table)[-1:]
         found = [each for each in self._missing(node) if self._names.whole(each)[-1:] == last]
         return found[0] if len(found) == 1 else None
 
     def _missing(self, node: Node) -> list[str]:
-        """What dbt builds and the node reads by the manifest, but not by its SQL."""
+        """Return what dbt builds and the node reads by the manifest, but not by its SQL."""
         behind = {self._names.same.get(source, source) for source, _ in behind_of(self._nodes, node)}
         named = self._named.get(node.unique_id, frozenset())
         return sorted(
@@ -268,8 +268,7 @@ class _Project:
         )
 
     def _itself(self, unique_id: str) -> Relation:
-        # What a model reads of itself (an incremental one) does not say where it came from: the
-        # other branches of its SQL do.
+        # What an incremental model reads from itself has no other origin: the other branches of its SQL have.
         known = self._catalog.get(unique_id, ())
         items = [Named(column.name, {}) for column in known]
         return Relation([*items], rest={}) if known else Relation([AllColumns(None, own=True)])
@@ -287,7 +286,7 @@ class _Project:
         named = [item for item in relation.items if isinstance(item, Named)]
         names = [item.name for item in named]
         if relation.closed and len(known) == len(names) + len(node.code.snapshot_columns):
-            # Only the platform knows how it calls `count(*)`.
+            # Only the platform determines the name of `count(*)`.
             names = [name or column.name for name, column in zip(names, known, strict=False)]
         table.built = True
         table.influences = {
@@ -297,7 +296,7 @@ class _Project:
             key = fold(name)
             if not name and item.derivation:
                 self._note(
-                    node.unique_id, "has columns without a name in its SQL, and no catalog tells it", ""
+                    node.unique_id, "has unnamed columns in its SQL, and no catalog with their names", ""
                 )
             if name and key not in table.derivations:
                 table.columns.setdefault(key, name)
@@ -321,10 +320,10 @@ class _Project:
             elif not any(star.table for star in stars):
                 self._declare(table, node)
 
-    # ---- what comes out
+    # ---- results
 
     def lineage(self, unique_id: str) -> ColumnLineage:
-        """All that is known of a dataset by now."""
+        """Return everything known of a dataset."""
         table = self.tables.get(unique_id)
         problems = tuple(self._problems(unique_id))
         deferred = tuple(sorted(self._deferrals.get(unique_id, {}).items()))
@@ -361,7 +360,7 @@ class _Project:
             yield cut(f"{what}: {shown}" if shown else what)
 
     def _columns(self, table: Table) -> Iterator[Column]:
-        """The columns in the order of the catalog, or of the model's own SQL."""
+        """Return the columns in the order of the catalog, or of the model's own SQL."""
         catalog = {
             fold(column.name): (at, column)
             for at, column in enumerate(self._catalog.get(table.unique_id, ()))
@@ -379,7 +378,7 @@ class _Project:
 
 
 def _close(table: Table, stars: list[AllColumns]) -> None:
-    """The catalog says which columns there are: find those that the SQL does not name."""
+    """Complete a table whose columns are known from the catalog: find those that the SQL does not name."""
     for key, name in table.columns.items():
         if key not in table.derivations:
             possible = [star for star in stars if star.may_have(name)]

@@ -1,7 +1,7 @@
-"""What the jobs of a dbt project are called. Pure.
+"""Job names of a dbt project. Pure.
 
-A unique id names the package that a model comes from, not the project that runs it: two projects may
-install one package, and one project may be built for several targets.
+A unique id names the package of a model, not the project that runs it: two projects may install the same
+package, and one project may be built for several targets.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ JOB_TYPE = "dbt"
 
 
 def job_name(project: str, unique_id: str, target: str = "") -> str:
-    """``model.tickit.stg_sales``; of an installed package ``tickit/model.dbt_utils.days``.
+    """Return ``model.tickit.stg_sales``; for an installed package ``tickit/model.dbt_utils.days``.
 
     With a target always ``tickit@prod/model.tickit.stg_sales``.
     """
@@ -25,7 +25,7 @@ def job_name(project: str, unique_id: str, target: str = "") -> str:
 
 
 def project_of(name: str) -> str:
-    """The project in a job's name, "" where it has none."""
+    """Return the project in a job's name, "" without one."""
     before, slash, unique_id = name.rpartition("/")
     if slash:
         return before.partition("@")[0]
@@ -34,16 +34,16 @@ def project_of(name: str) -> str:
 
 
 def unique_id_of(name: str) -> str:
-    """dbt's unique id in a job's name."""
+    """Return dbt's unique id in a job's name."""
     return name.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The names of the jobs of one manifest.
+    """The job names of one manifest.
 
-    `target` is that of the configuration. Without one, `relations` has what each job builds by unique
-    id, where another manifest of the merge is of the same project and builds other relations.
+    `target` is the configured one. Without one, `relations` has what each job builds, by unique id, if
+    another manifest of the merge has the same project and builds other relations.
     """
 
     project: str
@@ -51,6 +51,6 @@ class Jobs:
     relations: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, unique_id: str) -> JobKey:
-        """The job that a node is."""
+        """Return the job of a node."""
         target = self.target or self.relations.get(unique_id, "")
         return JobKey(JOB_TYPE, job_name(self.project, unique_id, target))

@@ -1,8 +1,8 @@
-"""Where the files of a dbt dataset lie, as far as the manifest tells it.
+"""Storage locations of dbt datasets, as far as the manifest contains them.
 
-Sources say it in `external.location` (dbt-external-tables) or are a path (dbt-duckdb), models in the
-setting that their adapter has for it. What only the profile knows (a root directory) or only the run (a
-generated directory that stands for the table) is not told.
+Sources have `external.location` (dbt-external-tables) or are a path (dbt-duckdb), models an adapter-specific
+setting. Locations that only the profile (a root directory) or only the run (a generated directory) determines
+are unknown.
 """
 
 import re
@@ -18,7 +18,7 @@ _ABSOLUTE = re.compile(r"/\S+")
 
 
 def source_location(entry: Settings) -> str:
-    """The URI of an external source's files, "" where the manifest has none."""
+    """Return the URI of an external source's files, "" if the manifest has none."""
     external = entry.get("external")
     location = _uri(external.get("location")) if isinstance(external, Mapping) else ""
     # dbt-duckdb renders `meta.external_location` as the relation's name.
@@ -26,7 +26,7 @@ def source_location(entry: Settings) -> str:
 
 
 def built_location(adapter: str, config: Settings, materialized: str, names: tuple[str, str, str]) -> str:
-    """The URI of what dbt builds, "" where the manifest has none.
+    """Return the URI of what dbt builds, "" if the manifest has none.
 
     `names` are database, schema and identifier.
     """
@@ -44,7 +44,7 @@ def _uri(value: object) -> str:
 
 
 def _path(value: object) -> str:
-    """A URI, or an absolute path of a file system. Where a relative one starts is not in the manifest."""
+    """Return a URI, or an absolute path. The base of a relative one is not in the manifest."""
     text = _text(value)
     return text if _URI.fullmatch(text) or _ABSOLUTE.fullmatch(text) else ""
 
@@ -60,7 +60,7 @@ def _athena(config: Settings, names: tuple[str, str, str]) -> str:
         return str(external)
     _, schema, identifier = names
     table = config.get("s3_path_table_part") or identifier
-    # A `_unique` name ends with a UUID, which is no part of a dataset's name.
+    # A `_unique` name ends with a UUID, which is not part of a dataset's name.
     below = {
         "table": f"{table}",
         "table_unique": f"{table}",

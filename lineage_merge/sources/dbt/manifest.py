@@ -1,9 +1,9 @@
-"""Reads the text of a dbt manifest: version, JSON Schema, and the few fields that lineage needs.
+"""Parsing of a dbt manifest: version, JSON Schema, and the fields that lineage needs.
 
-Manifests v1 to v12 differ little in these fields: `disabled` was a list before v4,
-metrics came with v4, semantic models with v10, saved queries with v11, functions within
-v12, and `metadata.project_name` with v10. v20 is v12 as dbt Fusion numbers it. The
-schemas are published at https://schemas.getdbt.com/dbt/manifest/v12.json and so on.
+Manifests v1 to v12 differ little in these fields: `disabled` was a list before v4, metrics were added in v4,
+semantic models in v10, saved queries in v11, functions within v12, and `metadata.project_name` in v10. v20 is
+dbt Fusion's number for v12. The schemas are published at https://schemas.getdbt.com/dbt/manifest/v12.json and
+so on.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS, Manifest, Node, node
 _SUPPORTED = frozenset({*range(1, 13), 20})
 _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/manifest/v([0-9]{1,4})\.json")
 
-# All that is read of an entry. The rest (code, columns, meta, ...) is most of a manifest.
+# The fields that are read. The others (code, columns, meta, ...) are most of a manifest.
 _READ = frozenset(
     {
-        "unique_id",  # before v4 disabled nodes stand in a list
+        "unique_id",  # before v4, disabled nodes are in a list
         "resource_type",
         "name",
         "package_name",
@@ -47,29 +47,29 @@ _READ = frozenset(
     }
 )
 
-# What is read in addition where columns are asked for.
+# Additional fields for column lineage.
 _READ_FOR_COLUMNS = frozenset({"columns"})
 _READ_OF_CODE = frozenset({"compiled_code", "compiled_sql", "language"})
 _WITH_CODE = frozenset({"model", "snapshot"})
 
 
 def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tuple[Manifest, list[Problem]]:
-    """Read and check a manifest; `location` names it in errors.
+    """Parse and validate a manifest; `location` names it in errors.
 
-    `with_columns` also reads the compiled SQL and what is declared of columns.
-    Raises `DocumentError` for text that is no JSON, is no manifest or is of an unknown
-    version. A single broken entry is left out and returned as a `Problem` (`rejected`).
+    `with_columns` also reads compiled SQL and declared columns. Raises `DocumentError` for text that is not
+    JSON, no manifest, or of an unknown version. A single malformed entry is left out and returned as a
+    `Problem` (`rejected`).
     """
     document = _parse(location, text, with_columns=with_columns)
     metadata = _metadata(location, document)
-    rejected = _reject_broken_entries(location, document)
+    rejected = _reject_malformed_entries(location, document)
     problems = list(rejected.values())
     adapter = metadata.get("adapter_type") or ""
     nodes, left_out = nodes_of(document, adapter)
     left_out.update((unique_id, "was rejected") for section, unique_id in rejected if section in SECTIONS)
     generated_at = _milliseconds(location, metadata.get("generated_at"))
     if not generated_at:
-        message = "is missing: nobody can tell whether this manifest is newer than another"
+        message = "is missing: the age of this manifest is unknown"
         problems.append(Problem("notice", location, "metadata.generated_at", message))
     manifest = Manifest(
         project=_project(metadata, nodes.values()),
@@ -88,8 +88,8 @@ def _parse(location: str, text: str, *, with_columns: bool) -> dict[str, Any]:
 
 
 def _only_what_is_read(entry: dict[str, Any]) -> dict[str, Any]:
-    # Called for each JSON object as soon as it is read, so that the code and the columns of
-    # a large project never stand in memory all at once.
+    # Called for each JSON object while parsing, so that the code and columns of a large project are never all
+    # in memory.
     if isinstance(entry.get("unique_id"), str) and isinstance(entry.get("resource_type"), str):
         return {key: value for key, value in entry.items() if key in _READ}
     return entry
@@ -119,8 +119,8 @@ def _metadata(location: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata
 
 
-def _reject_broken_entries(location: str, document: dict[str, Any]) -> dict[tuple[str, str], Problem]:
-    """Take entries that do not fit the schema out of `document`: (section, id) to the problem."""
+def _reject_malformed_entries(location: str, document: dict[str, Any]) -> dict[tuple[str, str], Problem]:
+    """Remove entries that do not fit the schema from `document`; return problems by (section, id)."""
     sections = {name: value for name, value in document.items() if name in _checkers().entries}
     emptied: dict[str, Any] = {name: {} for name, value in sections.items() if isinstance(value, dict)}
     error = _checkers().document.error(document | emptied)
@@ -143,7 +143,7 @@ def _reject_broken_entries(location: str, document: dict[str, Any]) -> dict[tupl
 
 
 class _Checkers(NamedTuple):
-    """For the document without its entries, and for one entry of each section."""
+    """Validators of the document without its entries, and of one entry of each section."""
 
     document: Checker
     entries: Mapping[str, Checker]
@@ -164,8 +164,7 @@ def _project(metadata: Mapping[str, Any], nodes: Iterable[Node]) -> str:
     name: str | None = metadata.get("project_name")
     if name:
         return name
-    # Before v10 a manifest has only the MD5 of the project's name: of the packages whose
-    # nodes it has, one is the project.
+    # Before v10 a manifest has only the MD5 of the project's name, which must be one of its nodes' packages.
     packages = sorted({node.package_name for node in nodes if node.package_name})
     for package in packages:
         if hashlib.md5(package.encode(errors="replace"), usedforsecurity=False).hexdigest() == metadata.get(

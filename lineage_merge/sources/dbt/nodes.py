@@ -1,4 +1,4 @@
-"""The entries of a dbt manifest that data flows through: sources, models, exposures and so on. Pure."""
+"""Entries of a dbt manifest that data flows through: sources, models, exposures and so on. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Kind = Literal[
 
 
 class DeclaredColumn(NamedTuple):
-    """A column as the project's YAML describes it; a project need not name all of them."""
+    """A column in the project's YAML, which need not declare all columns."""
 
     name: str
     data_type: str
@@ -30,11 +30,11 @@ class DeclaredColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What an entry says of its columns, read only when asked for.
+    """The SQL and declared columns of an entry, read only for column lineage.
 
-    `sql` is the compiled SQL (empty: not compiled), `language` `sql` or `python`,
-    `relation_name` what SQL calls the relation. `contract`: dbt enforces that the declared
-    columns are all. `snapshot_columns` are those that dbt adds to a snapshot.
+    `sql` is the compiled SQL (empty: not compiled), `language` `sql` or `python`, `relation_name` the
+    relation's name in SQL. `contract`: dbt enforces that the declared columns are complete.
+    `snapshot_columns` are those that dbt adds to a snapshot.
     """
 
     sql: str = ""
@@ -47,13 +47,12 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One entry of a manifest that data flows through.
+    """An entry of a manifest that data flows through.
 
-    `identifier` is the last part of its name in the warehouse. `parents` are the unique
-    ids of what it reads, each once; they may be ids that the manifest does not have.
-    `parents_at` is the field that names them. `built_elsewhere`: another dbt project
-    builds it, this one only refers to it. `location` is the URI of its files, "" where it
-    has none or the manifest does not tell.
+    `identifier` is the last part of its name in the warehouse. `parents` are the unique ids of its inputs,
+    without duplicates; the manifest may lack them. `parents_at` is the field that names them.
+    `built_elsewhere`: another dbt project builds it. `location` is the URI of its files, "" if none or
+    unknown.
     """
 
     unique_id: str
@@ -74,24 +73,22 @@ class Node:
 
     @property
     def is_built(self) -> bool:
-        """A job of this project builds it."""
+        """Return whether a job of this project builds it."""
         return self.kind in ("model", "seed", "snapshot") and not self.built_elsewhere
 
     @property
     def folded(self) -> bool:
-        """It leaves nothing in the warehouse: who reads it reads what is behind it."""
+        """Return whether it is collapsed: it is not in the warehouse, so its readers read its inputs."""
         return self.kind in _FOLDED or (self.kind == "model" and self.materialized == "ephemeral")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What lineage needs of a manifest.
+    """The parts of a manifest that lineage needs.
 
-    `project` is the root project (empty when the manifest does not tell), `generated_at`
-    is ms since 1970 (0 when the manifest does not tell). `adapter` is
-    the platform's name in dbt (`redshift`). `nodes` are the enabled, valid
-    ones by unique id; `left_out` says of others why they are not among them, as words
-    that follow "which".
+    `project` is the root project (empty if unknown), `generated_at` is ms since 1970 (0 if unknown).
+    `adapter` is dbt's name of the platform (`redshift`). `nodes` are the enabled, valid ones by unique id;
+    `left_out` says why others are missing, as phrases that follow "which".
     """
 
     project: str
@@ -102,7 +99,7 @@ class Manifest:
     left_out: Mapping[str, str]
 
 
-# A section of the manifest, and what stands in it (None: each entry says it itself).
+# Sections of the manifest and their resource type (None: each entry has its own).
 SECTIONS: Mapping[str, Kind | None] = {
     "nodes": None,
     "sources": "source",
@@ -115,18 +112,18 @@ SECTIONS: Mapping[str, Kind | None] = {
 MAPS = ("parent_map", "child_map")
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
 _FOLDED: frozenset[Kind] = frozenset({"metric", "semantic_model", "saved_query", "function"})
-# They read data and build none. Ids start with these words too.
+# These read data and build none. Ids start with these words too.
 _WITHOUT_DATA = frozenset(
     {"test", "unit_test", "analysis", "operation", "sql operation", "sql_operation", "rpc", "macro"}
 )
-# What has columns.
+# Resource types with columns.
 _RELATIONS: frozenset[Kind] = frozenset({"source", "model", "seed", "snapshot"})
-# The columns that dbt adds to a snapshot; the last only where deleted rows get a row.
+# The columns that dbt adds to a snapshot; the last only if deleted rows are recorded.
 _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
 
 
 def nodes_of(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node], dict[str, str]]:
-    """The nodes of a manifest that was checked, and why others are not among them, by unique id."""
+    """Return the nodes of a validated manifest, and why others are missing, by unique id."""
     entries: dict[str, tuple[str, Kind, Mapping[str, Any]]] = {}
     left_out = dict.fromkeys(_disabled(document.get("disabled")), "is disabled")
     for section, kind_of_section in SECTIONS.items():
@@ -134,12 +131,12 @@ def nodes_of(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node]
             kind = kind_of_section or entry["resource_type"]
             if kind not in _KINDS:
                 if kind not in _WITHOUT_DATA:
-                    left_out[unique_id] = f"is of an unknown type ({kind})"
+                    left_out[unique_id] = f"has an unknown type ({kind})"
             elif (entry.get("config") or {}).get("enabled") is False:
                 left_out[unique_id] = "is disabled"
             else:
                 entries[unique_id] = (section, cast("Kind", kind), entry)
-    # The two maps repeat what `depends_on` says: they stand in where it says nothing.
+    # The two maps repeat `depends_on`: they are used if it is empty.
     stated = {unique_id: _stated_parents(entry) for unique_id, (_, _, entry) in entries.items()}
     mapped = _mapped_parents(document, {unique_id for unique_id, parents in stated.items() if not parents})
     nodes: dict[str, Node] = {}
@@ -155,7 +152,7 @@ def _node(
 ) -> Node:
     config = entry.get("config") or {}
     name = entry["name"]
-    # dbt writes a model of another project, which a plugin brought in, with empty paths.
+    # dbt writes models of another project, added by a plugin, with empty paths.
     elsewhere = kind == "model" and entry.get("path") == entry.get("original_file_path") == ""
     names = (
         entry.get("database") or "",
@@ -164,7 +161,7 @@ def _node(
     )
     if kind in _RELATIONS:
         names = names_of(adapter, entry.get("relation_name") or "", names)
-    materialized = config.get("materialized") or "view"  # dbt's own default
+    materialized = config.get("materialized") or "view"  # dbt's default
     location = ""
     if kind == "source":
         location = source_location(entry)
@@ -231,7 +228,7 @@ def _has_data(unique_id: str) -> bool:
 
 
 def _disabled(section: Any) -> list[str]:
-    # Not checked by the schema: a broken entry here takes nothing away from the graph.
+    # Not validated by the schema: a malformed entry here does not affect the graph.
     if isinstance(section, dict):
         return list(section)
     return [

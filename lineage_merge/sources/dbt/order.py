@@ -1,4 +1,4 @@
-"""The order in which dbt builds, parents first, and the datasets behind a node. Pure."""
+"""Build order of dbt nodes, and the datasets behind a node. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -8,9 +8,9 @@ from lineage_merge.sources.dbt.nodes import Node
 def parents_first(
     nodes: Mapping[str, Node], start: Iterable[str], follow: Callable[[Node], bool] = lambda _: True
 ) -> list[str]:
-    """`start` and what it depends on, as far as `follow` goes, each after those it depends on.
+    """Yield `start` and its dependencies, as far as `follow` goes, dependencies first.
 
-    The same way each time; a cycle is cut open.
+    The order is stable; cycles are broken.
     """
     order: list[str] = []
     seen: set[str] = set()
@@ -28,11 +28,10 @@ def parents_first(
 
 
 def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each dataset that `target` reads, with the names of the folded nodes between them.
+    """Return each dataset that `target` reads, with the collapsed nodes between them.
 
-    The names stand in the order that the data flows. Of several ways between the same two,
-    those through folded nodes come as one; trying each way apart would take for ever where
-    ephemeral models fan out and in again and again.
+    Nodes are named in the direction of the data. Several paths between the same two datasets are combined:
+    enumerating them would be exponential for ephemeral models that fan out and in repeatedly.
     """
     known = [parent for parent in target.parents if parent in nodes]
     for parent in known:
@@ -52,7 +51,7 @@ def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tu
 
 
 def _reached(readers: Mapping[str, list[str]], source: str) -> set[str]:
-    """The folded nodes that data of `source` passes, none of them behind another dataset."""
+    """Return the collapsed nodes reached from `source` without passing another dataset."""
     reached: set[str] = set()
     stack = [source]
     while stack:

@@ -1,4 +1,4 @@
-"""dbt's manifests, fetched and translated, one manifest a partition."""
+"""Reader of dbt manifests: fetched and translated, one manifest per partition."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -20,9 +20,9 @@ from lineage_merge.sources.dbt.translator import dataset_references, last_runs, 
 
 
 def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element]:
-    """The elements of one project. Raises `SourceError` where a file of it cannot be read.
+    """Yield the elements of one project. Raises `SourceError` if one of its files cannot be read.
 
-    `by_relation`: another manifest of its project builds other relations, and no target is given.
+    `by_relation`: another manifest of its project builds other relations, and no target is configured.
     """
     manifest, problems = read_manifest(project.manifest, read_text(project.manifest), with_columns=True)
     yield Count("dbt manifests", 1)
@@ -47,7 +47,7 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
 
 
 def _relations(manifest: Manifest, namespace: str) -> dict[str, str]:
-    """What each job builds, by unique id."""
+    """Return what each job builds, by unique id."""
     references = dataset_references(manifest, namespace)
     return {
         unique_id: f"{ref.namespace}/{ref.name}"
@@ -62,7 +62,7 @@ def _runs(project: DbtProject, manifest: Manifest, jobs: Jobs) -> Iterator[Eleme
     try:
         text = read_text(project.run_results)
     except SourceMissing:
-        why = "is missing: when the models ran last is not known"
+        why = "is missing: the time of the last runs is unknown"
         yield Problem("notice", project.run_results, "", why)
         return
     results, broken = read_run_results(project.run_results, text)
@@ -87,7 +87,7 @@ def _columns(project: DbtProject, manifest: Manifest, catalog: Catalog, jobs: Jo
 
 
 class _Relation(NamedTuple):
-    """A relation that a manifest builds; `place` is that of the manifest in the configuration."""
+    """A relation that a manifest builds; `place` is the manifest's position in the configuration."""
 
     project: str
     unique_id: str
@@ -96,16 +96,16 @@ class _Relation(NamedTuple):
 
 
 def read_dbt(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
-    """All projects of the configuration as records."""
+    """Read all configured projects as records."""
     ambiguous = _ambiguous(engine, config.dbt)
     entries = [(project, index in ambiguous) for index, project in enumerate(config.dbt)]
     return engine.rows(entries, len(entries)).flat_map(lambda entry: records(elements(*entry), names))
 
 
 def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
-    """The places of manifests without a target that build a node of their project as another relation.
+    """Return the positions of manifests without a target whose project another manifest builds elsewhere.
 
-    Several manifests are read twice, since the name of a job must not depend on their order.
+    Several manifests are read twice, because a job's name must not depend on their order.
     """
     entries = [(index, project) for index, project in enumerate(projects) if not project.target]
     if len(entries) < 2:
@@ -115,7 +115,7 @@ def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
 
 
 def _built(place: int, project: DbtProject) -> Iterator[_Relation]:
-    """What a manifest builds."""
+    """Yield what a manifest builds."""
     manifest, _ = read_manifest(project.manifest, read_text(project.manifest))
     for unique_id, relation in _relations(manifest, project.namespace).items():
         yield _Relation(manifest.project, unique_id, place, relation)

@@ -1,14 +1,14 @@
-"""A manifest's `relation_name`: the text by which compiled SQL calls a relation. Pure.
+"""Parsing of a manifest's `relation_name`: the relation's name in compiled SQL. Pure.
 
-It is rendered by the adapter, and so is right where `database` and `schema` are not: ClickHouse has
-no database above its schemas, and a source of DuckDB may be a file or a function that reads files.
+It is rendered by the adapter, so it is correct where `database` and `schema` are not: ClickHouse has no
+database above its schemas, and a source of DuckDB may be a file or a function that reads files.
 """
 
 import re
 
 from lineage_merge.naming.identifiers import split_name
 
-# Adapters whose relations have two parts, whatever `database` says.
+# Adapters with two-part relation names, whatever `database` says.
 _TWO_PARTS = frozenset({"clickhouse"})
 _LITERAL = r"'((?:[^']|'')*)'"
 _PATH = re.compile(_LITERAL)
@@ -21,15 +21,15 @@ _READER = re.compile(
 
 
 def names_of(adapter: str, relation_name: str, names: tuple[str, str, str]) -> tuple[str, str, str]:
-    """Database, schema and identifier (`names` as the manifest has them) of a relation.
+    """Return database, schema and identifier (`names` in the manifest) of a relation.
 
-    Those of `relation_name` where it contradicts them, or where the platform has no database.
+    Those of `relation_name` take precedence if they differ, or if the platform has no database.
     """
     stated = _parts(relation_name)
     given = [part.value.casefold() for part in split_name(".".join(filter(None, names)))]
     if not stated or len(stated) > len(names):
         return names
-    # As text: BigQuery may quote a whole name as one part.
+    # As text: BigQuery may quote a qualified name as one part.
     one, other = "." + ".".join(part.casefold() for part in stated), "." + ".".join(given)
     agrees = one.endswith(other) or other.endswith(one)
     if agrees and not (adapter.lower() in _TWO_PARTS and len(stated) < len(given)):
@@ -40,7 +40,7 @@ def names_of(adapter: str, relation_name: str, names: tuple[str, str, str]) -> t
 
 
 def path_of(relation_name: str) -> str:
-    """The path that a relation is, or that the function reads which it is; "" for a table's name."""
+    """Return the path that a relation is, or that its function reads; "" for a table's name."""
     text = relation_name.strip()
     match = _PATH.fullmatch(text) or _READER.match(text)
     found = next((group for group in match.groups() if group), "") if match else ""
@@ -48,7 +48,7 @@ def path_of(relation_name: str) -> str:
 
 
 def _parts(relation_name: str) -> list[str]:
-    """The parts of a table's name; none of a path, a function or a query."""
+    """Return the parts of a table's name; none for a path, a function or a query."""
     text = relation_name.strip()
     if not text or "'" in text or "(" in text:
         return []
@@ -57,5 +57,5 @@ def _parts(relation_name: str) -> list[str]:
 
 
 def _quoted(part: str) -> str:
-    # The manifest's fields have names without quotes; a part that has a dot keeps them.
+    # The manifest's fields have unquoted names; a part that contains a dot stays quoted.
     return '"' + part.replace('"', '""') + '"' if "." in part else part

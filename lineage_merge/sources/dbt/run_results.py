@@ -1,7 +1,7 @@
-"""Reads the text of dbt's `run_results.json`: what the last invocation did to each node.
+"""Parsing of dbt's `run_results.json`: what the last invocation did to each node.
 
-Its schema is published at https://schemas.getdbt.com/dbt/run-results/v6.json. Every command that
-compiles writes the file; only some of them build a model.
+Its schema is published at https://schemas.getdbt.com/dbt/run-results/v6.json. Every command that compiles
+writes the file; only some of them build models.
 """
 
 import json
@@ -25,7 +25,7 @@ _BUILD_NOTHING = frozenset(
     {"clone", "compile", "docs", "freshness", "generate", "list", "parse", "run-operation", "show", "test"}
 )
 _LONGEST_SECONDS = 10**9
-# A partial success is a model of which some batches failed. What is skipped or a no-op did not run.
+# A partial success is a model with some failed batches. Skipped and no-op nodes did not run.
 _STATUS: Mapping[str, str] = {
     "success": "succeeded",
     "pass": "succeeded",
@@ -47,7 +47,7 @@ class NodeRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunResults:
-    """What an invocation ran, by unique id; `command` is that of dbt, "" where it is not given."""
+    """Results of an invocation, by unique id; `command` is dbt's, "" if unknown."""
 
     invocation_id: str = ""
     command: str = ""
@@ -55,11 +55,11 @@ class RunResults:
 
 
 def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem]]:
-    """Read and check run results; `location` names them in errors.
+    """Parse and validate run results; `location` names them in errors.
 
-    Raises `DocumentError` for text that is no JSON, are no run results or of an unknown version. A single
-    broken result is left out and returned as a `Problem` (`rejected`). The results of a command that
-    builds nothing say nothing of runs.
+    Raises `DocumentError` for text that is not JSON, no run results, or of an unknown version. A single
+    malformed result is left out and returned as a `Problem` (`rejected`). Commands that build nothing yield
+    no runs.
     """
     document = artefact.parse(location, text, "run results file")
     _check(location, document)
@@ -69,7 +69,7 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     problems: list[Problem] = []
     runs = dict(_runs(location, document["results"], end, problems))
     if command in _BUILD_NOTHING:
-        why = f"was written by dbt {command}, which builds no model: it says nothing of last runs"
+        why = f"was written by dbt {command}, which builds no models, so it has no last runs"
         return RunResults(command=command), [*problems, Problem("notice", location, "args.which", why)]
     return RunResults(metadata.get("invocation_id") or "", command, runs), problems
 
@@ -101,7 +101,7 @@ def _duration(seconds: float | None) -> int | None:
 
 
 def _milliseconds(text: str | None) -> int:
-    """A time in ms since 1970, 0 where it is not given or cannot be read."""
+    """Return a time as ms since 1970, 0 if it is missing or malformed."""
     try:
         return artefact.milliseconds(datetime.fromisoformat(text)) if text else 0
     except ValueError:
@@ -123,7 +123,7 @@ def _check(location: str, document: Mapping[str, Any]) -> None:
 
 @cache
 def _checkers() -> tuple[Checker, Checker]:
-    """For the document without its results, and for one result."""
+    """Return the validators of the document without its results, and of one result."""
     text = files(__package__).joinpath("run_results.schema.json").read_text(encoding="utf-8")
     schema = json.loads(text)
     return Checker(schema), Checker({"$defs": schema["$defs"], **schema["$defs"]["result"]})

@@ -1,4 +1,4 @@
-"""``dbt`` in the configuration: one entry a project."""
+"""The ``dbt`` configuration section: one entry per project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from lineage_merge.sources.settings import namespace
 
 @dataclass(frozen=True, slots=True)
 class DbtProject:
-    """One dbt project: its manifest, the namespace of its tables, its catalog and run results if given.
+    """A dbt project: its manifest, the namespace of its tables, optionally its catalog and run results.
 
     `target` distinguishes several manifests of one project.
     """
@@ -22,7 +22,7 @@ class DbtProject:
 
 
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
-    """What the schema has passed. Raises `ConfigError`."""
+    """Parse settings that fit the schema. Raises `ConfigError`."""
     return tuple(
         DbtProject(
             entry["manifest"],

@@ -1,4 +1,4 @@
-"""How large the files of dbt are, without reading them."""
+"""Input size of dbt projects, without reading their files."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,13 +9,13 @@ from lineage_merge.sources.dbt.settings import DbtProject
 
 
 def size(projects: Sequence[DbtProject]) -> int:
-    """The bytes of all manifests, catalogs and run results as they are stored. Raises `SourceError`."""
+    """Return the stored bytes of all manifests, catalogs and run results. Raises `SourceError`."""
     return sum(map(_of_project, projects))
 
 
 def _of_project(project: DbtProject) -> int:
     found = size_of(project.manifest)
     if project.run_results:
-        with suppress(SourceMissing):  # which is reported, and no error
+        with suppress(SourceMissing):  # reported later, and not an error
             found += size_of(project.run_results)
     return found + (size_of(project.catalog) if project.catalog else 0)

@@ -1,4 +1,4 @@
-"""dbt as a source."""
+"""Declaration of the dbt source."""
 
 from lineage_merge.sources.dbt.settings import parse
 from lineage_merge.sources.source import Source

@@ -1,8 +1,8 @@
-"""Turns a dbt manifest into datasets, jobs, and what feeds what.
+"""Translation of a dbt manifest into datasets, jobs and data flow.
 
-What dbt leaves nothing of in the warehouse (ephemeral models; metrics, semantic models
-and saved queries before an exposure; functions) is folded: who reads it reads the
-datasets behind it, and `via` names what lies between.
+Nodes that do not exist in the warehouse (ephemeral models; metrics, semantic models and saved queries before
+an exposure; functions) are collapsed: their readers read the datasets behind them, and `via` names the nodes
+between.
 """
 
 import re
@@ -28,18 +28,18 @@ from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.run_results import RunResults
 
-# The rule's name on vertices and in reports: a table and the path of its files are one dataset.
+# Name of the rule on vertices and in reports: a table and the path of its files are one dataset.
 LOCATION_RULE = "dbt-location"
 
-# Platforms that compare names without case; their catalogs have them in lower case.
+# Platforms with case-insensitive names; their catalogs have them in lower case.
 _LOWER_CASE = frozenset({"databricks", "fabricspark", "spark"})
 _VIEWS = frozenset({"view", "materialized_view", "materializedview"})
-# A quoted part of a name, or one of several that stand in one field.
+# A quoted part of a name, or one of several in the same field.
 _QUOTED = re.compile(r"""(?:^|(?<=\.))(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|\[((?:[^\]]|\]\])+)\])(?=\.|$)""")
 
 
 def dataset_references(manifest: Manifest, namespace: str) -> dict[str, Reference]:
-    """The dataset of each node that has one, by unique id."""
+    """Return the dataset of each node that has one, by unique id."""
     return {
         unique_id: _reference(manifest, node, namespace)
         for unique_id, node in manifest.nodes.items()
@@ -50,10 +50,10 @@ def dataset_references(manifest: Manifest, namespace: str) -> dict[str, Referenc
 def translate(
     manifest: Manifest, namespace: str, location: str, jobs: Jobs | None = None
 ) -> Iterator[Element]:
-    """What the manifest says, as elements of `lineage_merge.model.elements`.
+    """Translate a manifest into `lineage_merge.model.elements`.
 
-    `namespace` is that of the warehouse, since a manifest names no host; `location` names
-    the manifest in problems; `jobs` names its jobs where it is not the only one of its project.
+    `namespace` is that of the warehouse, because a manifest has no host; `location` names the manifest in
+    problems; `jobs` names its jobs if it is not the only one of its project.
     """
     jobs = jobs or Jobs(manifest.project)
     references = dataset_references(manifest, namespace)
@@ -101,7 +101,7 @@ def _dataset(node: Node, ref: Reference) -> Dataset:
 def _stored_in_files(node: Node, table: Reference) -> Iterator[Element]:
     path = Reference("", node.location)
     names = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
-    # Who knows the table knows more than the path tells, also where dbt only reads it.
+    # The table is more specific than its path, also where dbt only reads it.
     yield Dataset(path, Authority.BUILDER, _label(node), names)
     yield Alias(table, path, LOCATION_RULE)
 
@@ -109,7 +109,7 @@ def _stored_in_files(node: Node, table: Reference) -> Iterator[Element]:
 def _label(node: Node) -> DatasetLabel:
     if node.kind in ("seed", "snapshot", "exposure"):
         return node.kind
-    # A model of another project comes without its materialization: dbt's default stands there.
+    # Models of another project lack a materialization: dbt's default is used.
     if node.kind == "model" and node.materialized in _VIEWS and not node.built_elsewhere:
         return "view"
     return "table"
@@ -126,7 +126,7 @@ def _job(manifest: Manifest, node: Node, key: JobKey) -> Job:
 
 
 def last_runs(manifest: Manifest, results: RunResults, jobs: Jobs) -> Iterator[Job]:
-    """When each model, seed and snapshot ran last, and how that ended; of others nothing is known."""
+    """Yield the time and status of the last run of each model, seed and snapshot with a known run."""
     for unique_id, run in results.runs.items():
         node = manifest.nodes.get(unique_id)
         if node is None or node.folded or not node.is_built:

@@ -1,4 +1,4 @@
-"""Tables that compiled SQL names without `ref` or `source` and the manifest does not have. Pure."""
+"""Tables that compiled SQL names without `ref` or `source` and that the manifest lacks. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
@@ -13,32 +13,32 @@ _FORMATS = frozenset({"avro", "binaryfile", "csv", "delta", "iceberg", "json", "
 
 
 class UndeclaredTable(NamedTuple):
-    """A table by its name, as far as that is known, or by its `path`."""
+    """A table by its name, as far as it is known, or by its `path`."""
 
     name: str
     path: str = ""
 
     @property
     def key(self) -> str:
-        """What column lineage calls it; no unique id of dbt has a blank."""
+        """Return its key in column lineage; dbt's unique ids contain no space."""
         return f"undeclared {self.path or self.name}"
 
 
 class Completion:
-    """Completes shorter names, where all that a project builds is in one database or schema."""
+    """Completes partial names if everything that a project builds is in one database or schema."""
 
     def __init__(self, built: Iterable[Sequence[str]]) -> None:
-        """`built`: the whole names of the relations that the project builds."""
+        """`built`: the qualified names of the relations that the project builds."""
         above = {tuple(parts[:-1]) for parts in built if parts}
-        # The session's database and schema are those of dbt's target; others are set model by model.
+        # The session's database and schema are those of dbt's target; models may override them.
         self._database = _only({parts[0] for parts in above if len(parts) == 2})
         self._schema = _only({parts[-1] for parts in above if parts})
         self._levels = _only({len(parts) + 1 for parts in above}) or 0
 
     def table(self, parts: Sequence[str], written: Sequence[str]) -> UndeclaredTable | None:
-        """The table of a name in SQL: `parts` as the platform compares them, and as `written`.
+        """Return the table of a name in SQL: `parts` in the platform's case, and as `written`.
 
-        None where it is no dataset: a system table, or a path that is relative.
+        None if it is no dataset: a system table, or a relative path.
         """
         if any(part.casefold() in _SYSTEM for part in parts[:-1]) or not parts:
             return None
@@ -54,7 +54,7 @@ class Completion:
 
 
 def _path(written: Sequence[str]) -> str | None:
-    """The path that a table's name is; "" where it is relative, None for a name."""
+    """Return the path that a table's name is; "" if it is relative, None for a name."""
     if len(written) == 2 and written[0].casefold() in _FORMATS and "/" in written[1]:
         path = written[1]
     elif len(written) == 1 and "/" in written[0]:

@@ -1,6 +1,6 @@
-"""Files of SQL, parsed and never run: what they will do once they are released.
+"""SQL files, parsed but never run: the lineage they will have once released.
 
-`variables` and `statements` make statements of a file's text, `syntax` parses them, `shapes` holds which
-columns tables have, `script` (on `context`) follows one file, `project` all of them,
-`translate` makes elements (all pure); `files` and `read` read.
+`variables` and `statements` split a file's text into statements, `syntax` parses them, `shapes` has the
+columns of tables, `script` (on `context`) interprets one file, `project` all of them, `translator` yields
+elements (all pure); `files` and `reader` do the I/O.
 """

@@ -1,4 +1,4 @@
-"""Parts of parsed statements. Pure."""
+"""Helpers for clauses of parsed statements. Pure."""
 
 from sqlglot import exp
 
@@ -6,7 +6,7 @@ from lineage_merge.column_lineage.sql.tables import fold
 
 
 def is_value(table: exp.Table) -> bool:
-    """Whether ``o.items`` in FROM is a column of a table that stands before it."""
+    """Return whether ``o.items`` in FROM is a column of a preceding table."""
     parts = table.parts
     if len(parts) < 2:
         return False
@@ -21,14 +21,14 @@ def is_value(table: exp.Table) -> bool:
 
 
 def is_ddl(tree: object) -> bool:
-    """Whether a statement makes a table without a query, or says which database is meant."""
+    """Return whether a statement creates a table without a query, or selects a database."""
     if isinstance(tree, exp.Create):
         return not isinstance(tree.expression, exp.Query | exp.Values | exp.Table)
     return isinstance(tree, exp.Use | exp.Alter | exp.Drop)
 
 
-def settle_inserts(tree: exp.Expr) -> None:
-    """Give each INSERT a query that stands by itself: with the CTEs and the FROM that are before it."""
+def complete_inserts(tree: exp.Expr) -> None:
+    """Make the query of each INSERT self-contained: with the CTEs and the FROM that precede it."""
     if isinstance(tree, exp.MultitableInserts):
         for insert in tree.expressions:
             if isinstance(insert.expression, exp.Select):
@@ -49,7 +49,7 @@ def _add_ctes(query: object, clause: exp.Expr | None) -> None:
 
 
 def location_of(create: exp.Create) -> str:
-    """The path that a CREATE says, "" where it says none."""
+    """Return the path in a CREATE, "" without one."""
     found = create.find(exp.LocationProperty)
     if found is not None and isinstance(found.this, exp.Expr):
         return str(found.this.name)

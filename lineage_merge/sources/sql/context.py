@@ -1,4 +1,4 @@
-"""What is known at one place of a file: names, tables, and how its queries are read. Pure."""
+"""State at one position in a file: names, tables, and how its queries are read. Pure."""
 
 from sqlglot import Dialect, exp
 
@@ -21,7 +21,7 @@ Reads = dict[str, set[str]]
 
 
 class Context:
-    """The state of a file between its statements; who reads the statements builds on it."""
+    """The state of a file between its statements; statement readers build on it."""
 
     def __init__(self, script: Script, dialect: Dialect, datasets: Datasets, shapes: Shapes) -> None:
         self._script = script
@@ -31,15 +31,15 @@ class Context:
         self._shapes = shapes
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
-        self._going = dropped_again(script, self._key)
+        self._dropped_later = dropped_again(script, self._key)
         self._found = FileLineage(script.name)
         self._tables: dict[str, Table] = {}
         self._all_tables: list[Table] = []
         self._notes: dict[tuple[int, str], dict[str, None]] = {}
         self._line = 0
-        # What of other files this one's meaning depends on.
+        # Facts from other files that the interpretation of this one depends on.
         self.asked: dict[str, Shape | None] = {}
-        # What the file itself makes, under the names that it has on the way.
+        # Tables that the file itself creates, under their current names.
         self._own: dict[str, Shape] = {}
 
     def _key(self, table: exp.Table, database: tuple[str, ...] | None = None) -> str | None:
@@ -47,17 +47,17 @@ class Context:
         return self._datasets.of_table(table, used, self._script.variables)
 
     def _named(self, node: exp.Expr) -> tuple[exp.Table, str | None]:
-        """The table of a target, and its dataset; None and a note where a variable is in its name."""
+        """Return the table of a target, and its dataset; None and a note if its name contains a variable."""
         table = node.find(exp.Table) if not isinstance(node, exp.Table) else node
         if table is None:
-            raise ValueError("a target without a name")
+            raise ValueError("target without a name")
         key = self._key(table)
         if key is None and self._temporary(table) is None:
             self._unknown(".".join(part.name for part in table.parts))
         return table, key
 
     def _unknown(self, name: str) -> None:
-        self._note("not-joined", f"{name} has a variable in its name: say its value with --var")
+        self._note("not-joined", f"{name} has a variable in its name: set its value with --var")
 
     def _temporary(self, table: exp.Table) -> Temporary | None:
         return self._temporaries.find(table, self._key(table))
@@ -65,7 +65,7 @@ class Context:
     def _path(self, path: str) -> str | None:
         key = self._datasets.of_path(path, self._script.variables)
         if key is None:
-            self._note("not-joined", f"{path} is a path of which the file system or a folder is not known")
+            self._note("not-joined", f"{path} is a path with an unknown file system or folder")
         return key
 
     def _note(self, kind: str, message: str) -> None:
@@ -76,7 +76,7 @@ class Context:
     # ---- queries
 
     def _outcome(self, query: exp.Expr) -> tuple[Relation, Reads]:
-        """What a query gives, and the datasets that it reads."""
+        """Return the result of a query, and the datasets that it reads."""
         reads: Reads = {}
         line = self._line
 
@@ -87,7 +87,7 @@ class Context:
         try:
             relation = with_deep_stack(lambda: reader.read(query))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
-            self._note("no-columns", f"columns could not be read: {reason(error, line)}")
+            self._note("no-columns", f"cannot read the columns: {reason(error, line)}")
             inner = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
             for table in query.find_all(exp.Table):
                 if table.args.get("db") or fold(table.name) not in inner:

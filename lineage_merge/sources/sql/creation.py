@@ -1,4 +1,4 @@
-"""CREATE TABLE and CREATE VIEW: what a file makes, and what lasts only as long as it runs. Pure."""
+"""CREATE TABLE and CREATE VIEW: persistent and temporary objects that a file creates. Pure."""
 
 from sqlglot import exp
 
@@ -11,11 +11,11 @@ from lineage_merge.sources.sql.context import Context, Reads
 from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, declared
 from lineage_merge.sources.sql.targets import by_name
 from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Mode, Write, together
+from lineage_merge.sources.sql.writes import Mode, Write, merge_columns
 
 
 class Creation(Context):
-    """Reads the statements of a file that make tables and views."""
+    """Reads the statements of a file that create tables and views."""
 
     def _create(self, create: exp.Create) -> None:
         table = create.find(exp.Table)
@@ -30,7 +30,7 @@ class Creation(Context):
             names = [each.name for each in listed if isinstance(each, exp.Identifier | exp.ColumnDef)]
             relation = relation.renamed(names) if names else relation
             if is_temporary:
-                self._keep(table, relation, reads)
+                self._add_temporary(table, relation, reads)
             else:
                 self._build(table, relation, reads, label, location)
             return
@@ -41,29 +41,29 @@ class Creation(Context):
             model = like.this if isinstance(like.this, exp.Table) else exp.to_table(like.this.name)
             shape = self._shape_of(model).added(columns)
         if is_temporary:
-            self._keep_empty(table, shape, location)
+            self._add_empty_temporary(table, shape, location)
             return
         _, key = self._named(table)
         if key is not None:
             self._made(key, label, shape, location)
 
     def _is_temporary(self, table: exp.Table) -> bool:
-        return table.name.startswith("#") or self._key(table) in self._going
+        return table.name.startswith("#") or self._key(table) in self._dropped_later
 
-    def _keep(self, table: exp.Table, relation: Relation, reads: Reads) -> None:
-        kept = Relation(list(relation.items), relation.influences, None, relation.rest)
-        self._temporaries.put(table, self._key(table), Temporary(table.name, kept, reads))
+    def _add_temporary(self, table: exp.Table, relation: Relation, reads: Reads) -> None:
+        relation = Relation(list(relation.items), relation.influences, None, relation.rest)
+        self._temporaries.add(table, self._key(table), Temporary(table.name, relation, reads))
 
-    def _keep_empty(self, table: exp.Table, shape: Shape, location: str) -> None:
+    def _add_empty_temporary(self, table: exp.Table, shape: Shape, location: str) -> None:
         at = self._path(location) if location else None
         if at is None:
             relation = Relation([Named(name, {}) for name in shape.names] or [AllColumns(None)])
-            self._keep(table, relation, {})
+            self._add_temporary(table, relation, {})
             return
         self._found.read.add(at)
         files = self._table(at)
         named = [Named(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
-        self._keep(table, Relation([*named] or [AllColumns(files)]), {at: set()})
+        self._add_temporary(table, Relation([*named] or [AllColumns(files)]), {at: set()})
 
     def _build(
         self,
@@ -73,21 +73,21 @@ class Creation(Context):
         label: DatasetLabel,
         location: str = "",
     ) -> None:
-        """A table or view of a query's columns."""
+        """Add a table or view with the columns of a query."""
         _, key = self._named(table)
         if key is None:
             return
-        # What others name of it is asked only where it is needed: who asks is read again.
+        # Columns that others reference are queried only if needed: a file that queries them is read again.
         columns, problem = by_name(relation, () if relation.closed else self._known(key).names)
         if problem:
             self._note("no-columns", problem)
         names = [item.name for item in relation.named]
         closed = relation.closed and all(names)
         if relation.closed and not closed:
-            self._note("no-columns", "has columns without a name, which only the platform knows")
-        shape = Shape(tuple(ShapeColumn(name) for name, _ in together(columns)), closed, declared=True)
+            self._note("no-columns", "has unnamed columns, whose names only the platform knows")
+        shape = Shape(tuple(ShapeColumn(name) for name, _ in merge_columns(columns)), closed, declared=True)
         self._made(key, label, shape, location)
         mode: Mode = "" if label == "view" else "overwrite"
         self._found.writes.append(
-            Write(key, self._line, mode, label, reads, together(columns), relation.influences)
+            Write(key, self._line, mode, label, reads, merge_columns(columns), relation.influences)
         )

@@ -1,4 +1,4 @@
-"""Files of SQL below folders, local or in S3. No Spark."""
+"""SQL files below folders, local or in S3. No Spark."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,24 +12,24 @@ SUFFIXES = (".sql", ".hql", ".hive", ".ddl", ".q")
 
 
 class SqlText(NamedTuple):
-    """A file: its name below its root (``daily/load.sql``), and its text."""
+    """A file: its name relative to its root (``daily/load.sql``), and its text."""
 
     name: str
     text: str
 
 
 def is_sql(name: str) -> bool:
-    """Whether a file is read, by its name."""
+    """Return whether a file is read, by its name."""
     return name.lower().endswith(SUFFIXES)
 
 
 def find(path: str) -> dict[str, str]:
-    """The location of each file below a folder, by name; of one file, of itself. Raises `SourceError`."""
+    """Return the location of each file below a folder, by name; for a file, its own. Raises `SourceError`."""
     return {name: file.location for name, file in stored(path).items()}
 
 
 def stored(path: str) -> dict[str, StoredFile]:
-    """Each file below a folder, by name; of one file, itself. Raises `SourceError`."""
+    """Return each file below a folder, by name; for a file, itself. Raises `SourceError`."""
     root = path.rstrip("/") if is_s3(path) else str(Path(path).expanduser())
     found: dict[str, StoredFile] = {}
     for each in find_files(root):
@@ -42,12 +42,12 @@ def stored(path: str) -> dict[str, StoredFile]:
 
 
 def read(locations: Iterable[tuple[str, str]]) -> list[SqlText]:
-    """The texts of files, each with its name. Raises `SourceError`."""
-    return [SqlText(name, decoded(read_bytes(location))) for name, location in locations]
+    """Return the texts of files, each with its name. Raises `SourceError`."""
+    return [SqlText(name, decode(read_bytes(location))) for name, location in locations]
 
 
-def decoded(content: bytes) -> str:
-    """A file's text; a byte that is no UTF-8 only spoils the text or comment that it stands in."""
+def decode(content: bytes) -> str:
+    """Decode a file's text; invalid UTF-8 only affects the string or comment that contains it."""
     return content.decode("utf-8", "replace")
 
 
@@ -66,19 +66,19 @@ def preflight(folders: Sequence[SqlFiles]) -> None:
         check_dialect(f"sql[{index}].dialect", each.dialect)
         for path in (each.path, *each.schema):
             if not find(path):
-                raise SourceMissing(f"{path}: no files of SQL there ({', '.join(SUFFIXES)})")
+                raise SourceMissing(f"{path}: no SQL files found ({', '.join(SUFFIXES)})")
 
 
 def check_dialect(key: str, dialect: str) -> None:
-    """Raises `ConfigError` for a dialect that nobody knows, `SourceError` without sqlglot."""
+    """Check the dialect. Raises `ConfigError` for an unknown one, `SourceError` without sqlglot."""
     try:
         from sqlglot import Dialect
     except ModuleNotFoundError as error:
         if error.name != "sqlglot":
             raise
         raise SourceError(
-            "SQL is not read: sqlglot is not installed (pip install 'lineage-merge[columns]')"
+            "cannot read SQL: sqlglot is not installed (pip install 'lineage-merge[columns]')"
         ) from None
     if Dialect.get(dialect) is None:
         known = ", ".join(sorted(each for each in Dialect.classes if each))
-        raise ConfigError(key, f"{dialect} is not known: one of {known}")
+        raise ConfigError(key, f"unknown dialect {dialect}: one of {known}")

@@ -1,4 +1,4 @@
-"""Which dataset a name in a file of SQL means. Pure."""
+"""Resolution of names in SQL files to datasets. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _FORMATS = frozenset(
 
 @dataclass(slots=True)
 class Datasets:
-    """The datasets that files speak of, by key; `resolve_id` gives two names of one dataset one key."""
+    """The datasets in the files, by key; `resolve_id` returns the same key for all names of a dataset."""
 
     namespace: str
     resolve_id: Callable[[Reference], str]
@@ -25,7 +25,7 @@ class Datasets:
     _keys: dict[Reference, str] = field(default_factory=dict)
 
     def key(self, reference: Reference) -> str:
-        """What a dataset is called while files are read."""
+        """Return the dataset's key, used while files are read."""
         key = self._keys.get(reference)
         if key is None:
             key = self._keys[reference] = self.resolve_id(reference)
@@ -33,7 +33,7 @@ class Datasets:
         return key
 
     def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
-        """The dataset of a table's name, `database` being the one in use; None: a variable is in it."""
+        """Return the dataset of a table in the current `database`; None if the name contains a variable."""
         parts = [part.name for part in table.parts]
         if any(variables.in_name(part) for part in parts):
             return None
@@ -46,21 +46,21 @@ class Datasets:
         return self.key(Reference(self.namespace, join_name(parts)))
 
     def of_path(self, path: str, variables: Variables) -> str | None:
-        """The dataset of a path; None: a variable is in it, or nobody knows which file system it is of."""
-        if ":/" not in path or _above(path, variables) is None:
+        """Return the dataset of a path; None if it contains a variable or its file system is unknown."""
+        if ":/" not in path or _dataset_path(path, variables) is None:
             return None
-        return self.key(Reference("", str(_above(path, variables))))
+        return self.key(Reference("", str(_dataset_path(path, variables))))
 
 
-def _above(path: str, variables: Variables) -> str | None:
-    """A path as far as it is known: a variable below the dataset's folder is a partition."""
-    kept: list[str] = []
+def _dataset_path(path: str, variables: Variables) -> str | None:
+    """Return the known part of a path: variables below the dataset's folder are partitions."""
+    known: list[str] = []
     scheme, _, rest = path.partition("://") if "://" in path else ("", "", path)
     for segment in rest.split("/"):
         if variables.in_name(segment):
-            # dt=${dt} is a partition's folder; anything else may be the dataset itself.
+            # dt=${dt} is a partition's folder; other variables may be the dataset itself.
             if "=" in segment.split("$")[0].split("{")[0]:
                 break
             return None
-        kept.append(segment)
-    return f"{scheme}://{'/'.join(kept)}" if scheme else "/".join(kept)
+        known.append(segment)
+    return f"{scheme}://{'/'.join(known)}" if scheme else "/".join(known)

@@ -1,4 +1,4 @@
-"""All files of one root together: what each does, knowing which columns the others give to tables. Pure."""
+"""All files below one root: the lineage of each, with the columns that the other files define. Pure."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,15 +11,15 @@ from lineage_merge.sources.sql.script import Reader
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes, alter_shape
 from lineage_merge.sources.sql.syntax import Script
 
-# Columns that only a chain of SELECT * tells are learned a step a round.
+# Columns known only through a chain of SELECT * are resolved one step per round.
 _ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectLineage:
-    """What the files do, in order of their names, and what is known of the tables in the end.
+    """The lineage of the files, ordered by name, and the final columns of tables.
 
-    `locations`: the path of each table whose DDL tells it, by key.
+    `locations`: the path of each table whose DDL has one, by key.
     """
 
     files: tuple[FileLineage, ...]
@@ -28,7 +28,7 @@ class ProjectLineage:
     locations: Mapping[str, str] = field(default_factory=dict)
 
     def only(self, names: Container[str]) -> "ProjectLineage":
-        """What some of the files do, all of them being known."""
+        """Return the lineage of some of the files, with the same knowledge of all."""
         return replace(self, files=tuple(each for each in self.files if each.name in names))
 
 
@@ -39,12 +39,12 @@ def read_project(
     schema: Sequence[Script] = (),
     known: Shapes | None = None,
 ) -> ProjectLineage:
-    """What all files do. `schema`: files whose DDL counts, and nothing else; `known`: columns by key.
+    """Read the lineage of all files. `schema`: files used only for their DDL; `known`: columns by key.
 
-    Who is asked first: the files' own DDL, then `schema`, then `known`.
+    Precedence: the files' own DDL, then `schema`, then `known`.
     """
     ordered = sorted(scripts, key=lambda each: each.name)
-    # What DDL alone tells is quickly known, and spares most files a second reading.
+    # DDL is fast to read, and saves most files a second reading.
     tables = [reader.ddl(each) for each in ordered]
     shapes: Shapes = _shapes(tables, [reader.ddl(each) for each in schema], reader.dialect, known or {})
     for _ in range(_ROUNDS):
@@ -66,7 +66,8 @@ def _shapes(
     found: dict[str, Shape] = {}
     for each in (each for file in (*files, *schema) for each in file.created):
         before = found.get(each.key)
-        # Of several that make a table the one counts that tells all columns, then the first.
+        # Of several statements that create a table, one with complete columns takes precedence, then the
+        # first.
         better = before is None or (each.shape.complete and not before.complete)
         if each.shape.declared and better:
             found[each.key] = _typed(each.shape, before)
@@ -87,7 +88,7 @@ def _shapes(
 
 
 def _typed(shape: Shape, before: Shape | None) -> Shape:
-    """A shape with the types that another one tells of the same columns."""
+    """Return a shape with types of the same columns from another one."""
     types = {each.name: each for each in before.columns} if before else {}
     columns = (
         types[each.name] if not each.data_type and each.name in types else each for each in shape.columns

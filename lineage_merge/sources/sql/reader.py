@@ -1,4 +1,4 @@
-"""Folders of SQL, read and translated: a folder a partition, for its files explain each other."""
+"""Reader of SQL folders: one folder per partition, because its files depend on each other."""
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -9,6 +9,6 @@ from lineage_merge.sources.sql.settings import SqlFiles
 
 
 def read_sql(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
-    """All folders of the configuration as records."""
+    """Read all configured folders as records."""
     folders: tuple[SqlFiles, ...] = config.sources["sql"]
     return engine.rows(folders, len(folders)).flat_map(lambda folder: records(elements(folder, names), names))

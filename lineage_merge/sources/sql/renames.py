@@ -1,4 +1,4 @@
-"""ALTER TABLE ... RENAME TO: what a file makes under one name and calls another. Pure."""
+"""ALTER TABLE ... RENAME TO: tables that a file creates under a temporary name. Pure."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from lineage_merge.sources.sql.results import Created, FileLineage
 
 
 def follow_renames(found: FileLineage) -> None:
-    """What the file makes under one name and calls another in the end: a table that is swapped in."""
+    """Return the lineage with the final names of tables that the file renames, such as swapped tables."""
     made = {each.key for each in found.created}
     names = {old: new for old, new in found.renamed.items() if old in made}
     if not names:

@@ -1,4 +1,4 @@
-"""What one file of SQL was found to do. Pure."""
+"""The lineage of one SQL file. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from lineage_merge.sources.sql.writes import Note, Write
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A table or view that a file makes: its columns, and the path that it lies at ("": not told)."""
+    """A table or view that a file creates: its columns, and its path ("": unknown)."""
 
     key: str
     line: int
@@ -22,11 +22,11 @@ class Created:
 
 @dataclass(slots=True)
 class FileLineage:
-    """What one file does.
+    """The lineage of one file.
 
-    `altered` are columns added to (or dropped from, renamed in) tables, in order; `learned` are columns
-    that its queries name of tables of which nobody says the columns. `dropped`: tables that are gone
-    when it has run. `read` has what only a plain SELECT reads too.
+    `altered` are columns added to (or dropped from, renamed in) tables, in order; `learned` are columns that
+    its queries reference in tables without known columns. `dropped`: tables that no longer exist after it.
+    `read` includes what only a plain SELECT reads.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""One folder of SQL: its files read, understood together, and made elements. No Spark."""
+"""One SQL folder: read, analysed and translated into elements. No Spark."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +17,7 @@ from lineage_merge.sources.sql.translator import translate
 
 
 def elements(folder: SqlFiles, names: DatasetResolver) -> Iterator[Element]:
-    """The elements of one folder. Raises `SourceError` where it cannot be read."""
+    """Yield the elements of one folder. Raises `SourceError` if it cannot be read."""
     scripts = parsed(files.read(files.find(folder.path).items()), folder)
     yield Count("SQL files", len(scripts))
     found = read_project(scripts, reader_of(folder, names), schema=schema_of(folder))
@@ -25,16 +25,16 @@ def elements(folder: SqlFiles, names: DatasetResolver) -> Iterator[Element]:
 
 
 def parsed(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
-    """Files as statements; a job is called by the folder's name and the file's name in it."""
+    """Parse files; a job is named after the folder and the file's name in it."""
     dialect = Dialect.get_or_raise(folder.dialect)
     return [parse(each.name, each.text, dialect, folder.variables) for each in texts]
 
 
 def schema_of(folder: SqlFiles) -> list[Script]:
-    """The files that only tell columns."""
+    """Return the files that only define columns."""
     return parsed([text for path in folder.schema for text in files.read(files.find(path).items())], folder)
 
 
 def reader_of(folder: SqlFiles, names: DatasetResolver) -> Reader:
-    """Who reads the files of a folder."""
+    """Return the reader of a folder's files."""
     return Reader(Dialect.get_or_raise(folder.dialect), Datasets(folder.namespace, names.resolve_id))

@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE as the SELECTs that say the same of columns. Pure."""
+"""UPDATE, DELETE and MERGE as SELECTs with the same column lineage. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from sqlglot import exp
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A query whose columns are called as those of the target that they fill.
+    """A query whose columns are named after the target columns that they fill.
 
-    `takes_all`: it stands for `SET *` or `INSERT *`, so that columns of the target come by name.
+    `takes_all`: it represents `SET *` or `INSERT *`, so that target columns are matched by name.
     """
 
     query: exp.Select
@@ -18,7 +18,7 @@ class Change:
 
 
 def of_update(update: exp.Update) -> Iterator[Change]:
-    """``UPDATE t SET a = s.x FROM s WHERE ...``."""
+    """Convert ``UPDATE t SET a = s.x FROM s WHERE ...``."""
     source = update.args.get("from_")
     joins = [exp.Join(this=source.this.copy())] if source is not None else []
     where = update.args.get("where")
@@ -26,14 +26,14 @@ def of_update(update: exp.Update) -> Iterator[Change]:
 
 
 def of_delete(delete: exp.Delete) -> Iterator[Change]:
-    """``DELETE FROM t USING s WHERE ...``: no column gets a value, but rows go."""
+    """Convert ``DELETE FROM t USING s WHERE ...``, which sets no column but removes rows."""
     joins = [exp.Join(this=each.copy()) for each in delete.args.get("using") or ()]
     where = delete.args.get("where")
     yield Change(_select([], delete.this, joins, where, delete.args.get("with_")))
 
 
 def of_merge(merge: exp.Merge) -> Iterator[Change]:
-    """``MERGE INTO t USING s ON ... WHEN ...``: a query for each WHEN."""
+    """Convert ``MERGE INTO t USING s ON ... WHEN ...``: a query for each WHEN."""
     source = merge.args["using"]
     whens = merge.args["whens"]
     for when in whens.expressions if isinstance(whens, exp.Whens) else whens:

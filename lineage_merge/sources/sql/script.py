@@ -1,7 +1,7 @@
-"""One file of SQL, statement by statement: what it writes, and out of what. Pure.
+"""Interpretation of one SQL file, statement by statement: its writes and their inputs. Pure.
 
-What is known of tables (`shapes`) comes from all files together: `project` reads each file again until
-nothing new is learned.
+Known columns of tables (`shapes`) come from all files together: `project` reads each file again until nothing
+changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,24 +21,24 @@ from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
 from lineage_merge.sources.sql.syntax import Moved, Parsed, Script, Unload, Unread
 from lineage_merge.sources.sql.targets import by_name, by_position
-from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, together
+from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, merge_columns
 
-# Platforms that take a SELECT with fewer columns than the table has, and whose RENAME TO has no schema.
+# Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 
 
 class Reader:
-    """Reads files, and one again only where what it asked for is known otherwise by then."""
+    """Reads files; a file is read again only if something it depends on has changed."""
 
     def __init__(self, dialect: Dialect, datasets: Datasets) -> None:
         self.dialect = dialect
         self.datasets = datasets
-        # Each with its script, so that no other can have its id.
+        # Stored with the script, so that its id() is not reused.
         self._ddl: dict[int, tuple[Script, FileLineage]] = {}
         self._read: dict[int, tuple[Script, list[tuple[Mapping[str, Shape | None], FileLineage]]]] = {}
 
     def ddl(self, script: Script) -> FileLineage:
-        """What tables a file makes by listing their columns."""
+        """Return the tables that a file creates with a column list."""
         found = self._ddl.get(id(script))
         if found is None:
             statements = tuple(each for each in script.statements if is_ddl(each.tree))
@@ -48,7 +48,7 @@ class Reader:
         return found[1]
 
     def read(self, script: Script, shapes: Shapes) -> FileLineage:
-        """What a file does, `shapes` being what is known of tables so far. Nobody may change it."""
+        """Read a file, with the known `shapes` of tables. The result must not be modified."""
         _, readings = self._read.setdefault(id(script), (script, []))
         for asked, found in readings:
             if all(shapes.get(key) == shape for key, shape in asked.items()):
@@ -60,7 +60,7 @@ class Reader:
 
 
 class _Reading(Creation):
-    """Reads the statements of a file, one after the other."""
+    """Reads the statements of a file in order."""
 
     def whole(self) -> FileLineage:
         for each in self._script.statements:
@@ -68,8 +68,8 @@ class _Reading(Creation):
             self._tables = {}
             try:
                 self._statement(each)
-            except Exception as error:  # noqa: BLE001 - a tree that nobody expects costs one statement
-                self._note("rejected", f"cannot be understood: {reason(error, each.line)}")
+            except Exception as error:  # noqa: BLE001 - an unexpected tree loses only its statement
+                self._note("rejected", f"cannot be interpreted: {reason(error, each.line)}")
         found = self._found
         follow_renames(found)
         for table in self._all_tables:
@@ -96,7 +96,7 @@ class _Reading(Creation):
                 self._create(tree)
             case exp.Cache():
                 if tree.expression is not None:
-                    self._keep(tree.this, *self._outcome(tree.expression))
+                    self._add_temporary(tree.this, *self._outcome(tree.expression))
             case exp.Insert():
                 self._insert(tree)
             case exp.MultitableInserts():
@@ -120,7 +120,7 @@ class _Reading(Creation):
             case exp.Query():
                 self._query(tree)
             case _:
-                self._note("skipped", f"is not read: {tree.key.upper()}")
+                self._note("skipped", f"unsupported statement: {tree.key.upper()}")
 
     def _query(self, query: exp.Query) -> None:
         into = query.args.get("into")
@@ -128,7 +128,7 @@ class _Reading(Creation):
         if into is None:
             return
         if into.args.get("temporary") or self._is_temporary(into.this):
-            self._keep(into.this, relation, reads)
+            self._add_temporary(into.this, relation, reads)
         else:
             self._build(into.this, relation, reads, "table")
 
@@ -137,7 +137,7 @@ class _Reading(Creation):
     def _insert(self, insert: exp.Insert) -> None:
         query = insert.expression or insert.args.get("source")
         if not isinstance(query, exp.Expr):
-            self._note("skipped", "is not read: an INSERT without a query")
+            self._note("skipped", "unsupported statement: INSERT without a query")
             return
         replaces = insert.args.get("overwrite") or insert.args.get("where") is not None
         mode: Mode = "overwrite" if replaces else "append"
@@ -160,10 +160,10 @@ class _Reading(Creation):
             return
         columns = self._assigned(insert, relation, [each.name for each in given], fixed, table)
         if temporary is not None:
-            temporary.take(columns, relation.influences, reads, anew=mode == "overwrite")
+            temporary.add_rows(columns, relation.influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
             self._found.writes.append(
-                Write(key, self._line, mode, None, reads, together(columns), relation.influences)
+                Write(key, self._line, mode, None, reads, merge_columns(columns), relation.influences)
             )
 
     def _assigned(
@@ -181,13 +181,13 @@ class _Reading(Creation):
             columns, problem = [], ""
             if any(item.derivation for item in relation.named) or relation.stars:
                 name = ".".join(part.name for part in table.parts)
-                problem = f"fills columns by position, and those of {name} are not known"
+                problem = f"fills columns by position, but those of {name} are unknown"
         if problem:
             self._note("no-columns", problem)
         return columns
 
     def _several(self, inserts: exp.MultitableInserts) -> None:
-        """Hive's ``FROM ... INSERT ... INSERT ...``."""
+        """Read Hive's ``FROM ... INSERT ... INSERT ...``."""
         for insert in inserts.expressions:
             self._insert(insert)
 
@@ -200,7 +200,7 @@ class _Reading(Creation):
         if problem:
             self._note("no-columns", problem)
         self._found.writes.append(
-            Write(key, self._line, mode, "file", reads, together(columns), relation.influences)
+            Write(key, self._line, mode, "file", reads, merge_columns(columns), relation.influences)
         )
 
     def _move(self, target: exp.Table, source: exp.Table) -> None:
@@ -208,12 +208,12 @@ class _Reading(Creation):
         _, key = self._named(target)
         if key is not None:
             columns, _ = by_name(relation, self._known(key).names)
-            self._found.writes.append(Write(key, self._line, "append", None, reads, together(columns)))
+            self._found.writes.append(Write(key, self._line, "append", None, reads, merge_columns(columns)))
 
     def _copy(self, copy: exp.Copy) -> None:
         files = [each.name for each in copy.args.get("files") or () if isinstance(each, exp.Literal)]
         if not copy.args.get("kind") or not files:
-            self._note("skipped", "is not read: a COPY that does not load files")
+            self._note("skipped", "unsupported statement: COPY that does not load files")
             return
         self._from_paths(copy.this, files, "append")
 
@@ -224,11 +224,11 @@ class _Reading(Creation):
         self._found.read.update(sources)
         temporary = self._temporary(table)
         if temporary is not None:
-            temporary.take([], {}, reads, anew=mode == "overwrite")
+            temporary.add_rows([], {}, reads, overwrite=mode == "overwrite")
         elif key is not None:
             self._found.writes.append(Write(key, self._line, mode, None, reads, columns_lost=True))
 
-    # ---- rows that are there
+    # ---- existing rows
 
     def _change(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
         table, key = self._named(target)
@@ -245,13 +245,13 @@ class _Reading(Creation):
             if change.takes_all and names:
                 known = {fold(name) for name in names}
                 columns = [each for each in columns if fold(each[0]) in known]
-            write.columns = together([*write.columns, *(each for each in columns if each[1])])
+            write.columns = merge_columns([*write.columns, *(each for each in columns if each[1])])
             for source, via in reads.items():
                 write.reads.setdefault(source, set()).update(via)
             for origin, kinds in relation.influences.items():
                 write.influences.setdefault(origin, set()).update(kinds)
         if temporary is not None:
-            temporary.take(write.columns, write.influences, write.reads, anew=False)
+            temporary.add_rows(write.columns, write.influences, write.reads, overwrite=False)
             return
         write.reads.pop(write.target, None)
         write.influences = {origin: k for origin, k in write.influences.items() if origin.dataset != key}
@@ -285,7 +285,7 @@ class _Reading(Creation):
             for part in ("db", "catalog"):
                 new.set(part, old.args.get(part))
         if temporary is not None:
-            self._temporaries.put(new, self._key(new), temporary)
+            self._temporaries.add(new, self._key(new), temporary)
             return
         before, after = self._key(old), self._key(new)
         if before and after:

@@ -1,4 +1,4 @@
-"""``sql`` in the configuration: one entry a folder of files."""
+"""The ``sql`` configuration section: one entry per folder of files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from typing import Any
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.settings import locations, namespace
 
-# Tables of these are called as Spark calls them, unless a namespace says where their catalog is.
+# Default namespace of these dialects: Spark's catalog name.
 _OF_SPARK = frozenset({"hive", "spark", "spark2", "databricks"})
 SPARK_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)
 class SqlFiles:
-    """A folder (or file) of SQL: its dialect as sqlglot calls it, and the namespace of its tables.
+    """A folder (or file) of SQL: its sqlglot dialect, and the namespace of its tables.
 
-    `project` tells it from others of the DAG and comes first in the names of its jobs. `schema`: files
-    and folders whose DDL tells columns. `variables`: values by name.
+    `project` distinguishes it from other folders of the DAG and is the first part of its job names. `schema`:
+    files and folders with DDL that defines columns. `variables`: values by name.
     """
 
     path: str
@@ -30,12 +30,14 @@ class SqlFiles:
 
 
 def parse(settings: Sequence[Any]) -> tuple[SqlFiles, ...]:
-    """What the schema has passed. Raises `ConfigError`."""
+    """Parse settings that fit the schema. Raises `ConfigError`."""
     found = tuple(_entry(f"sql[{index}]", entry) for index, entry in enumerate(settings))
     projects = [each.project for each in found]
     for index, project in enumerate(projects):
         if project in projects[:index]:
-            raise ConfigError(f"sql[{index}].project", f"{project} stands for another folder: give one")
+            raise ConfigError(
+                f"sql[{index}].project", f"{project} is also the name of another folder: set project"
+            )
     return found
 
 
@@ -52,20 +54,20 @@ def _entry(key: str, entry: Mapping[str, Any]) -> SqlFiles:
 
 
 def namespace_of(key: str, dialect: str, given: str) -> str:
-    """The namespace of a dialect's tables. Raises `ConfigError` where it must be given."""
+    """Return the namespace of a dialect's tables. Raises `ConfigError` if it is missing."""
     if given:
         return namespace(key, given)
     if dialect in _OF_SPARK:
         return SPARK_CATALOG
-    raise ConfigError(key, f"where are the tables of {dialect}? Such as redshift://cluster.region:5439")
+    raise ConfigError(key, f"required for {dialect}, such as redshift://cluster.region:5439")
 
 
 def project_of(path: str) -> str:
-    """What a folder is called where nobody says it: its own name."""
+    """Return the default name of a folder: its own name."""
     if "://" in path:
         return path.rstrip("/").rpartition("/")[2]
     try:
         folder = Path(path).expanduser().resolve()
         return (folder.parent if folder.is_file() else folder).name or "sql"
-    except (OSError, ValueError, RuntimeError):  # no folder has such a name, which is told where it is read
+    except (OSError, ValueError, RuntimeError):  # invalid path, which is reported when it is read
         return path.rstrip("/").rpartition("/")[2] or "sql"

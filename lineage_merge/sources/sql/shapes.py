@@ -1,4 +1,4 @@
-"""Which columns tables have, as far as DDL, queries or a graph tell it. Pure."""
+"""Known columns of tables, from DDL, queries or a graph. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from lineage_merge.column_lineage.sql.tables import Table, fold
 
 @dataclass(frozen=True, slots=True)
 class ShapeColumn:
-    """A column; `data_type` and `description` are "" where nobody says them."""
+    """A column; `data_type` and `description` are "" if unknown."""
 
     name: str
     data_type: str = ""
@@ -19,9 +19,9 @@ class ShapeColumn:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns of a table in their order. `complete`: there are no others.
+    """The columns of a table in order. `complete`: there are no others.
 
-    `declared`: a CREATE TABLE or a view says them, and not only who reads the table.
+    `declared`: from a CREATE TABLE or a view, not only from queries that read the table.
     """
 
     columns: tuple[ShapeColumn, ...] = ()
@@ -30,40 +30,40 @@ class Shape:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """Return the names of the columns."""
         return [each.name for each in self.columns]
 
     def table(self, key: str) -> Table:
-        """The table as the reader of queries knows it."""
+        """Return the table in the form that query analysis needs."""
         names = {fold(name): name for name in reversed(self.names)}
         columns = {fold(name): names[fold(name)] for name in self.names}
         return Table(key, columns, complete=self.complete, built=self.complete)
 
     def added(self, columns: Iterable[ShapeColumn]) -> "Shape":
-        """With further columns at the end."""
+        """Return the shape with columns appended."""
         known = {fold(name) for name in self.names}
         return replace(
             self, columns=(*self.columns, *(each for each in columns if fold(each.name) not in known))
         )
 
     def without(self, name: str) -> "Shape":
-        """Without a column."""
+        """Return the shape without a column."""
         return replace(self, columns=tuple(each for each in self.columns if fold(each.name) != fold(name)))
 
     def renamed(self, old: str, new: str) -> "Shape":
-        """With another name for a column."""
+        """Return the shape with a column renamed."""
         columns = (replace(each, name=new) if fold(each.name) == fold(old) else each for each in self.columns)
         return replace(self, columns=tuple(columns))
 
 
 Shapes = Mapping[str, Shape]
 NOTHING = Shape()
-# Formats whose tables keep the order of their columns; in others those of the partitions come last.
+# Formats whose tables retain the column order; in others, partition columns come last.
 _KEEP_ORDER = frozenset({"iceberg", "delta", "hudi"})
 
 
 def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
-    """The columns that a CREATE TABLE lists, those of its partitions included."""
+    """Return the columns in a CREATE TABLE, including partition columns."""
     listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
     columns = [shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef)]
     partitions: list[ShapeColumn] = []
@@ -80,7 +80,7 @@ def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
 
 
 def shape_column(column: exp.ColumnDef, dialect: Dialect) -> ShapeColumn:
-    """A column's definition."""
+    """Return a column of its definition."""
     kind = column.args.get("kind")
     comment = column.find(exp.CommentColumnConstraint)
     return ShapeColumn(
@@ -96,7 +96,7 @@ def _keeps_order(create: exp.Create) -> bool:
 
 
 def alter_shape(shape: Shape, action: exp.Expr, dialect: Dialect) -> Shape:
-    """The columns of a table after an ALTER TABLE."""
+    """Return the columns of a table after an ALTER TABLE."""
     if isinstance(action, exp.ColumnDef):
         return shape.added([shape_column(action, dialect)])
     if isinstance(action, exp.Schema):

@@ -1,4 +1,4 @@
-"""Files of SQL as a source."""
+"""Declaration of the SQL file source."""
 
 from lineage_merge.sources.source import Source
 from lineage_merge.sources.sql.settings import parse

@@ -1,13 +1,13 @@
-"""A file's text cut into statements. Pure.
+"""Splitting of a file's text into statements. Pure.
 
-Not by the parser's own tokens: a text that does not end would cost the statements before it too.
+Without the parser's tokenizer: an unterminated string would lose the statements before it too.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-# Strings with both ways to write a quote: no dialect that is read here gives `\'` another meaning.
+# Strings with both forms of escaped quotes: no supported dialect gives `\'` another meaning.
 _PIECE = re.compile(
     r"""
       (?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
@@ -19,7 +19,7 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What says nothing of lineage, by the word that it begins with.
+# Statements without lineage, by their first word.
 _SILENT = re.compile(
     r"(?:add|analyze|begin|clear|close|comment|commit|compile|dfs|deallocate|declare|describe|desc|discard|end"
     r"|explain|fetch|grant|list|lock|msck|optimize|prepare|quit|exit|refresh|reload|reset|revoke|rollback"
@@ -31,19 +31,19 @@ _SILENT = re.compile(
 
 
 class Statement(NamedTuple):
-    """A statement without what stands around it; `line` (from 1) is where it begins."""
+    """A statement without surrounding comments; `line` (from 1) is where it begins."""
 
     line: int
     text: str
 
     @property
-    def is_silent(self) -> bool:
-        """Whether its first word says that it moves no data and makes no table."""
+    def is_irrelevant(self) -> bool:
+        """Return whether its first word shows that it moves no data and creates no table."""
         return _SILENT.match(self.text) is not None
 
 
 def split(text: str, parameter: Callable[[str], str]) -> Iterator[Statement]:
-    """The statements of a file; `parameter` says what to write for ``:name``."""
+    """Return the statements of a file; `parameter` returns the replacement of ``:name``."""
     pieces: list[str] = []
     line = begun = 1
     for found in _PIECE.finditer(text):
@@ -53,7 +53,7 @@ def split(text: str, parameter: Callable[[str], str]) -> Iterator[Statement]:
         if kind == "end":
             yield from _statement(begun, pieces)
             pieces = []
-        elif kind != "comment" or piece.startswith("/*+"):  # a hint is a comment to nobody
+        elif kind != "comment" or piece.startswith("/*+"):  # hints are not needed
             if not pieces:
                 if piece.isspace():
                     line += piece.count("\n")

@@ -1,4 +1,4 @@
-"""A file's text into parsed statements. Pure; needs sqlglot."""
+"""Parsing of a file's text into statements. Pure; needs sqlglot."""
 
 import logging
 import re
@@ -10,7 +10,7 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.parse_errors import reason
-from lineage_merge.sources.sql.clauses import settle_inserts
+from lineage_merge.sources.sql.clauses import complete_inserts
 from lineage_merge.sources.sql.statements import Statement, split
 from lineage_merge.sources.sql.variables import Variables
 
@@ -37,7 +37,7 @@ class Unload:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Rows, or a partition, of one table that become another's (APPEND FROM, EXCHANGE PARTITION)."""
+    """Rows, or a partition, moved between tables (APPEND FROM, EXCHANGE PARTITION)."""
 
     target: exp.Table
     source: exp.Table
@@ -45,7 +45,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A statement that says nothing; `is_broken`: because nobody can parse it."""
+    """A statement without lineage; `is_broken`: it cannot be parsed."""
 
     why: str
     is_broken: bool
@@ -72,10 +72,10 @@ class Script:
 
 
 def parse(name: str, text: str, dialect: Dialect, known: Mapping[str, str]) -> Script:
-    """The statements of a file, without those that move nothing. `known`: values of variables."""
+    """Parse the relevant statements of a file. `known`: values of variables."""
     variables = Variables(known)
     plain = variables.replaced(text.removeprefix("\ufeff"))
-    found = [each for each in split(plain, variables.stand_in) if not each.is_silent]
+    found = [each for each in split(plain, variables.placeholder) if not each.is_irrelevant]
     with _quiet():
         trees = tuple(Parsed(each.line, _tree(each, dialect, variables)) for each in found)
     return Script(name, trees, variables)
@@ -90,9 +90,9 @@ def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
 
 def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if variables.is_variable(text.strip()):
-        return Unread("is a template's: what it becomes is not known", is_broken=False)
+        return Unread("contains a template whose result is unknown", is_broken=False)
     if _PROCEDURE.match(text):
-        return Unread(f"is not read: {' '.join(text.split()[:3])} ...", is_broken=False)
+        return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     if found := _UNLOAD.match(text):
         return Unload(_one(_inner(found["query"]), dialect, variables), variables.restored(found["path"]))
     for pattern in (_APPEND, _EXCHANGE):
@@ -103,10 +103,10 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
             return Moved(target, source)
     tree = _one(text, dialect, variables)
     if isinstance(tree, exp.Condition | exp.Alias | exp.Identifier) and not isinstance(tree, exp.Query):
-        return Unread("cannot be parsed: it is no statement", is_broken=True)
+        return Unread("cannot be parsed: not a statement", is_broken=True)
     if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
-        return Unread(f"is not read: {' '.join(text.split()[:3])} ...", is_broken=False)
-    settle_inserts(tree)
+        return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
+    complete_inserts(tree)
     return tree
 
 
@@ -124,7 +124,7 @@ def _one(text: str, dialect: Dialect, variables: Variables) -> exp.Expr:
 
 
 def _restored(tree: exp.Expr, variables: Variables) -> exp.Expr:
-    """The tree with its variables as they were written; one that stands for a value is no column."""
+    """Return the tree with its variables as written; a variable in place of a value is no column."""
     if not variables.unknown:
         return tree
     for node in list(tree.find_all(exp.Identifier, exp.Literal)):
@@ -142,7 +142,7 @@ def _restored(tree: exp.Expr, variables: Variables) -> exp.Expr:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the parser's warnings: what it does not read is told as a problem."""
+    """Suppress the parser's warnings: what it cannot parse is reported as a problem."""
     logger = logging.getLogger("sqlglot")
     before = logger.level
     logger.setLevel(logging.ERROR)

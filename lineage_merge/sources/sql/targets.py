@@ -1,4 +1,4 @@
-"""Which columns of its target a query fills. Pure."""
+"""Mapping of a query's columns to its target's. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,19 +6,20 @@ from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import fold, only
 from lineage_merge.sources.sql.writes import Columns
 
-OPEN = "selects * of tables whose columns are not known"
+OPEN = "selects * from tables with unknown columns"
 
 
 def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool) -> tuple[Columns, str]:
-    """The columns `names` as INSERT fills them, and what could not be told ("": nothing).
+    """Return the columns `names` as INSERT fills them, and a problem ("": none).
 
-    Behind a `*` of unknown columns what stands last is last, for a statement that runs has as many.
+    After a `*` of unknown columns, the last ones are matched from the end, because a valid statement has as
+    many.
     """
     items = relation.items
     count = next((at for at, item in enumerate(items) if not isinstance(item, Named)), len(items))
     if relation.closed:
         if count > len(names) or (count < len(names) and not may_be_fewer):
-            return [], f"gives {count} columns to a table that has {len(names)}"
+            return [], f"has {count} columns for a table of {len(names)}"
         return list(zip(names, (item.derivation for item in relation.named), strict=False)), ""
     first = [item for item in items[:count] if isinstance(item, Named)]
     last: list[Named] = []
@@ -32,7 +33,7 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
 
 
 def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
-    """The columns as the query itself calls them; `names` are those that its target has for certain."""
+    """Return the columns under the query's own names; `names` are those that the target certainly has."""
     found = [(item.name, item.derivation) for item in relation.known() if item.name]
     known = {fold(name) for name, _ in found}
     for name in names:

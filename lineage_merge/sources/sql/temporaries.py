@@ -1,4 +1,4 @@
-"""Temporary tables and views of one file: who reads them reads what they are made of. Pure."""
+"""Temporary tables and views of one file: their readers read what they are made of. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,58 +9,58 @@ from lineage_merge.column_lineage.sql.derivation import Influences
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.writes import Columns, together
+from lineage_merge.sources.sql.writes import Columns, merge_columns
 
 
 @dataclass(slots=True)
 class Temporary:
-    """A temporary table: its columns, and the datasets behind it with other temporary ones on the way."""
+    """A temporary table: its columns, and the datasets behind it with the temporary tables between."""
 
     name: str
     relation: Relation
     reads: dict[str, set[str]] = field(default_factory=dict)
 
-    def take(
-        self, columns: Columns, influences: Influences, reads: dict[str, set[str]], *, anew: bool
+    def add_rows(
+        self, columns: Columns, influences: Influences, reads: dict[str, set[str]], *, overwrite: bool
     ) -> None:
-        """Rows that are written into it; `anew`: in place of those that it had."""
+        """Add rows; `overwrite`: replacing the existing ones."""
         before = self.relation
-        names = [(item.name, {} if anew else item.derivation) for item in before.named]
-        items = [Named(name, made) for name, made in together([*names, *columns])]
-        decided: Influences = {} if anew else {o: set(kinds) for o, kinds in before.influences.items()}
+        names = [(item.name, {} if overwrite else item.derivation) for item in before.named]
+        items = [Named(name, made) for name, made in merge_columns([*names, *columns])]
+        decided: Influences = {} if overwrite else {o: set(kinds) for o, kinds in before.influences.items()}
         for origin, kinds in influences.items():
             decided.setdefault(origin, set()).update(kinds)
         self.relation = Relation([*items, *before.stars], decided, None, before.rest)
-        if anew:
+        if overwrite:
             self.reads = {}
         for key, via in reads.items():
             self.reads.setdefault(key, set()).update(via)
 
 
 class Temporaries:
-    """Those of one file, found by their bare name or by the dataset that they would be."""
+    """The temporary tables of one file, by unqualified name or by dataset key."""
 
     def __init__(self) -> None:
-        self._bare: dict[str, Temporary] = {}
+        self._by_name: dict[str, Temporary] = {}
         self._by_key: dict[str, Temporary] = {}
 
-    def put(self, table: exp.Table, key: str | None, temporary: Temporary) -> None:
-        """Keep one under its name."""
+    def add(self, table: exp.Table, key: str | None, temporary: Temporary) -> None:
+        """Register a table under its name."""
         if not table.args.get("db"):
-            self._bare[fold(table.name)] = temporary
+            self._by_name[fold(table.name)] = temporary
         if key is not None:
             self._by_key[key] = temporary
 
     def find(self, table: exp.Table, key: str | None) -> Temporary | None:
-        """The one that a name means."""
+        """Return the table that a name resolves to."""
         if not table.args.get("db"):
-            return self._bare.get(fold(table.name))
+            return self._by_name.get(fold(table.name))
         return self._by_key.get(key or "")
 
     def drop(self, table: exp.Table, key: str | None) -> bool:
-        """Forget one; False: none has this name."""
+        """Remove a table; False if there is none of this name."""
         found = self.find(table, key)
-        for names in (self._bare, self._by_key):
+        for names in (self._by_name, self._by_key):
             for name in [name for name, each in names.items() if each is found and found is not None]:
                 del names[name]
         return found is not None
@@ -69,10 +69,10 @@ class Temporaries:
 def dropped_again(
     script: Script, key_of: Callable[[exp.Table, tuple[str, ...]], str | None]
 ) -> set[str | None]:
-    """The tables that a file creates and drops later: they are as temporary as those that say so."""
+    """Return the tables that a file creates and later drops: they are treated as temporary."""
     database: tuple[str, ...] = ()
     made: set[str | None] = set()
-    gone: set[str | None] = set()
+    dropped: set[str | None] = set()
     for each in script.statements:
         tree = each.tree
         if isinstance(tree, exp.Use):
@@ -82,13 +82,13 @@ def dropped_again(
             if table is not None:
                 key = key_of(table, database)
                 made.add(key)
-                gone.discard(key)
+                dropped.discard(key)
         elif isinstance(tree, exp.Drop):
             for table in tree.args.get("tables") or ():
                 if isinstance(table, exp.Table) and (key := key_of(table, database)) in made:
-                    gone.add(key)
+                    dropped.add(key)
         elif isinstance(tree, exp.Alter):
             for action in tree.args.get("actions") or ():
                 if isinstance(action, exp.AlterRename):
                     made.discard(key_of(tree.this, database))
-    return gone - {None}
+    return dropped - {None}

@@ -1,4 +1,4 @@
-"""What files of SQL do, as elements of `lineage_merge.model.elements`. Pure."""
+"""Translation of the lineage of SQL files into `lineage_merge.model.elements`. Pure."""
 
 from collections.abc import Iterator
 
@@ -24,14 +24,14 @@ from lineage_merge.sources.sql.shapes import NOTHING, ShapeColumn
 from lineage_merge.sources.sql.writes import Note, Write
 
 JOB_TYPE = "sql"
-# The rule's name on vertices and in reports: a table and the path of its files are one dataset.
+# Name of the rule on vertices and in reports: a table and the path of its files are one dataset.
 LOCATION_RULE = "sql-location"
 
 
 def translate(found: ProjectLineage, project: str, dialect: str, location: str) -> Iterator[Element]:
-    """The elements of a folder's files; each that writes is a job.
+    """Yield the elements of a folder's files; each file that writes is a job.
 
-    `location` is the folder, before the files' names in problems.
+    `location` is the folder, which precedes the files' names in problems.
     """
     references = found.datasets.references
     for file in found.files:
@@ -56,12 +56,12 @@ def translate(found: ProjectLineage, project: str, dialect: str, location: str) 
 
 
 def job_key(project: str, file: str) -> JobKey:
-    """The job that a file is: called by its path, with the name of its folder first."""
+    """Return the job of a file: its path, with the folder's name first."""
     return JobKey(JOB_TYPE, f"{project}/{file}")
 
 
 def problem(note: Note, file: str, location: str) -> Problem:
-    """A note on a statement, with the file and the line."""
+    """Return a note on a statement as a problem, with file and line."""
     return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", redact(note.message))
 
 

@@ -1,6 +1,6 @@
 """Variables and templates in SQL: ``${hiveconf:dt}``, ``{{ ds }}``, ``:day``. Pure.
 
-They are replaced by words that a parser takes for names, and put back into what was parsed.
+They are replaced by words that a parser accepts as names, and restored in the parsed result.
 """
 
 import re
@@ -18,22 +18,22 @@ _SET = re.compile(
 
 @dataclass(slots=True)
 class Variables:
-    """The variables of one file: `known` values by name, and the texts that have none."""
+    """The variables of one file: `known` values by name, and the texts without a value."""
 
     known: Mapping[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
 
     def replaced(self, text: str) -> str:
-        """A file's text without templates: their value, or a word that stands for it.
+        """Return a file's text with templates replaced by their value, or by a placeholder word.
 
-        What the file itself sets (Hive's ``SET hivevar:db=dw``) counts where nobody gave a value. Lines
-        keep their numbers.
+        Values set in the file (Hive's ``SET hivevar:db=dw``) are used if none is configured. Line numbers do
+        not change.
         """
         self.known = {**{found[1]: _unquoted(found[2]) for found in _SET.finditer(text)}, **self.known}
         return _TEMPLATE.sub(self._of_template, text)
 
-    def stand_in(self, template: str) -> str:
-        """What stands in SQL in place of a variable: its value, or a word."""
+    def placeholder(self, template: str) -> str:
+        """Return the replacement of a variable in SQL: its value, or a placeholder word."""
         value = self._value(template)
         if value is not None:
             return value
@@ -42,15 +42,15 @@ class Variables:
         return f"__variable_{self.unknown.index(template)}__"
 
     def restored(self, text: str) -> str:
-        """A text with the variables as they were written."""
+        """Return a text with the variables as they were written."""
         return _STAND_IN.sub(lambda found: self.unknown[int(found[1])], text)
 
     def is_variable(self, name: str) -> bool:
-        """Whether a parsed name is a variable and nothing else."""
+        """Return whether a parsed name is just a variable."""
         return _STAND_IN.fullmatch(name) is not None
 
     def in_name(self, restored: str) -> bool:
-        """Whether a name, as it was written, depends on a variable without a value."""
+        """Return whether a name, as written, depends on a variable without a value."""
         return any(each in restored for each in self.unknown)
 
     def _of_template(self, found: re.Match[str]) -> str:
@@ -58,7 +58,7 @@ class Variables:
         lines = "\n" * template.count("\n")
         if template.startswith(("{%", "{#")):
             return lines or " "
-        return self.stand_in(template) + lines
+        return self.placeholder(template) + lines
 
     def _value(self, template: str) -> str | None:
         name = template.strip("${}:").strip()

@@ -1,4 +1,4 @@
-"""What one statement does to one dataset, as it is found out. Pure."""
+"""Lineage of one statement and one target dataset. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ Columns = list[tuple[str, Derivation]]
 
 @dataclass(slots=True)
 class Write:
-    """A statement's write of one dataset. Datasets are keys of `names.Datasets`.
+    """A statement's write to one dataset. Datasets are keys of `names.Datasets`.
 
-    `reads`: the datasets that it reads, each with the temporary ones on the way. `columns`: what it
-    writes of which column. `columns_lost`: by which columns data comes is not known.
+    `reads`: the datasets that it reads, each with the temporary tables between. `columns`: the derivation of
+    each written column. `columns_lost`: the columns of the data are unknown.
     """
 
     target: str
@@ -32,15 +32,15 @@ class Write:
 
 @dataclass(slots=True)
 class Note:
-    """What could not be told of a statement: `kind` as in `model.Problem`."""
+    """A problem with a statement: `kind` as in `model.Problem`."""
 
     kind: Literal["rejected", "skipped", "not-joined", "no-columns", "notice"]
     line: int
     message: str
 
 
-def together(columns: Iterable[tuple[str, Derivation]]) -> Columns:
-    """Columns of several branches, each once."""
+def merge_columns(columns: Iterable[tuple[str, Derivation]]) -> Columns:
+    """Merge the columns of several branches."""
     names: dict[str, str] = {}
     found: dict[str, list[Derivation]] = {}
     for name, derivation in columns:

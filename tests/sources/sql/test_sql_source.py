@@ -131,7 +131,7 @@ def test_settings_that_cannot_be_are_named(tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as error:
             CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **given})
         assert error.value.key == key
-    with pytest.raises(ConfigError, match=r"sql\[0\].dialect: klingon is not known"):
+    with pytest.raises(ConfigError, match=r"sql\[0\].dialect: unknown dialect klingon"):
         check_sources(
             CONFIGURATION.parse(
                 {**settings(etl), "sql": [{"path": str(etl), "dialect": "klingon", "namespace": "x"}]}

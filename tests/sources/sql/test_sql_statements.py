@@ -22,7 +22,7 @@ def test_an_insert_into_unknown_columns_says_so_and_guesses_none() -> None:
 
     assert found.feeds == {("raw.s", "dw.t")}
     assert found.columns == set()
-    why = "fills columns by position, and those of dw.t are not known"
+    why = "fills columns by position, but those of dw.t are unknown"
     assert found.problems == {("no-columns", "etl/f.sql:line 2", why)}
 
 
@@ -119,7 +119,7 @@ def test_directories_are_datasets() -> None:
         "raw.s#id > s3://lake/out/dt=2020-01-01#id IDENTITY",
         "raw.s#name > s3://lake/out/dt=2020-01-01#n IDENTITY",
     }
-    why = "/user/x is a path of which the file system or a folder is not known"
+    why = "/user/x is a path with an unknown file system or folder"
     assert found.problems == {("not-joined", "etl/f.sql:line 1", why)}
 
 
@@ -146,7 +146,7 @@ def test_a_star_of_unknown_columns_has_those_that_somebody_names() -> None:
     )
 
     assert found.columns == {"raw.u#k > copy#k IDENTITY", "copy#k > z#k IDENTITY"}
-    why = "selects * of tables whose columns are not known"
+    why = "selects * from tables with unknown columns"
     assert found.problems == {("no-columns", "etl/a.sql:line 1", why)}
 
 
@@ -337,7 +337,7 @@ def test_an_insert_of_another_number_of_columns_is_told() -> None:
     found = told(statement, "spark", schema=DDL)
 
     assert found.columns == set()
-    assert {message for *_, message in found.problems} == {"gives 2 columns to a table that has 3"}
+    assert {message for *_, message in found.problems} == {"has 2 columns for a table of 3"}
     # Redshift takes fewer: the others get their defaults.
     assert told(statement, "redshift", schema=DDL).problems == set()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage_merge.sources.spline.columns.argument_roles import class_of_hint
-from lineage_merge.sources.spline.columns.positions import makers
+from lineage_merge.sources.spline.columns.positions import values_by_position
 from lineage_merge.sources.spline.documents import Document
 
 Reference = dict[str, str]
@@ -132,7 +132,7 @@ class _Plan:
             value = params.get(key)
             return value if isinstance(value, list) else [value]
 
-        for attribute, value in makers(name, parameter, schema, known):
+        for attribute, value in values_by_position(name, parameter, schema, known):
             if _is_expression(value):
                 yield attribute, value
         if name == "Union" and below and all(len(output) == len(schema) for output in below):

@@ -1,6 +1,6 @@
-"""What each argument of an expression does to its value: makes it, or only steers it.
+"""The role of each argument of an expression: a direct or an indirect input of its value.
 
-By Catalyst's class, as `extra.simpleClassName` gives it (Spark 2.4 to 4.0).
+By Catalyst's class, as in `extra.simpleClassName` (Spark 2.4 to 4.0).
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,7 @@ AGGREGATION = Transformation.AGGREGATION
 CONDITIONAL = Transformation.CONDITIONAL
 WINDOW = Transformation.WINDOW
 
-# The argument itself, or what Spark's analyzer put in the place of the function: the step is
-# that of the argument.
+# The argument itself, or what Spark's analyzer replaced the function with: the step is that of the argument.
 TRANSPARENT = frozenset(
     {
         "Alias",
@@ -45,20 +44,20 @@ TRANSPARENT = frozenset(
         "TrySubtract",
     }
 )
-# A scalar subquery, or the one of an IN, whose plan is operations and not text: the value of its columns.
+# A scalar subquery, or that of an IN, with operations instead of text: the value of its columns.
 SELECTED = "SelectedValue"
 # Spline's own function for a column of a union; it has no Catalyst class.
 UNION = "union"
-# Their plan is text: see `text_columns`. What they take are columns of the query around them,
-# which decide on the subquery's rows.
+# Their plan is text: see `text_columns`. Their arguments are columns of the outer query, which decide on the
+# subquery's rows.
 SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
 
 # Their arguments are the window's order columns.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
-# Aggregates whose second argument only chooses.
+# Aggregates whose second argument only selects.
 _CHOOSING = frozenset({"aggregate.MaxBy", "aggregate.MinBy"})
 
-# Catalyst's class of what producer API 1 calls `expr.Binary` and knows by its symbol only.
+# Catalyst's class of producer API 1's `expr.Binary`, which has only the operator's symbol.
 _BINARY = {
     "+": "Add",
     "-": "Subtract",
@@ -79,7 +78,7 @@ _BINARY = {
     "|": "BitwiseOr",
     "^": "BitwiseXor",
 }
-# The same of its other kinds of expressions.
+# The same for its other kinds of expressions.
 _HINTS = {"expr.Alias": "Alias", "expr.UDF": "ScalaUDF", "expr.Literal": "Literal"}
 
 _KNOWN = (
@@ -94,9 +93,9 @@ _CLASSES = {each.rpartition(".")[2].lower(): each for each in _KNOWN}
 
 
 def class_name(expression: Mapping[str, Any]) -> str:
-    """The Catalyst class of an expression's document, such as ``aggregate.Sum``.
+    """Return the Catalyst class of an expression's document, such as ``aggregate.Sum``.
 
-    The oldest agents tell it by the function's name only; "" where that is no known class.
+    The oldest agents report only the function's name; "" if that is no known class.
     """
     extra = expression.get("extra") or {}
     name = str(extra.get("simpleClassName") or "")
@@ -110,16 +109,16 @@ def class_name(expression: Mapping[str, Any]) -> str:
 
 
 def class_of_hint(hint: str, symbol: str) -> str:
-    """The Catalyst class of an expression of producer API 1 that names none; "" where it is unknown."""
+    """Return the Catalyst class of a producer API 1 expression without a class name; "" if unknown."""
     return _HINTS.get(hint) or _BINARY.get(symbol, "")
 
 
 def steps(class_name: str, count: int) -> tuple[Transformation, ...]:
-    """The step from each of `count` arguments to the value of an expression."""
+    """Return the step from each of `count` arguments to the value of an expression."""
     if class_name in TRANSPARENT or class_name in (UNION, SELECTED):
         return (IDENTITY,) * count
     if class_name == "CaseWhen":
-        # Condition, value, condition, value, and the ELSE where there is one.
+        # Condition, value, condition, value, and an optional ELSE.
         pairs = (CONDITIONAL, TRANSFORMATION) * (count // 2)
         return pairs if count % 2 == 0 else (*pairs, TRANSFORMATION)
     if class_name == "If" and count:

@@ -1,10 +1,9 @@
-"""A plan's attributes and expressions as a graph of values.
+"""The graph of values of a plan's attributes and expressions.
 
-An attribute keeps its id through the operations that it passes. Where an operation gives new
-attributes without saying what they are made of, they stand by position: for a CTE's output
-(`CTERelationRef`), for the rows of an `Expand`, for the columns below an old `View`. INTERSECT and
-EXCEPT pass on the attributes of their left side: the right side only decides which rows remain
-(`influences.deciding`).
+An attribute keeps its id through the operations that it passes. Operations that create attributes without
+recording their inputs are matched by position: a CTE's output (`CTERelationRef`), the rows of an `Expand`,
+the columns below an old `View`. INTERSECT and EXCEPT pass on the attributes of their left side: the right
+side only decides which rows remain (`influences.deciding`).
 """
 
 from collections.abc import Callable, Mapping
@@ -22,16 +21,17 @@ _GROUPING_ID = "spark_grouping_id"
 _MERGE_CLAUSES = frozenset(
     {"matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"}
 )
-# One row in, rows of the same columns out, under new attributes in some versions of Spark.
+# Operations that output one row per input row with the same columns, under new attributes in some versions of
+# Spark.
 _BY_POSITION = ("View", "SubqueryAlias")
 
 
 @dataclass(slots=True)
 class Attributes:
-    """What `build` found.
+    """The result of `build`.
 
-    `graph` holds all values; `queries` are the reads whose columns are those of a query; `generated`
-    the generator of an attribute that has only some of its arguments.
+    `graph` has all values; `queries` are the reads whose columns are those of a query; `generated` maps
+    attributes that use only some arguments of a generator to it.
     """
 
     graph: ValueGraph
@@ -39,19 +39,19 @@ class Attributes:
     generated: dict[Node, Node] = field(default_factory=dict)
 
     def is_lost(self, plan: PlanColumns, operation: str) -> bool:
-        """Whether an operation puts out new attributes that nobody knows the origin of."""
+        """Return whether an operation creates attributes of unknown origin."""
         graph = self.graph
         new = plan.produced.get(operation, ())
         return any(each not in graph.columns and each not in graph.inputs for each in new)
 
 
 def cte_column(cte: object, position: int) -> Node:
-    """The node of a CTE's column; a subquery's text refers to it as the plan does."""
+    """Return the node of a CTE's column, shared by the plan and subqueries' text."""
     return f"cte/{cte}/{position}"
 
 
 def build(plan: PlanColumns, application: str = "") -> Attributes:
-    """The graph of values of a plan, without what only the text of subqueries tells."""
+    """Build the graph of values of a plan, without the text of subqueries."""
     found = Attributes(ValueGraph())
     _expressions(plan, found.graph)
     _attributes(plan, found.graph)
@@ -92,7 +92,7 @@ def _attributes(plan: PlanColumns, graph: ValueGraph) -> None:
             graph.add(attribute, expression)
         if computed:
             continue
-        # The agent leaves out the expressions of some operations (MERGE INTO).
+        # The agent omits the expressions of some operations (MERGE INTO).
         for value in plan.derives_from.get(attribute, ()):
             other = plan.attributes.get(value)
             if other is None:
@@ -115,7 +115,7 @@ def _read(plan: PlanColumns, graph: ValueGraph, operation: str, application: str
 
 
 def _new_attributes(plan: PlanColumns, operation: str) -> list[tuple[int, str]]:
-    """The attributes that no child puts out and no expression computes, with their positions."""
+    """Return attributes with positions that neither a child outputs nor an expression computes."""
     below = {each for child in plan.children.get(operation, ()) for each in plan.output(child)}
     return [
         (position, each)
@@ -163,7 +163,7 @@ def _expand(plan: PlanColumns, found: Attributes, operation: str) -> None:
 
 
 def _grouping(plan: PlanColumns, graph: ValueGraph, grouping_id: str, grouped: list[str]) -> None:
-    """`grouping(column)` is a bit of the grouping id: it tells of that column, and of no other."""
+    """Add `grouping(column)`: a bit of the grouping id that depends on this column only."""
     graph.inputs[grouping_id] = []
     for attribute in grouped:
         graph.add(grouping_id, attribute, Transformation.CONDITIONAL)
@@ -182,7 +182,7 @@ def _grouping(plan: PlanColumns, graph: ValueGraph, grouping_id: str, grouped: l
 
 
 def _generate(plan: PlanColumns, found: Attributes, operation: str) -> None:
-    """`stack(n, a, b, c, d)`: each column has its own arguments; other generators have all for each."""
+    """Add a generator: columns of `stack(n, a, b, c, d)` have separate arguments, others use all."""
     generator = next(iter(plan.parameter(operation, "generator")), "")
     if generator not in plan.expressions or plan.class_name(generator) != "Stack":
         return
@@ -203,7 +203,7 @@ def _generate(plan: PlanColumns, found: Attributes, operation: str) -> None:
 
 
 def _union(plan: PlanColumns, found: Attributes, operation: str) -> None:
-    """Each column is of all sides, where no expression says it (producer API 1)."""
+    """Add each column of a union as made of all sides, if no expression records it (producer API 1)."""
     below = [plan.output(child) for child in plan.children.get(operation, ())]
     if all(len(each) == len(plan.output(operation)) for each in below):
         for position, attribute in _new_attributes(plan, operation):
@@ -213,7 +213,7 @@ def _union(plan: PlanColumns, found: Attributes, operation: str) -> None:
 
 
 def _rows(plan: PlanColumns, found: Attributes, operation: str) -> None:
-    """Iceberg's and Delta's MERGE: each `Keep` has a condition and a value for every column."""
+    """Add Iceberg's and Delta's MERGE: each `Keep` has a condition and a value for every column."""
     output = plan.output(operation)
     for use in plan.uses.get(operation, ()):
         values = plan.arguments.get(use.value, ())

@@ -1,4 +1,4 @@
-"""Data types as Spark writes them in SQL: ``int``, ``array<string>``, ``struct<a:int,b:string>``."""
+"""Data types in Spark's SQL notation: ``int``, ``array<string>``, ``struct<a:int,b:string>``."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from lineage_merge.sources.spline.documents import Document
 
 
 def type_texts(types: Mapping[str, Document]) -> dict[str, str]:
-    """The text of each data type of a plan (`executionPlan.extra.dataTypes`, by id).
+    """Return the text of each data type of a plan (`executionPlan.extra.dataTypes`, by id).
 
     A type that is unknown or contains itself is "".
     """

@@ -1,8 +1,7 @@
 """The documents of one plan, indexed for column lineage.
 
-Ids are those of Spline's database with their collection (``attribute/{plan}:attr-1``), as
-edges name them. Edges to documents that are missing are left out: lineage is then incomplete,
-never wrong.
+Ids are those of Spline's database with their collection (``attribute/{plan}:attr-1``), as in edges. Edges to
+missing documents are left out: lineage is then incomplete, never wrong.
 """
 
 import re
@@ -13,14 +12,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.sources.spline.columns.argument_roles import class_name
-from lineage_merge.sources.spline.columns.positions import makers
+from lineage_merge.sources.spline.columns.positions import values_by_position
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
-# The collections that column lineage needs beside the plan's own document.
+# The collections needed for column lineage besides the plan's own document.
 COLLECTIONS = (
     "operation",
     "follows",
@@ -42,7 +41,7 @@ _PATH_STEP = re.compile(r"\['([^']*)'\]|\[(\d+)\]")
 class Use(NamedTuple):
     """A parameter of an operation that is an attribute or an expression.
 
-    `path` is its place, such as ``("projections", 0, 2)``; `value` its id.
+    `path` is its location, such as ``("projections", 0, 2)``; `value` its id.
     """
 
     path: tuple[str | int, ...]
@@ -51,7 +50,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanColumns:
-    """All documents of one plan that column lineage looks at; `header` is the plan's own."""
+    """All documents of one plan that column lineage needs; `header` is the plan's own."""
 
     header: Document | None
     documents: Mapping[str, Sequence[Document]] = field(default_factory=dict)
@@ -61,33 +60,33 @@ class PlanColumns:
 
     @cached_property
     def operations(self) -> dict[str, Document]:
-        """By id."""
+        """Return the operations by id."""
         return {f"operation/{each['_key']}": each for each in self._of("operation")}
 
     @cached_property
     def attributes(self) -> dict[str, Document]:
-        """By id."""
+        """Return the attributes by id."""
         return {f"attribute/{each['_key']}": each for each in self._of("attribute")}
 
     @cached_property
     def expressions(self) -> dict[str, Document]:
-        """By id."""
+        """Return the expressions by id."""
         return {f"expression/{each['_key']}": each for each in self._of("expression")}
 
     @cached_property
     def write(self) -> str:
-        """The id of the plan's write, "" where it has none."""
+        """Return the id of the plan's write, "" without one."""
         return next((key for key, each in self.operations.items() if each.get("type") == "Write"), "")
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
-        """The operations that each one consumes, in their order."""
+        """Return the inputs of each operation, in order."""
         found = _ordered(self._of("follows"))
         return {key: tuple(each for each in found.get(key, ()) if each in self.operations) for key in found}
 
     @cached_property
     def bottom_up(self) -> tuple[str, ...]:
-        """Every operation's id, each after those that it consumes."""
+        """Return the ids of all operations, each after its inputs."""
         waiting = {key: len(set(self.children.get(key, ()))) for key in self.operations}
         parents: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.operations:
@@ -106,7 +105,7 @@ class PlanColumns:
 
     @cached_property
     def schemas(self) -> dict[str, tuple[str, ...]]:
-        """The attributes that each operation puts out, by position."""
+        """Return the output attributes of each operation, by position."""
         columns = _ordered(self._of("consistsOf"))
         return {
             each["_from"]: tuple(columns.get(each["_to"], ()))
@@ -115,10 +114,10 @@ class PlanColumns:
         }
 
     def output(self, operation: str) -> tuple[str, ...]:
-        """The attributes that an operation puts out.
+        """Return the output attributes of an operation.
 
-        An operation that changes nothing has no schema of its own in some versions: then it is
-        that of the one below. An RDD has none at all.
+        In some versions, an operation that changes nothing has no schema: then it is that of its input. An
+        RDD has none at all.
         """
         seen: set[str] = set()
         while operation not in self.schemas and operation not in seen:
@@ -132,7 +131,7 @@ class PlanColumns:
 
     @cached_property
     def produced(self) -> dict[str, frozenset[str]]:
-        """The attributes that are new in each operation."""
+        """Return the new attributes of each operation."""
         found: defaultdict[str, set[str]] = defaultdict(set)
         for edge in self._of("produces"):
             found[edge["_from"]].add(edge["_to"])
@@ -140,9 +139,9 @@ class PlanColumns:
 
     @cached_property
     def computed_by(self) -> dict[str, tuple[str, ...]]:
-        """The expressions that each attribute is the result of.
+        """Return the expressions that compute each attribute.
 
-        A plan of producer API 1 has no edges to them: there the expression is at the attribute's position.
+        Producer API 1 plans have no edges to them: there the expression is found at the attribute's position.
         """
         found = _ordered(self._of("computedBy"))
         if not found:
@@ -153,7 +152,7 @@ class PlanColumns:
         found: dict[str, tuple[str, ...]] = {}
         for operation in self.bottom_up:
             known = {each for child in self.children.get(operation, ()) for each in self.output(child)}
-            pairs = makers(
+            pairs = values_by_position(
                 str(self.operations[operation].get("name")),
                 partial(self._items, operation),
                 self.output(operation),
@@ -166,28 +165,28 @@ class PlanColumns:
 
     @cached_property
     def arguments(self) -> dict[str, tuple[str, ...]]:
-        """The attributes and expressions that each expression takes, in their order."""
+        """Return the arguments of each expression (attributes and expressions) in order."""
         return {key: tuple(values) for key, values in _ordered(self._of("takes")).items()}
 
     @cached_property
     def derives_from(self) -> dict[str, tuple[str, ...]]:
-        """The nearest attributes that an attribute is computed from, as Spline's server says."""
+        """Return the nearest attributes from which each attribute is computed, as Spline recorded them."""
         return {key: tuple(values) for key, values in _ordered(self._of("derivesFrom")).items()}
 
     @cached_property
     def uses(self) -> dict[str, tuple[Use, ...]]:
-        """Each operation's parameters that are attributes or expressions, by place."""
+        """Return each operation's parameters that are attributes or expressions, by location."""
         found: defaultdict[str, list[Use]] = defaultdict(list)
         for edge in self._of("uses"):
             found[edge["_from"]].append(Use(_path(str(edge.get("path") or "")), edge["_to"]))
         return {key: tuple(sorted(values, key=lambda use: _place(use.path))) for key, values in found.items()}
 
     def parameter(self, operation: str, name: str) -> tuple[str, ...]:
-        """What an operation's parameter of that name uses, in its order."""
+        """Return what an operation's parameter of that name uses, in order."""
         return tuple(use.value for use in self.uses.get(operation, ()) if use.path[:1] == (name,))
 
     def _items(self, operation: str, name: str) -> tuple[str, ...]:
-        """The attributes and expressions that are a parameter, or the items of one that is a list."""
+        """Return the attributes and expressions of a parameter or of its list items."""
         return tuple(
             use.value
             for use in self.uses.get(operation, ())
@@ -195,22 +194,22 @@ class PlanColumns:
         )
 
     def queries(self, operation: str) -> "Sequence[PushedQuery | None]":
-        """The queries whose columns a read has, instead of those of tables; None for an unreadable one."""
+        """Return the queries that a read's columns belong to, instead of tables; None if unreadable."""
         found: Sequence[PushedQuery | None] = self.operations[operation].get(QUERIES) or ()
         return found
 
     def class_name(self, expression: str) -> str:
-        """The Catalyst class of an expression, such as ``aggregate.Sum``; "" where it is unknown."""
+        """Return the Catalyst class of an expression, such as ``aggregate.Sum``; "" if unknown."""
         return class_name(self.expressions.get(expression) or {})
 
     def params(self, key: str) -> Mapping[str, Any]:
-        """The parameters of an operation or an expression."""
+        """Return the parameters of an operation or an expression."""
         found = (self.operations.get(key) or self.expressions.get(key) or {}).get("params")
         return found if isinstance(found, dict) else {}
 
     @cached_property
     def data_types(self) -> dict[str, Document]:
-        """By id."""
+        """Return the data types by id."""
         types = ((self.header or {}).get("extra") or {}).get("dataTypes")
         if not isinstance(types, list):
             return {}
@@ -218,7 +217,7 @@ class PlanColumns:
 
 
 def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:
-    """The ends of each start's edges, by `index` where they have one."""
+    """Return the ends of each start's edges, by `index` if they have one."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for edge in sorted(edges, key=lambda each: (each["_from"], each.get("index") or 0)):
         found[edge["_from"]].append(edge["_to"])
@@ -226,7 +225,7 @@ def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:
 
 
 def _path(text: str) -> tuple[str | int, ...]:
-    """``$['params']['projections'][0][2]`` is ``("projections", 0, 2)``."""
+    """Parse ``$['params']['projections'][0][2]`` into ``("projections", 0, 2)``."""
     steps = tuple(name if not number else int(number) for name, number in _PATH_STEP.findall(text))
     return steps[1:] if steps[:1] == ("params",) else steps
 

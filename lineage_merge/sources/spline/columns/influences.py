@@ -1,4 +1,4 @@
-"""Which values decide on rows: the conditions, groupings and orders of a plan's operations."""
+"""Values that decide on rows: the conditions, groupings and orders of a plan's operations."""
 
 from collections import defaultdict
 
@@ -6,7 +6,7 @@ from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.value_graph import Node
 
-# The parameters of an operation that decide, and how.
+# The deciding parameters of each operation, and their kind.
 _DECIDING = {
     "Filter": ("condition", InfluenceKind.FILTER),
     "Join": ("condition", InfluenceKind.JOIN),
@@ -19,7 +19,7 @@ _DECIDING = {
 
 
 def deciding(plan: PlanColumns) -> dict[InfluenceKind, list[Node]]:
-    """The values that decide on the rows of the target, by how they do; subqueries' text aside.
+    """Return the values that decide on the target's rows, by kind; without the text of subqueries.
 
     DISTINCT groups by every column; INTERSECT and EXCEPT join their sides by every column.
     """

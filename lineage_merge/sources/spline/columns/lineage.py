@@ -1,4 +1,4 @@
-"""Column lineage of one Spline plan: what it writes, column by column, and out of what."""
+"""Column lineage of one Spline plan: the target's columns and their inputs."""
 
 import re
 from collections import defaultdict
@@ -29,7 +29,7 @@ _ATTRIBUTE_ID = re.compile(r"#(\d+)L?\)?$")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by position, from 0; `data_type` as Spark writes it in SQL, "" where unknown."""
+    """A column by position, from 0; `data_type` in Spark's SQL notation, "" if unknown."""
 
     position: int
     name: str
@@ -40,8 +40,8 @@ class Column:
 class SourceColumns:
     """The columns of a dataset that the plan reads.
 
-    `source` is ``("", uri)``, or ``(catalog, database.table)`` where only a subquery's text tells it.
-    `complete` False: only those that a query names, without types and in no order.
+    `source` is ``("", uri)``, or ``(catalog, database.table)`` if only a subquery's text has it. `complete`
+    False: only the columns that a query names, untyped and unordered.
     """
 
     source: Reference
@@ -51,11 +51,11 @@ class SourceColumns:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """All that a plan tells of columns.
+    """The column lineage of a plan.
 
-    `untraced` are sources that some or all columns are lost of, on the way through an RDD or a
-    function over whole rows: the target depends on them, by which column nobody knows.
-    `problems` are keys of read operations, with what of their queries could not be traced.
+    `untraced` are sources that lose some or all columns in an RDD or a function over whole rows: the target
+    depends on them, by unknown columns. `problems` are keys of read operations, with what could not be traced
+    in their queries.
     """
 
     columns: tuple[Column, ...]
@@ -67,7 +67,7 @@ class ColumnLineage:
 
 
 def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
-    """The column lineage of a plan; `application` stands on the references of what it reads."""
+    """Return the column lineage of a plan; `application` is set on the references of its sources."""
     attributes = build(plan, application)
     subqueries = _subqueries(plan, attributes)
     columns, values = _written(plan)
@@ -86,7 +86,7 @@ def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
 
 
 def _subqueries(plan: PlanColumns, attributes: Attributes) -> dict[str, TextColumns]:
-    """What the text of each subquery's plan tells, by expression; the graph gets its columns."""
+    """Read the text of each subquery's plan, by expression; adds its columns to the graph."""
     names: dict[str, tuple[str, ...]] = {}
     for operation, document in plan.operations.items():
         if document.get("name") == "CTERelationDef":
@@ -109,7 +109,7 @@ def _subqueries(plan: PlanColumns, attributes: Attributes) -> dict[str, TextColu
 
 
 def _selected(plan: PlanColumns, expression: str) -> int:
-    """How many of a subquery's columns its value is made of. EXISTS looks at none of them."""
+    """Return how many of a subquery's columns its value is made of: none for EXISTS."""
     class_name = plan.class_name(expression)
     if class_name == "ListQuery":
         columns = plan.params(expression).get("numCols")
@@ -118,14 +118,14 @@ def _selected(plan: PlanColumns, expression: str) -> int:
 
 
 def _outer_columns(plan: PlanColumns, expression: str) -> dict[int, Node]:
-    """The columns of the query around a subquery by the id that its text has for them."""
+    """Return the outer query's columns by the ids that a subquery's text has for them."""
     written = plan.params(expression).get("outerAttrs")
     if not isinstance(written, list):
-        # Spark 3.1 and older do not tell the ids, only which columns they are.
+        # Spark 3.1 and older do not record the ids, only which columns they are.
         text = str(plan.params(expression).get("plan"))
         names = {_name(plan, each): each for each in plan.arguments.get(expression, ())}
-        referenced = ((int(each["id"]), each["name"]) for each in _OUTER.finditer(text))
-        return {each: names[name] for each, name in referenced if name in names}
+        outer_columns = ((int(each["id"]), each["name"]) for each in _OUTER.finditer(text))
+        return {each: names[name] for each, name in outer_columns if name in names}
     found: dict[int, Node] = {}
     for text, argument in zip(written, plan.arguments.get(expression, ()), strict=False):
         matched = _ATTRIBUTE_ID.search(str(text))
@@ -137,7 +137,7 @@ def _outer_columns(plan: PlanColumns, expression: str) -> dict[int, Node]:
 def _lateral(
     plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns], operation: str
 ) -> None:
-    """The right side of a lateral join is text; its columns come after those of the left side."""
+    """Add a lateral join, whose right side is text: its columns follow those of the left side."""
     right = next((each for each in plan.parameter(operation, "right") if each in subqueries), None)
     children = plan.children.get(operation, ())
     if right is None or len(children) != 1:
@@ -154,7 +154,7 @@ def _name(plan: PlanColumns, attribute: str) -> str:
 
 
 def _written(plan: PlanColumns) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
-    """The target's columns and the value of each: the write's input, by position."""
+    """Return the target's columns and the value of each: the write's input, by position."""
     below = plan.children.get(plan.write, ())
     operation = below[0] if below else plan.write
     types = type_texts(plan.data_types)
@@ -178,7 +178,7 @@ def _written(plan: PlanColumns) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
 
 
 def _table(plan: PlanColumns, below: tuple[str, ...]) -> tuple[TableColumn, ...]:
-    """The columns of the written table where the write or the command below it shows them."""
+    """Return the columns of the written table if the write or the command below it has them."""
     commands = [
         each for each in below if plan.operations[each].get("name") == plan.operations[plan.write].get("name")
     ]
@@ -195,15 +195,15 @@ def _shown_columns(table: Any) -> tuple[TableColumn, ...]:
     output = table.get("output") if isinstance(table, dict) else None
     if not isinstance(output, list):
         return ()
-    # A DataSource V2 write lists the table's columns as Spark prints them: `id#12L`.
+    # A DataSource V2 write lists the table's columns in Spark's notation: `id#12L`.
     names = [each.rpartition("#")[0] if isinstance(each, str) else "" for each in output]
     return tuple(TableColumn(each, "") for each in names) if all(names) else ()
 
 
 def _table_names(table: tuple[TableColumn, ...], count: int) -> tuple[str, ...]:
-    """The table's names for so many columns, none where they do not fit.
+    """Return the table's column names for a number of columns, none if they do not match.
 
-    An INSERT may leave out static partition columns, which come before the dynamic ones.
+    An INSERT may omit static partition columns, which precede the dynamic ones.
     """
     partitions = [each for each in table if each.is_partition]
     left_out = partitions[: len(table) - count] if count < len(table) else []
@@ -223,7 +223,7 @@ def _flows(
         computed |= read.texts
     texts = ExpressionTexts(plan, {key: _selected_text(each) for key, each in subqueries.items()})
     written: dict[Node, str] = {}
-    # By name: a join may put out two columns of one name, which are one column to whoever reads on.
+    # By name: two columns of one name from a join are one column for the reader.
     transformations: defaultdict[tuple[str, Reference, str], set[Transformation]] = defaultdict(set)
     steps: defaultdict[tuple[str, Reference, str], set[str]] = defaultdict(set)
     for column, value in zip(columns, values, strict=False):
@@ -304,7 +304,7 @@ def _sources(
 
 
 def _untraced(plan: PlanColumns, attributes: Attributes, application: str) -> tuple[Reference, ...]:
-    """Sources without columns, and those below an operation whose new columns have no origin."""
+    """Return sources without columns, and those below an operation that creates columns of unknown origin."""
     reads = {key for key, each in plan.operations.items() if each.get("type") == "Read"}
     blind = {key for key in reads if not plan.output(key)}
     blind |= {

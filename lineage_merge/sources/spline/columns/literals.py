@@ -1,4 +1,4 @@
-"""Constants as SQL writes them. Spline keeps Spark's internal value: a date is a number of days."""
+"""Constants in SQL notation. Spline stores Spark's internal values: a date is a number of days."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -7,7 +7,7 @@ _DAY = 86_400_000_000  # microseconds
 
 
 def literal(value: Any, data_type: str) -> str:
-    """The constant's text; `data_type` as `data_types.type_texts` writes it, "" where unknown."""
+    """Return the constant's text; `data_type` as from `data_types.type_texts`, "" if unknown."""
     if value is None:
         return "null"
     if isinstance(value, bool):

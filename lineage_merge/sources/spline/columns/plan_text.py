@@ -1,8 +1,7 @@
-"""The text of a Spark logical plan as a tree.
+"""Parser of Spark's textual logical plans.
 
-Spark prints one operation a line, indented by three characters a level (``:- ``, ``+- ``,
-``:  ``). The plans of an operation's subqueries come right below it, two levels deeper, and
-its children after them.
+Spark prints one operation per line, indented by three characters per level (``:- ``, ``+- ``, ``:  ``). The
+plans of an operation's subqueries follow it directly, two levels deeper, and its children after them.
 """
 
 import re
@@ -29,7 +28,7 @@ class TextOperation:
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """An entry of a list of columns: its own id, 0 where it has none, and what computes it.
+    """An entry of a list of columns: its id (0 without one), and what computes it.
 
     `expression` is "" for a column that is only passed on.
     """
@@ -41,13 +40,13 @@ class TextItem:
 
 
 def parse_plan(text: str) -> list[TextOperation]:
-    """Every operation of a plan's text, the outermost first, each before its descendants."""
+    """Parse all operations of a plan's text, outermost first, each before its descendants."""
     found: list[TextOperation] = []
     stack: list[tuple[int, TextOperation]] = []
     for line in text.split("\n"):
         matched = _LINE.match(line)
         if not matched or (stack and not matched["branch"]):
-            # A line break inside of a constant.
+            # A line break inside a constant.
             if stack:
                 stack[-1][1].arguments += f" {line.strip()}"
             continue
@@ -65,10 +64,10 @@ def parse_plan(text: str) -> list[TextOperation]:
 
 
 def split_top(text: str, separator: str = ", ") -> list[str]:
-    """The parts of a list, cut only where no bracket is open.
+    """Split a list at separators outside of brackets.
 
-    Constants stand in the text without quotes, so brackets may not match: a closing one that
-    was never opened is taken as a letter.
+    Constants are not quoted in the text, so brackets may be unbalanced: a closing bracket without an opening
+    one is taken as a character.
     """
     parts: list[str] = []
     depth = start = position = 0
@@ -89,7 +88,7 @@ def split_top(text: str, separator: str = ", ") -> list[str]:
 
 
 def lists(text: str) -> list[str]:
-    """The lists of an operation's arguments, without their square brackets."""
+    """Return the lists of an operation's arguments, without their square brackets."""
     found = _brackets(text)
     if found or "[" not in text:
         return found
@@ -98,7 +97,7 @@ def lists(text: str) -> list[str]:
 
 
 def _brackets(text: str) -> list[str]:
-    """The insides of the square brackets that stand at the top of a text, in their order."""
+    """Return the contents of the square brackets at the top level of a text, in order."""
     found: list[str] = []
     depth = start = 0
     for position, letter in enumerate(text):
@@ -114,7 +113,7 @@ def _brackets(text: str) -> list[str]:
 
 
 def items(inside: str) -> tuple[list[TextItem], int]:
-    """The entries of a list of columns, and how many more Spark left out of the text."""
+    """Return the entries of a list of columns, and how many more Spark omitted from the text."""
     found: list[TextItem] = []
     for part in _whole_items(inside):
         elided = _ELIDED.match(part)
@@ -125,13 +124,13 @@ def items(inside: str) -> tuple[list[TextItem], int]:
 
 
 def item(part: str) -> TextItem:
-    """``cast(a#1 as string) AS b#2`` has the id 2, the name b and the expression before AS."""
+    """Parse ``cast(a#1 as string) AS b#2``: id 2, name b and the expression before AS."""
     last = next((each for each in ATTRIBUTE.finditer(part) if each.end() == len(part)), None)
     if last is None:
         return TextItem(0, "", part, part)
     before = split_top(part, _ALIAS)
     if len(before) == 1 and _ALIAS in part and _opened(part) != 0:
-        # A constant's bracket, which nothing closes, hides the alias.
+        # An unbalanced bracket of a constant hides the alias.
         before = [*part.rsplit(_ALIAS, 1)]
     if len(before) > 1:
         name = _ALIAS.join(before[1:]).rpartition("#")[0]
@@ -140,12 +139,12 @@ def item(part: str) -> TextItem:
 
 
 def _opened(text: str) -> int:
-    """How many brackets stay open."""
+    """Return how many brackets stay open."""
     return sum(each in _OPEN for each in text) - sum(each in _CLOSE for each in text)
 
 
 def _whole_items(inside: str) -> list[str]:
-    """The entries, put together again where a name or a constant held a comma."""
+    """Return the entries, rejoined where a name or a constant contained a comma."""
     separator = ", "
     if "," in inside and separator not in inside:
         # A relation's columns, or one expression such as `cast(a#1 as decimal(20,0)) AS b#2`.
@@ -154,7 +153,7 @@ def _whole_items(inside: str) -> list[str]:
         if not all(map(_is_whole, parts)):
             parts = split_top(inside, ",")
     else:
-        # Relations list their columns without a blank, and still say so before what they leave out.
+        # Relations list their columns without a space, except before the note of omitted ones.
         parts = [each for piece in split_top(inside) for each in _split_tight(piece)]
     whole: list[str] = []
     held = ""

@@ -1,28 +1,29 @@
-"""Which expression makes which attribute, by position. Pure.
+"""Matching of expressions to attributes by position. Pure.
 
-Producer API 1 lists the expressions of an operation's output and the attributes of its schema, and does not
-connect the two: Spark has both in the same order. Its plans are read from agents and from Spline's database
-alike, where they have no `computedBy`.
+Producer API 1 lists the expressions of an operation's output and the attributes of its schema without
+connecting them: Spark has both in the same order. This applies to plans of agents and of Spline's database,
+where they have no `computedBy`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
-# The parameter that holds the expressions of an operation's output, one a column.
+# The parameter with the expressions of an operation's output, one per column.
 _OUTPUTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 
 Value = TypeVar("Value")
 
 
-def makers(
+def values_by_position(
     name: str,
     parameter: Callable[[str], Sequence[Value]],
     output: Sequence[str],
     known: Collection[str],
 ) -> Iterator[tuple[str, Value]]:
-    """The attributes that an operation puts out, each with the value at its position.
+    """Return the output attributes of an operation, each with the value at its position.
 
-    `parameter` gives the values of a parameter in order, `known` are the attributes of the operations below.
+    `parameter` returns the values of a parameter in order, `known` are the attributes of the operations
+    below.
     """
     new = [attribute for attribute in output if attribute not in known]
     if name in _OUTPUTS:

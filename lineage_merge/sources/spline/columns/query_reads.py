@@ -1,4 +1,4 @@
-"""Reads of a query over JDBC: its result's columns as values of the plan's graph."""
+"""Reads of a JDBC query: its result's columns as values of the plan's graph."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn,
 if TYPE_CHECKING:
     from lineage_merge.column_lineage.sql.derivation import Derivation, Origin, Step
 
-# As long as the expressions of a plan are cut.
+# The length limit of a plan's expressions.
 _LIMIT = 1_000
 
 
 @dataclass(slots=True)
 class QueryRead:
-    """What a query says beside the values that it adds to the graph.
+    """What a query contributes besides its values in the graph.
 
-    `texts` are expressions by node, `influences` the values that decide on its rows, `columns` those of each
-    table that the query uses, `problems` what could not be traced.
+    `texts` are expressions by node, `influences` the values that decide on its rows, `columns` the used
+    columns of each table, `problems` what could not be traced.
     """
 
     texts: dict[Node, str] = field(default_factory=dict)
@@ -32,10 +32,10 @@ class QueryRead:
 
 
 def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application: str) -> QueryRead:
-    """Add what the attributes of a read are made of in the query's tables."""
+    """Add the inputs of a read's attributes, as columns of the query's tables."""
     query = next(iter(plan.queries(operation)), None)
     attributes = plan.output(operation)
-    # One without a readable query is reported where its tables are looked for.
+    # Unreadable queries are reported where their tables are determined.
     if query is None or len(plan.queries(operation)) != 1:
         return QueryRead()
     names = [str((plan.attributes.get(each) or {}).get("name") or "") for each in attributes]
@@ -52,7 +52,7 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
 
     for attribute, derivation in zip(attributes, found.derivations, strict=True):
         if derivation is not None:
-            graph.inputs[attribute] = []  # a constant has none, and is known
+            graph.inputs[attribute] = []  # a constant has none, and is not unknown
             for text, steps in _by_text(derivation).items():
                 node = f"{operation}/{attribute}/{len(read.texts)}"
                 read.texts[node] = text
@@ -71,7 +71,7 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
 
 
 def _by_text(derivation: "Derivation") -> dict[str, dict["Origin", "Step"]]:
-    """The origins of a column by the expression that they are in."""
+    """Group the origins of a column by their expression."""
     found: defaultdict[str, dict[Origin, Step]] = defaultdict(dict)
     for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
         text = " | ".join(sorted({each() for each in step.texts} - {""}))[:_LIMIT]

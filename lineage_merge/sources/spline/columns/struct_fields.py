@@ -1,13 +1,13 @@
-"""A field of a structure that the plan has put together itself is the value that was put there."""
+"""Struct fields: a field of a struct that the plan itself builds is the value it was built from."""
 
 from lineage_merge.sources.spline.columns.argument_roles import TRANSPARENT
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 
-_LONGEST = 1_000  # renames between a structure and its field; more would be a circle
+_LONGEST = 1_000  # maximum renames between a struct and its field: more would be a cycle
 
 
 def value_of_field(plan: PlanColumns, expression: str) -> str:
-    """What `struct(a, b).b` takes of the structure: the attribute or expression b, "" where unknown."""
+    """Return what `struct(a, b).b` takes: the attribute or expression b, "" if unknown."""
     ordinal = plan.params(expression).get("ordinal")
     arguments = plan.arguments.get(expression, ())
     if plan.class_name(expression) != "GetStructField" or not isinstance(ordinal, int) or not arguments:

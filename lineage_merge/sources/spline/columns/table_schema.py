@@ -1,4 +1,4 @@
-"""The columns of a table as the text of Spark's ``CatalogTable(...)`` tells them."""
+"""Columns of a table in the text of Spark's ``CatalogTable(...)``."""
 
 import re
 from typing import NamedTuple
@@ -10,12 +10,12 @@ _FIELD = re.compile(
 )
 _PARTITIONS = re.compile(r"^Partition Columns: \[(.*)\]\s*$", re.MULTILINE)
 
-# Spark's tree of a schema names types otherwise than SQL does.
+# Spark's schema tree has other type names than SQL.
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
 class TableColumn(NamedTuple):
-    """A column's name, its type as SQL writes it, and whether the table is partitioned by it."""
+    """A column's name, its SQL type, and whether it is a partition column."""
 
     name: str
     data_type: str
@@ -29,7 +29,7 @@ class _Field(NamedTuple):
 
 
 def table_columns(text: str) -> tuple[TableColumn, ...]:
-    """The columns of a ``CatalogTable(...)`` text; empty where it shows no schema."""
+    """Return the columns of a ``CatalogTable(...)`` text; empty without a schema."""
     found = _SCHEMA.search(text)
     if not found:
         return ()
@@ -51,7 +51,7 @@ def table_columns(text: str) -> tuple[TableColumn, ...]:
         levels.append(each.inner)
         fields.append(each)
     texts: dict[int, str] = {}
-    for each in reversed(fields):  # inner fields come after their outer one
+    for each in reversed(fields):  # nested fields follow their parent
         texts[id(each)] = _type_text(each, texts)
     return tuple(TableColumn(each.name, texts[id(each)], each.name in partition_names) for each in top)
 

@@ -1,8 +1,8 @@
-"""The columns of subqueries, from the text of their plans.
+"""Columns of subqueries, from the text of their plans.
 
-Spline keeps no operations for a subquery; its plan is text in `params.plan` of the expression.
-Columns stand there as ``name#id``: a relation defines them, projections and aggregates make
-new ones, ``outer(name#id)`` is a column of the query around.
+Spline records no operations for a subquery; its plan is text in `params.plan` of the expression. Columns are
+written ``name#id``: a relation defines them, projections and aggregates create new ones, ``outer(name#id)``
+is a column of the outer query.
 """
 
 import re
@@ -29,15 +29,15 @@ from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 _RELATIONS = frozenset({"Relation", "HiveTableRelation", "RelationV2", "DataSourceV2Relation"})
 _ALL_OF_BOTH = frozenset({"Union", "Intersect", "Except"})
 _GROUPING_ID = "spark_grouping_id"
-# What Spark's analyzer makes of `grouping(column)`: a bit of the grouping id.
+# Spark's analyzer converts `grouping(column)` to a bit of the grouping id.
 _GROUPING = re.compile(rf"shiftright\({_GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
 _STACK = re.compile(r"stack\((?P<rows>\d+), (?P<values>.*)\)", re.DOTALL)
-# Stands for a bit of a grouping id in an expression: no id of Spark's is so large.
+# Placeholder ids for bits of a grouping id: Spark's ids are smaller.
 _FIRST_BIT = 10**18
 
 
 class _LeftOut(NamedTuple):
-    """Columns of a relation that Spark left out of the text: their ids follow the last one shown."""
+    """Columns of a relation that Spark omitted from the text: their ids follow the last one shown."""
 
     source: Reference | None
     ids: range
@@ -45,10 +45,10 @@ class _LeftOut(NamedTuple):
 
 @dataclass(slots=True)
 class _Output:
-    """What an operation of the text puts out: nodes `by_id`, and `ids` by position.
+    """The output of an operation: nodes `by_id`, and `ids` by position.
 
-    `ids` is shorter than the operation's output where Spark left columns out of the text;
-    `named` are then those of a CTE, by name.
+    `ids` is shorter than the operation's output if Spark omitted columns from the text; `named` are then
+    those of a CTE, by name.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -57,16 +57,16 @@ class _Output:
     named: tuple[Mapping[str, Node], ...] = ()
 
     def at(self, position: int) -> Node | None:
-        """The node at a position, None where the text does not show it."""
+        """Return the node at a position, None if the text does not show it."""
         return self.by_id.get(self.ids[position]) if position < len(self.ids) else None
 
 
 @dataclass(slots=True)
 class TextColumns:
-    """What the text of a subquery tells.
+    """Column lineage in the text of a subquery.
 
-    `output` are the nodes of its columns by position, `texts` readable ones of what is computed;
-    `influences` the nodes that decide on rows; `tables` the columns that it shows of each table.
+    `output` are the nodes of its columns by position, `texts` readable computed expressions; `influences` the
+    nodes that decide on rows; `tables` the columns shown of each table.
     """
 
     output: tuple[Node | None, ...] = ()
@@ -82,10 +82,10 @@ def read_subquery(
     outer: Mapping[int, Node],
     cte_names: Mapping[str, tuple[str, ...]],
 ) -> TextColumns:
-    """Add a subquery's columns to the graph and say what they are.
+    """Add a subquery's columns to the graph.
 
-    `prefix` keeps its nodes apart from those of other subqueries, `outer` gives the columns of
-    the query around by their id, `cte_names` the names of the columns of the plan's CTEs.
+    `prefix` separates its nodes from those of other subqueries, `outer` returns the columns of the outer
+    query by id, `cte_names` the column names of the plan's CTEs.
     """
     return _Reader(prefix, graph, outer, cte_names).read(parse_plan(text))
 
@@ -116,7 +116,7 @@ class _Reader:
         for operation in operations:
             if operation.name == "SubqueryAlias":
                 self._aliases.update((id(child), operation.arguments) for child in operation.children)
-        # Descendants come after their operation: backwards, all that an operation needs is there.
+        # Descendants follow their operation: backwards, the inputs of an operation are known.
         for operation in reversed(operations):
             below = [self._outputs[id(child)] for child in operation.children]
             self._subqueries = iter(operation.subqueries)
@@ -159,7 +159,7 @@ class _Reader:
             self._influence(_DECIDES[name], operation.arguments, seen)
         return seen
 
-    # Where columns come from.
+    # Sources of columns.
 
     def _relation(self, operation: TextOperation) -> _Output:
         table, shown = self._table(operation)
@@ -178,16 +178,16 @@ class _Reader:
         return output
 
     def _table(self, operation: TextOperation) -> tuple[CatalogTable | None, list[str]]:
-        """The table that a relation reads, None where its text names none, and the lists of its columns."""
+        """Return the table that a relation reads, None if its text names none, and its column lists."""
         shown = lists(operation.arguments)
         name = operation.arguments.partition("[")[0].strip()
         if operation.name == "HiveTableRelation" and shown:
-            # Spark 2 has all of it without the outer bracket.
+            # Spark 2 omits the outer bracket.
             inside = operation.arguments if name else shown[0]
             name = split_top(inside)[0]
             shown = lists(inside)
         elif not name:
-            # A table of another catalog stands behind its columns, before Spark 3.1 only in the line above.
+            # A table of another catalog follows its columns; before Spark 3.1 it is only in the line above.
             after = operation.arguments.rpartition("]")[2].split()
             name = next((each for each in after[:1] if "." in each), self._aliases.get(id(operation), ""))
         return table_from_text(name), shown
@@ -225,7 +225,7 @@ class _Reader:
             self._found.influences[InfluenceKind.JOIN].extend(both)
         return output
 
-    # Where columns are computed.
+    # Computed columns.
 
     def _project(self, arguments: str, seen: _Output) -> _Output:
         return self._computed(next(iter(lists(arguments)), ""), seen)
@@ -281,7 +281,7 @@ class _Reader:
             output.ids.append(each.id)
             output.by_id[each.id] = self._value(each, seen)
         if more:
-            # What was left out may be a column that is only passed on.
+            # Omitted entries may be columns that are only passed on.
             output.by_id = {**seen.by_id, **output.by_id}
             output.left_out, output.named = seen.left_out, seen.named
         return output
@@ -294,20 +294,20 @@ class _Reader:
         for column in self._column_references(item.expression):
             self._add(node, column, seen)
         if not self._graph.inputs.get(node):
-            # A made-up name that holds " AS " itself hides where the expression ends.
+            # A generated name that contains " AS " hides the end of the expression.
             for column in column_references(item.text):
                 if column.id != item.id:
                     self._add(node, column._replace(step=Transformation.TRANSFORMATION), seen)
         self._found.texts[node] = readable(item.expression)
         return node
 
-    # What an expression mentions.
+    # Columns in expressions.
 
     def _column_references(self, expression: str) -> Iterator[ColumnReference]:
         return column_references(_GROUPING.sub(self._bit, expression))
 
     def _bit(self, matched: re.Match[str]) -> str:
-        """`grouping(column)` tells of that column, and of no other."""
+        """Replace `grouping(column)`, which depends on this column only."""
         grouped, bit = self._grouped.get(int(matched["id"]), []), int(matched["bit"])
         if bit >= len(grouped):
             return matched[0]
@@ -347,7 +347,7 @@ class _Reader:
         return named[0] if len(named) == 1 else None
 
     def _united(self, output: _Output) -> Node:
-        """All columns of a subquery that IN compares with."""
+        """Return all columns of a subquery that IN compares with, as one node."""
         node = self._new()
         for each in output.ids:
             self._graph.add(node, output.by_id[each])
@@ -362,7 +362,7 @@ class _Reader:
 
 
 def _generated(generator: str, columns: int) -> list[str]:
-    """What makes each column of a generator. `stack(n, a, b, c, d)` has arguments for each, others all."""
+    """Return the inputs of each generator column: `stack(n, a, b, c, d)` has separate ones, else all."""
     matched = _STACK.fullmatch(generator.strip())
     values = split_top(matched["values"]) if matched else []
     if not matched or not columns or len(values) != int(matched["rows"]) * columns:

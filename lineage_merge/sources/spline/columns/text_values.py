@@ -1,4 +1,4 @@
-"""What an expression in a plan's text makes of each column that it mentions."""
+"""Columns in an expression's text, and how the expression uses each."""
 
 import re
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ _STEERING = {
 
 
 class ColumnReference(NamedTuple):
-    """A column in an expression's text: `outer` says that it is one of the query around.
+    """A column in an expression's text; `outer`: a column of the outer query.
 
-    `subquery` says that it is no column: `name` is then what kind of subquery.
+    `subquery`: not a column but a subquery, and `name` is its kind.
     """
 
     id: int
@@ -46,9 +46,9 @@ class ColumnReference(NamedTuple):
 
 
 def column_references(expression: str) -> Iterator[ColumnReference]:
-    """Every column and subquery that an expression mentions, in the order of the text."""
+    """Yield every column and subquery in an expression, in the order of the text."""
     whole = Transformation.IDENTITY if _is_plain(expression) else Transformation.TRANSFORMATION
-    # For each open bracket, and each open CASE, what holds inside of it.
+    # The context of each open bracket and CASE.
     levels: list[Transformation] = [whole]
     condition_of_if = False
     for token in _TOKEN.finditer(expression):
@@ -87,11 +87,11 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
 
 
 def _is_plain(expression: str) -> bool:
-    """Whether an expression is a column or a subquery as it is."""
+    """Return whether an expression is just a column or a subquery."""
     token = _TOKEN.fullmatch(expression.strip())
     return bool(token and (token["id"] or token["outer"] or token["subquery"]))
 
 
 def readable(text: str) -> str:
-    """An expression's text without Spark's ids."""
+    """Return an expression's text without Spark's ids."""
     return re.sub(r"#\d+L?", "", text)

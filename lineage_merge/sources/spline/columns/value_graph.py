@@ -1,8 +1,8 @@
-"""The graph of values: which value is made of which, down to columns of sources.
+"""The graph of values, down to columns of sources.
 
-A node is a name: an attribute's or an expression's id in Spline's database, or one made up
-for a column in the text of a subquery. Each of its inputs says what the step does. Every
-walk here is a loop, and visits a node at most once for each state it can be in.
+A node is a name: the id of an attribute or an expression in Spline's database, or a generated one for a
+column in the text of a subquery. Each input has the step it takes. Every traversal is iterative, and visits a
+node at most once per state.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ Node = str
 
 
 class Input(NamedTuple):
-    """A value that another is made of. IDENTITY: it passes unchanged, at most under another name."""
+    """An input of a value. IDENTITY: passed on unchanged, at most renamed."""
 
     node: Node
     step: Transformation
@@ -31,9 +31,9 @@ class SourceColumn(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A way from a target to a source's column.
+    """A path from a target to a source's column.
 
-    `step` is the first node from the target that does more than rename, "" where none does.
+    `step` is the first node from the target that does more than rename, "" without one.
     """
 
     column: SourceColumn
@@ -46,18 +46,18 @@ Reached = dict[SourceColumn, frozenset[Transformation]]
 
 @dataclass(slots=True)
 class ValueGraph:
-    """`inputs` of each node, and the source's `columns` that a node is."""
+    """The `inputs` of each node, and the source's `columns` that a node is."""
 
     inputs: defaultdict[Node, list[Input]] = field(default_factory=lambda: defaultdict(list))
     columns: dict[Node, tuple[SourceColumn, ...]] = field(default_factory=dict)
     _reached: dict[Node, Reached] = field(default_factory=dict)
 
     def add(self, node: Node, value: Node, step: Transformation = Transformation.IDENTITY) -> None:
-        """`node` is made of `value`."""
+        """Add `value` as an input of `node`."""
         self.inputs[node].append(Input(value, step))
 
     def chains(self, target: Node) -> set[Chain]:
-        """Every way from `target` to a source's column, one for each kind of way."""
+        """Yield the paths from `target` to source columns, one for each kind of path."""
         found: set[Chain] = set()
         seen = {target}
         open_nodes = [target]
@@ -78,7 +78,7 @@ class ValueGraph:
         return found
 
     def leaves(self, nodes: Iterable[Node]) -> set[SourceColumn]:
-        """All the sources' columns that any of the nodes is made of, in whatever way."""
+        """Return all source columns that any of the nodes depends on, directly or indirectly."""
         seen = set(nodes)
         open_nodes = list(seen)
         found: set[SourceColumn] = set()
@@ -92,7 +92,7 @@ class ValueGraph:
         return found
 
     def _reached_from(self, computing: Node) -> Reached:
-        """The columns reached through the steps of a node that do more than rename."""
+        """Return the columns reached through the steps of a node that do more than rename."""
         known = self._reached.get(computing)
         if known is not None:
             return known
