@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from lineage_merge.exporters.datahub.counter import ProposalCounter
-from lineage_merge.exporters.datahub.proposals import Proposal
+from lineage_merge.exporters.datahub.proposals import Proposal, ProposalCounter
 from lineage_merge.exporters.output import open_text
 
 

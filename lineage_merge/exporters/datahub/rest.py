@@ -9,8 +9,7 @@ from datahub.configuration.common import ConfigurationError, OperationalError
 from datahub.emitter.rest_emitter import DatahubRestEmitter
 
 from lineage_merge.exporters import datahub
-from lineage_merge.exporters.datahub.counter import ProposalCounter
-from lineage_merge.exporters.datahub.proposals import Proposal
+from lineage_merge.exporters.datahub.proposals import Proposal, ProposalCounter
 from lineage_merge.exporters.exporter import Export, read_token
 from lineage_merge.exporters.library_logging import errors_only
 from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
