@@ -33,15 +33,15 @@ from benchmarks.results import Figure
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
-from lineage_merge.query.backends.gremlin import OnGremlin
+from lineage_merge.query.backends.gremlin import GremlinGraph
 from lineage_merge.query.comparison import compare
 from lineage_merge.query.cycles import cycles
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
 from lineage_merge.query.graph import Direction, LineageGraph
 from lineage_merge.query.impact import impact
-from lineage_merge.query.layers import Layer, layering
+from lineage_merge.query.layers import Layer, check_layers
 from lineage_merge.query.lineage import completed, ends, lineage
-from lineage_merge.query.paths import on_the_way, way
+from lineage_merge.query.paths import all_paths, edges_on_paths
 
 IDS_A_LEVEL_REQUEST = 200
 # What a client that asks hop by hop must at least be slower by: on this machine, and over a network.
@@ -66,7 +66,7 @@ class Counted:
         return found
 
 
-class ByItself(OnGremlin):
+class ByItself(GremlinGraph):
     """A client that walks by itself, `batch` datasets a request, and keeps the edges that it was told."""
 
     def __init__(self, ask: Counted, batch: int) -> None:
@@ -117,7 +117,7 @@ def _some(ids: Iterable[str], number: int) -> Iterator[list[str]]:
 def way_by_itself(graph: LineageGraph, first: Vertex, last: Vertex) -> Subgraph:
     """The path for who walks by itself: one walk down, and what does not lead to the end left out."""
     inner = {first.id} | graph.reach([first.id], ["feeds"], "down")
-    kept = on_the_way(graph.edges_from(sorted(inner), ["feeds"]), first.id, last.id)
+    kept = edges_on_paths(graph.edges_from(sorted(inner), ["feeds"]), first.id, last.id)
     return completed(graph, {first.id, last.id} | ends(kept), kept)
 
 
@@ -131,10 +131,10 @@ class Taken:
     answer: Any
 
 
-Question = Callable[[OnGremlin], Any]
+Question = Callable[[GremlinGraph], Any]
 
 
-def timed(ask: Counted, graph: OnGremlin, question: Question) -> Taken:
+def timed(ask: Counted, graph: GremlinGraph, question: Question) -> Taken:
     ask.requests = 0
     started, client = time.perf_counter(), time.process_time()
     answer = question(graph)
@@ -144,16 +144,19 @@ def timed(ask: Counted, graph: OnGremlin, question: Question) -> Taken:
 def questions(first: Vertex, last: Vertex) -> dict[str, tuple[Question, Question]]:
     """For each question how ours asks, and how the others do."""
 
-    def upstream(graph: OnGremlin) -> Subgraph:
+    def upstream(graph: GremlinGraph) -> Subgraph:
         return lineage(graph, last, "up")
 
-    def below(graph: OnGremlin) -> Any:
+    def below(graph: GremlinGraph) -> Any:
         return impact(graph, first)
 
     return {
         "upstream": (upstream, upstream),
         "impact": (below, below),
-        "path": (lambda graph: way(graph, first, last), lambda graph: way_by_itself(graph, first, last)),
+        "path": (
+            lambda graph: all_paths(graph, first, last),
+            lambda graph: way_by_itself(graph, first, last),
+        ),
     }
 
 
@@ -166,7 +169,7 @@ def measure(ask: Counted, datasets: int, rounds: int, hop_rounds: int) -> dict[s
         for name, (question, by_itself) in questions(first, last).items():
             print(f"  round {number}: {name}", file=sys.stderr)
             of_round = {
-                "ours": timed(ask, OnGremlin(ask), question),
+                "ours": timed(ask, GremlinGraph(ask), question),
                 "level": timed(ask, ByItself(ask, IDS_A_LEVEL_REQUEST), by_itself),
             }
             if 0 < number <= hop_rounds:
@@ -183,19 +186,19 @@ def measure_whole(ask: Counted) -> dict[str, dict[str, list[Taken]]]:
     """What the questions to a whole environment take, once each."""
     whole: dict[str, Question] = {
         "cycles": lambda graph: cycles(graph, "dev"),
-        "layers": lambda graph: layering(graph, LAYERS, "dev"),
+        "layers": lambda graph: check_layers(graph, LAYERS, "dev"),
         "diff": lambda graph: compare(graph, "dev", "dev"),  # with itself: both sides are as large
     }
     taken = {}
     for name, question in whole.items():
         print(f"  {name}", file=sys.stderr)
-        taken[name] = {"ours": [timed(ask, OnGremlin(ask), question)]}
+        taken[name] = {"ours": [timed(ask, GremlinGraph(ask), question)]}
     return taken
 
 
 def print_table(title: str, taken: dict[str, dict[str, list[Taken]]]) -> None:
     print(f"\n{title}")
-    print(f"{'question':10} {'way':6} {'seconds':>9} {'client':>7} {'requests':>9} {'ours is quicker':>16}")
+    print(f"{'question':10} {'mode':6} {'seconds':>9} {'client':>7} {'requests':>9} {'ours is quicker':>16}")
     for question, ways in taken.items():
         ours = median(ways["ours"])
         for name, rounds in ways.items():

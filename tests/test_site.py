@@ -135,10 +135,10 @@ def test_a_file_of_the_repository_is_shown_where_a_page_links_to_it(pages: Mappi
 
 
 def test_benchmarks_are_shown_or_the_page_says_how_to_run_them(site: Path, pages: Mapping[str, Seen]) -> None:
-    kept = REPOSITORY / "benchmarks" / "results.jsonl"
+    results = REPOSITORY / "benchmarks" / "results.jsonl"
     names = (
-        {json.loads(line)["benchmark"] for line in kept.read_text(encoding="utf-8").splitlines()}
-        if kept.exists()
+        {json.loads(line)["benchmark"] for line in results.read_text(encoding="utf-8").splitlines()}
+        if results.exists()
         else set()
     )
     text = pages["benchmarks.html"].text

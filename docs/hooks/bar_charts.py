@@ -34,10 +34,10 @@ def bar_chart(title: str, description: str, bars: Sequence[Bar]) -> str:
     """The chart, all bars on one scale from 0; `description` is told to who cannot see it."""
     most = max((end for bar in bars for end in (bar.value, bar.expected) if end), default=1.0)
     height = _ROW * len(bars) + 8
-    told = escape(f"{title}. {description}")
+    label = escape(f"{title}. {description}")
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-size="13"',
-        f'     style="width: 100%; height: auto" role="img" aria-label="{told}">',
+        f'     style="width: 100%; height: auto" role="img" aria-label="{label}">',
         f"<title>{escape(title)}</title>",
     ]
     for number, bar in enumerate(bars):

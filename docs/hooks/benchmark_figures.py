@@ -92,14 +92,19 @@ def _chart(name: str, run: Run, unit: str, figures: Sequence[Figure]) -> str:
         bars.append(Bar(case))
         bars += [Bar(each["name"], float(each["value"]), _shown(each), _bound(each)) for each in of_case]
     title = f"{name}, in {unit}"
-    told = "; ".join(f"{each['case']}, {each['name']}: {_shown(each)}" for each in figures)
+    description = "; ".join(f"{each['case']}, {each['name']}: {_shown(each)}" for each in figures)
     caption = f"{title}: {run['day']}, {_machine(run['machine'])}."
     if any(_bound(each) is not None for each in figures):
         caption += " A dashed line is what the project expects."
     # `figure` is a block to Markdown: what it holds stays. The theme makes it as wide as its text.
     begin = '<figure style="width: 100%; max-width: 50rem">'
     return "\n".join(
-        [begin, bar_chart(title, told, bars), f"<figcaption>{escape(caption)}</figcaption>", "</figure>"]
+        [
+            begin,
+            bar_chart(title, description, bars),
+            f"<figcaption>{escape(caption)}</figcaption>",
+            "</figure>",
+        ]
     )
 
 

@@ -1,4 +1,4 @@
-"""The command line: every command calls `orchestration.pipeline` or `query`, and prints."""
+"""The command line: each command calls `orchestration.pipeline` or `query` and prints the result."""
 
 from lineage_merge.cli.commands import main
 

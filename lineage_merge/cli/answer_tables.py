@@ -1,4 +1,4 @@
-"""Tables of answers that are more than a part of the graph."""
+"""Tables of query results that are not a plain subgraph."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -9,105 +9,107 @@ from rich.text import Text
 
 from lineage_merge.query.elements import Vertex
 from lineage_merge.query.formats.describe import one_line
-from lineage_merge.query.formats.table import add, headed
+from lineage_merge.query.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
     from lineage_merge.query.comparison import Comparison
     from lineage_merge.query.cycles import Cycles
     from lineage_merge.query.impact import Impact
-    from lineage_merge.query.layers import Layering
+    from lineage_merge.query.layers import LayerCheck
 
 
 def impact_tables(changed: Vertex, impact: "Impact") -> Iterator[Table | Text]:
-    """The counts, then the lists behind them."""
-    yield Text(one_line(f"what depends on {changed.title}:"), style="bold")
-    counts = headed("", "number")
+    """Yield counts, then lists of the elements."""
+    yield Text(one_line(f"affected by a change of {changed.title}:"), style="bold")
+    counts = new_table("", "number")
     for what, number in impact.counts.items():
-        add(counts, what, f"{number:,}")
+        add_row(counts, what, f"{number:,}")
     yield counts
-    for what in ("datasets", "steered", "exposures", "jobs", "columns"):
+    for what in ("datasets", "indirectly_affected", "exposures", "jobs", "columns"):
         found: Sequence[Vertex] = getattr(impact, what)
         if found:
             yield Text()
-            listed = headed(what, "label", "environment", "DAGs")
+            listed = new_table(what, "label", "environment", "DAGs")
             for each in found:
-                add(listed, each.title, each.label, each.environment, ", ".join(each.dags))
+                add_row(listed, each.title, each.label, each.environment, ", ".join(each.dags))
             yield listed
     if impact.dags:
         yield Text()
-        dags = headed("DAGs")
+        dags = new_table("DAGs")
         for name in impact.dags:
-            add(dags, name)
+            add_row(dags, name)
         yield dags
 
 
 def job_table(jobs: Iterable[Vertex]) -> Table:
-    """Jobs with their newest run."""
-    made = headed("name", "type", "DAG", "environment", "status", "last run", "took", "rows")
+    """Return a table of jobs with their newest run."""
+    table = new_table("name", "type", "DAG", "environment", "status", "last run", "duration", "rows")
     for each in jobs:
-        held = each.properties
-        add(
-            made,
+        properties = each.properties
+        add_row(
+            table,
             each.name,
-            held.get("job_type", ""),
+            properties.get("job_type", ""),
             ", ".join(each.dags),
             each.environment,
-            held.get("status", ""),
-            _moment(held.get("last_run_at")),
-            f"{held['duration_ms'] / 1000:,.1f} s" if "duration_ms" in held else "",
-            f"{held['rows_written']:,}" if "rows_written" in held else "",
+            properties.get("status", ""),
+            _format_time(properties.get("last_run_at")),
+            f"{properties['duration_ms'] / 1000:,.1f} s" if "duration_ms" in properties else "",
+            f"{properties['rows_written']:,}" if "rows_written" in properties else "",
         )
-    return made
+    return table
 
 
 def cycle_table(cycles: "Cycles") -> Table:
-    """A row for each dataset, group by group, with the jobs that keep it in its circle."""
-    made = headed("cycle", "dataset", "feeds in it", "by")
+    """Return a row per dataset of each cycle, with the jobs of the cycle."""
+    table = new_table("cycle", "dataset", "feeds", "job")
     leaving: dict[str, list[tuple[str, str]]] = {}
     for edge in cycles.subgraph.edges:
         leaving.setdefault(edge.from_id, []).append((cycles.subgraph.vertices[edge.to_id].title, edge.job))
     for number, group in enumerate(cycles.groups, 1):
         for each in group:
             for target, job in leaving.get(each, [("", "")]):
-                add(made, str(number), cycles.subgraph.vertices[each].title, target, job)
-    return made
+                add_row(table, str(number), cycles.subgraph.vertices[each].title, target, job)
+    return table
 
 
 def comparison_tables(comparison: "Comparison") -> Iterator[Table | Text]:
-    """What each environment has alone."""
+    """Yield a table per environment of the elements that only it has."""
     for only in (comparison.only_left, comparison.only_right):
         if only.is_empty:
             continue
         yield Text(one_line(f"only in {only.environment}:"), style="bold")
-        made = headed("", "what")
+        table = new_table("", "what")
         for each in only.datasets:
-            add(made, "dataset", each)
+            add_row(table, "dataset", each)
         for source, target in only.feeds:
-            add(made, "feed", f"{source} → {target}")
+            add_row(table, "feed", f"{source} → {target}")
         for each in only.columns:
-            add(made, "column", each)
-        yield made
+            add_row(table, "column", each)
+        yield table
         yield Text()
 
 
-def layer_tables(layering: "Layering") -> Iterator[Table | Text]:
-    """How many datasets each layer has, then the edges that break the order."""
-    counts = headed("layer", "datasets")
-    for name, number in layering.datasets.items():
-        add(counts, name or "(none)", f"{number:,}")
+def layer_tables(check_layers: "LayerCheck") -> Iterator[Table | Text]:
+    """Yield the number of datasets per layer, then the edges that violate the order."""
+    counts = new_table("layer", "datasets")
+    for name, number in check_layers.datasets.items():
+        add_row(counts, name or "(none)", f"{number:,}")
     yield counts
-    if layering.breaches:
+    if check_layers.breaches:
         yield Text()
-        made = headed("from", "layer", "to", "layer", "job", "DAG")
-        for each in layering.breaches:
-            source, target = (layering.subgraph.vertices[end] for end in (each.edge.from_id, each.edge.to_id))
+        table = new_table("from", "layer", "to", "layer", "job", "DAG")
+        for each in check_layers.breaches:
+            source, target = (
+                check_layers.subgraph.vertices[end] for end in (each.edge.from_id, each.edge.to_id)
+            )
             layer = f"{each.target} (skips)" if each.skipped else each.target
             dag = str(each.edge.properties.get("dag_name", ""))
-            add(made, source.title, each.source, target.title, layer, each.edge.job, dag)
-        yield made
+            add_row(table, source.title, each.source, target.title, layer, each.edge.job, dag)
+        yield table
 
 
-def _moment(milliseconds: int | None) -> str:
+def _format_time(milliseconds: int | None) -> str:
     if milliseconds is None:
         return ""
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,4 +1,4 @@
-"""How an answer is printed: as a tree or a table for people, as text for scripts and other programs."""
+"""Printing of query results: tree and table for terminals, other formats for scripts and tools."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,43 +20,43 @@ FORMATS = ("tree", "table", "json", "mermaid", "dot", "graphml")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: the part of the graph that it is, and how people and scripts see it.
+    """A query result: a part of the graph, and how to print it.
 
-    `told` comes before `vertices` and `edges` in the JSON; `tables` are shown in place of the one of the
-    subgraph; `note` goes to standard error.
+    `header`: JSON fields before `vertices` and `edges`; `tables`: replaces the default table of the subgraph;
+    `note`: printed to standard error.
     """
 
     graph: "Subgraph"
-    told: Mapping[str, Any] = field(default_factory=dict)
+    header: Mapping[str, Any] = field(default_factory=dict)
     roots: Sequence[str] | None = None
     direction: "Direction" = "down"
     tables: "Callable[[], Iterable[RenderableType]] | None" = None
     note: str = ""
 
 
-def print_answer(answer: Answer, how: str) -> None:
-    """Print it in a format of `FORMATS`."""
+def print_answer(answer: Answer, output_format: str) -> None:
+    """Print an answer in a format of `FORMATS`."""
     if answer.note:
         click.echo(answer.note, err=True)
-    if how == "tree":
+    if output_format == "tree":
         _print_tree(answer)
-    elif how == "table":
+    elif output_format == "table":
         _print_tables(answer)
     else:
-        # A half of a pair of surrogates is no character, and no output can hold it.
-        click.echo(_text(answer, how).encode("utf-8", "replace"), nl=False)
+        # Unpaired surrogates cannot be encoded.
+        click.echo(_text(answer, output_format).encode("utf-8", "replace"), nl=False)
 
 
-def _text(answer: Answer, how: str) -> str:
-    if how == "json":
+def _text(answer: Answer, output_format: str) -> str:
+    if output_format == "json":
         from lineage_merge.query.formats.json_text import as_json, json_text
 
-        return json_text({**answer.told, **as_json(answer.graph)}) + "\n"
-    if how == "mermaid":
+        return json_text({**answer.header, **as_json(answer.graph)}) + "\n"
+    if output_format == "mermaid":
         from lineage_merge.query.formats.mermaid import mermaid
 
         return mermaid(answer.graph)
-    if how == "dot":
+    if output_format == "dot":
         from lineage_merge.query.formats.dot import dot
 
         return dot(answer.graph)
@@ -70,7 +70,7 @@ def _print_tree(answer: Answer) -> None:
 
     lines = tree(answer.graph, answer.roots, answer.direction)
     if not sys.stdout.isatty():
-        # No colours, nothing to cut, and many lines are quicker so.
+        # Without colours and width, plain output is faster for many lines.
         click.echo("".join(f"{line.plain}\n" for line in lines), nl=False)
         return
     console = make_console()
@@ -82,7 +82,7 @@ def _print_tables(answer: Answer) -> None:
     from lineage_merge.query.formats.table import table
 
     if not answer.tables and not answer.graph.vertices:
-        return  # a head without rows says nothing; the note does
+        return  # the note is printed instead of a table without rows
     console = make_console()
     for each in answer.tables() if answer.tables else [table(answer.graph)]:
         console.print(each)

@@ -1,15 +1,15 @@
-"""The commands that only look: at what a run needs, and at node and edge files."""
+"""Commands that check: the environment of a run (`doctor`), node and edge files (`validate`)."""
 
 import dataclasses
 import sys
 
 import click
 
-from lineage_merge.cli.error_handling import epilog, make_console, print_json, progress, reported
+from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
 
-_MOST_FLAWS = 100
+_MAX_FLAWS = 100
 
 
 @click.command(
@@ -21,16 +21,15 @@ _MOST_FLAWS = 100
 @configured
 @as_json_or_text
 def doctor(settings: Settings, as_json: bool) -> None:
-    """Check each connection and right that a run needs, and say how to mend what is wrong.
+    """Check the connections and permissions that a run needs, and print how to fix problems.
 
-    Ends with 0 where nothing failed, otherwise with the exit code of the first failure. Writes
-    nothing but a vertex with an id of its own into the graph, and an object under gremlin.bulk.s3,
-    which it takes away again. Takes half a minute at most.
+    The exit code is 0 if no check failed, otherwise that of the first failure. The checks create and delete
+    one vertex with a unique id, and one object under gremlin.bulk.s3. They take at most half a minute.
     """
     from lineage_merge.cli.findings import as_lines, colours
     from lineage_merge.orchestration.doctor import CONFIGURATION, Finding
 
-    with reported():
+    with handle_errors():
         try:
             config = settings.load()
         except ConfigError as error:
@@ -48,7 +47,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
             console = make_console()
             for line, state in as_lines(found, console.encoding):
                 console.print(line, style=colours[state], soft_wrap=True, markup=False)
-    # Not waiting for a check that hangs.
+    # Do not wait for a check that hangs.
     sys.stdout.flush()
     sys.exit(code)
 
@@ -63,7 +62,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
 @without_progress
 def validate(folder: str, as_json: bool, quiet: bool) -> None:
     """Check the node and edge files of DIR against the JSON Schemas."""
-    with reported(), progress(quiet) as on_progress:
+    with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
         from lineage_merge.graph_format import files
@@ -71,16 +70,16 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
 
         with session(SparkOptions(), on_progress) as spark, own_errors():
             on_progress(f"checking {folder}")
-            elements, flaws = files.flaws(spark, folder, _MOST_FLAWS)
+            elements, flaws = files.flaws(spark, folder, _MAX_FLAWS)
     if as_json:
         print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})
     else:
         for flaw in flaws:
-            place = (
-                f"{flaw.kind}: {flaw.element}: {flaw.field}" if flaw.field else f"{flaw.kind}: {flaw.element}"
+            location = f"{flaw.kind}: {flaw.element}"
+            click.echo(
+                f"{location}: {flaw.field}: {flaw.problem}" if flaw.field else f"{location}: {flaw.problem}"
             )
-            click.echo(f"{place}: {flaw.problem}")
-        more = " or more" if len(flaws) == _MOST_FLAWS else ""
+        more = " or more" if len(flaws) == _MAX_FLAWS else ""
         click.echo(f"{elements} elements, {len(flaws) or 'no'} flaw{'s' * (len(flaws) != 1)}{more}")
     if flaws:
         sys.exit(IntermediateError.exit_code)

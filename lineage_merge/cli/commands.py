@@ -1,4 +1,4 @@
-"""The commands together. Heavy imports stand inside them: `--help` and a wrong key are quick."""
+"""The command group. Commands import expensive modules late, so that `--help` and usage errors are fast."""
 
 import click
 
@@ -28,7 +28,7 @@ from lineage_merge.model.version import __version__
 )
 @click.version_option(__version__, prog_name="lineage-merge")
 def main() -> None:
-    """Merge the lineage of Spark (from Spline) and dbt into one graph in Neptune or any Gremlin server."""
+    """Merge the lineage of Spark, dbt and SQL into one graph in Neptune or any Gremlin server."""
 
 
 for command in (

@@ -1,12 +1,11 @@
-"""The command that takes the lineage on to a catalog or a file."""
+"""The command `export`."""
 
 from dataclasses import asdict
-from typing import Any
 
 import click
 
 from lineage_merge.cli.error_handling import epilog, print_json, progress
-from lineage_merge.cli.query_options import QueryOptions, asking, asks
+from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError
@@ -27,23 +26,23 @@ from lineage_merge.model.errors import ConfigError
     "name",
     required=True,
     type=click.Choice(tuple(registry.EXPORTERS)),
-    help="the sink; docs/exporters.md says more of each",
+    help="exporter, see docs/exporters.md",
 )
 @click.option(
     "--out",
-    metavar="PLACE",
-    help="the file, or for neptune-csv the folder, that is written; s3:// too  [default: standard output]",
+    metavar="PATH",
+    help="output file, or folder for neptune-csv; local or s3://  [default: standard output]",
 )
-@click.option("--url", metavar="URL", help="the server of datahub or openlineage, in place of a file")
-@click.option("--token-env", metavar="NAME", help="the environment variable that holds the server's token")
-@asks("text", formats=("text", "json"))
-def export(asked: QueryOptions, name: str, out: str | None, url: str | None, token_env: str | None) -> None:
-    """Take the lineage on: to DataHub, to OpenLineage's consumers, to files of other tools.
+@click.option("--url", metavar="URL", help="server of datahub or openlineage, instead of a file")
+@click.option("--token-env", metavar="NAME", help="environment variable with the server's token")
+@query_command("text", formats=("text", "json"))
+def export(options: QueryOptions, name: str, out: str | None, url: str | None, token_env: str | None) -> None:
+    """Export the lineage to DataHub, to consumers of OpenLineage, or to files of other tools.
 
-    Other settings of a sink are those of `sinks` in the configuration. With --dag, what the DAG knows;
-    of datasets that other DAGs write too, DataHub is told the whole.
+    Other settings of an exporter are read from `exporters` in the configuration. With --dag, only elements of
+    this DAG; DataHub gets the complete lineage of datasets that other DAGs write, too.
     """
-    with asking(asked) as session:
+    with open_session(options) as session:
         exporter = registry.EXPORTERS[name]
         given = {"out": out, "url": url, "token_env": token_env}
         settings = {
@@ -51,18 +50,18 @@ def export(asked: QueryOptions, name: str, out: str | None, url: str | None, tok
             **{key: value for key, value in given.items() if value},
         }
         if out and not url:
-            settings.pop("url", None)  # the configuration's: whoever names a file wants a file
+            settings.pop("url", None)  # --out takes precedence over a url in the configuration
         settings = dict(registry.validate_settings({name: settings})[name])
         if not exporter.has_destination(settings):
             if not exporter.writes_stdout:
                 raise ConfigError("", f"--to {name} needs --out")
-            if asked.format == "json":
-                raise ConfigError("", "--json tells what was written to --out: give it")
+            if options.format == "json":
+                raise ConfigError("", "--json requires --out")
         registry.check_requirements(exporter, settings)
         with progress(not exporter.has_destination(settings)) as on_progress:
-            sent = exporter.send(Export(session.graph, settings, session.environment, asked.dag, on_progress))
-    told: dict[str, Any] = {"to": name, "environment": session.environment, "dag": asked.dag, **asdict(sent)}
-    if asked.format == "json":
-        print_json(told)
-    elif sent.destination:
-        click.echo(str(sent))
+            export = Export(session.graph, settings, session.environment, options.dag, on_progress)
+            result = exporter.send(export)
+    if options.format == "json":
+        print_json({"to": name, "environment": session.environment, "dag": options.dag, **asdict(result)})
+    elif result.destination:
+        click.echo(str(result))

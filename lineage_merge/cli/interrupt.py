@@ -1,9 +1,8 @@
-"""Ctrl-C around Spark.
+"""Handling of Ctrl-C in Spark sessions.
 
-PySpark's own handler talks to Java in the middle of another call to Java: it prints
-tracebacks, and often goes on as if nothing had happened. And a Ctrl-C while Java starts
-leaves that process behind. So here a start is never cut short, and a call that is under way
-is ended from outside, by cancelling Spark's jobs.
+PySpark's own handler calls Java in the middle of another call to Java: it prints tracebacks and often
+continues as if nothing had happened. A Ctrl-C during Java's start leaves that process behind. So the start
+is never interrupted, and a running call is ended by cancelling Spark's jobs.
 """
 
 import _thread
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from lineage_merge.config import SparkOptions
 
-_AGAIN_SECONDS = 0.3
+_RETRY_SECONDS = 0.3
 
 
 @contextmanager
@@ -30,70 +29,70 @@ def session(options: "SparkOptions", on_progress: Callable[[str], None]) -> Iter
 
     if threading.current_thread() is not threading.main_thread():
         with spark_session.session(options, on_progress) as running:
-            yield running  # only the main thread gets signals
+            yield running  # only the main thread receives signals
         return
     interrupt = _Interrupt()
-    before = signal.signal(signal.SIGINT, interrupt.remember)
+    before = signal.signal(signal.SIGINT, interrupt.on_start)
     try:
-        with spark_session.session(options, on_progress) as running, interrupt.ending_jobs_of(running):
+        with spark_session.session(options, on_progress) as running, interrupt.cancelling_jobs(running):
             yield running
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 class _Interrupt:
-    """What became of Ctrl-C."""
+    """State and handlers of Ctrl-C."""
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
-        self._over = threading.Event()
+        self._requested = threading.Event()
+        self._finished = threading.Event()
         self._running: SparkSession | None = None
 
-    def remember(self, _signal: int, _frame: FrameType | None) -> None:
-        """The handler while Spark starts or stops."""
-        self._asked.set()
+    def on_start(self, _signal: int, _frame: FrameType | None) -> None:
+        """Remember the signal; the handler while Spark starts or stops."""
+        self._requested.set()
 
     @contextmanager
-    def ending_jobs_of(self, running: "SparkSession") -> Iterator[None]:
-        """Ctrl-C inside raises `KeyboardInterrupt`, whatever error its jobs may end with."""
+    def cancelling_jobs(self, running: "SparkSession") -> Iterator[None]:
+        """Raise `KeyboardInterrupt` on Ctrl-C, whatever error the cancelled jobs raise."""
         self._running = running
         signal.signal(signal.SIGINT, self._handle)
         try:
-            self._end_if_asked()
+            self._raise_if_requested()
             yield
         except Exception:
-            if self._asked.is_set():
+            if self._requested.is_set():
                 raise KeyboardInterrupt from None  # the error of a cancelled job
             raise
         finally:
-            self._over.set()
-            signal.signal(signal.SIGINT, self.remember)
+            self._finished.set()
+            signal.signal(signal.SIGINT, self.on_start)
 
-    def _end_if_asked(self) -> None:
-        if self._asked.is_set():
+    def _raise_if_requested(self) -> None:
+        if self._requested.is_set():
             raise KeyboardInterrupt
 
     def _handle(self, _signal: int, frame: FrameType | None) -> None:
-        first = not self._asked.is_set()
-        self._asked.set()
-        if _calls_java(frame):
-            # To raise here would leave the connection to Java with half an answer in it.
+        first = not self._requested.is_set()
+        self._requested.set()
+        if _in_py4j(frame):
+            # Raising here would leave a partial response in the connection to Java.
             if first:
-                threading.Thread(target=self._end_jobs, name="end of Spark's jobs", daemon=True).start()
-        elif first or sys.exc_info()[0] is None:  # else it ends already, and may be saving
-            self._over.set()
+                threading.Thread(target=self._cancel_jobs, name="end of Spark's jobs", daemon=True).start()
+        elif first or sys.exc_info()[0] is None:  # otherwise the session is already ending
+            self._finished.set()
             raise KeyboardInterrupt
 
-    def _end_jobs(self) -> None:
-        while not self._over.is_set():
+    def _cancel_jobs(self) -> None:
+        while not self._finished.is_set():
             with suppress(Exception):
                 assert self._running is not None  # noqa: S101 (set before the handler)
                 self._running.sparkContext.cancelAllJobs()
-            if not self._over.wait(_AGAIN_SECONDS):
-                _thread.interrupt_main()  # in case no job was running: _handle looks again
+            if not self._finished.wait(_RETRY_SECONDS):
+                _thread.interrupt_main()  # no job was running: _handle checks again
 
 
-def _calls_java(frame: FrameType | None) -> bool:
+def _in_py4j(frame: FrameType | None) -> bool:
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith("py4j."):
             return True

@@ -1,4 +1,4 @@
-"""The commands that merge: the sample, sources to graph, and both halves of that."""
+"""Commands that merge: the sample (`demo`), sources to graph (`run`), its two halves (`build`, `load`)."""
 
 import dataclasses
 import logging
@@ -11,26 +11,28 @@ import click
 
 from lineage_merge.cli.error_handling import (
     epilog,
+    handle_errors,
     log_error,
     make_console,
     one_line,
     print_json,
     progress,
-    reported,
 )
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
 
-# Besides `LineageMergeError.exit_code`: everything was done, but broken documents were left out.
+# In addition to `LineageMergeError.exit_code`: success, but invalid documents were skipped.
 EXIT_REJECTED = 7
 
 _allow_retire = click.option(
-    "--allow-retire", is_flag=True, help="retire also more than 30% of the DAG's edges, or all of a job"
+    "--allow-retire",
+    is_flag=True,
+    help="allow retiring more than 30% of the DAG's edges, or all edges of a job",
 )
 _verify = click.option(
-    "--verify", is_flag=True, help="compare all that the graph has of the DAG, not only what changed"
+    "--verify", is_flag=True, help="compare everything that the graph stores for the DAG, not only changes"
 )
 
 
@@ -43,22 +45,22 @@ _verify = click.option(
 @as_json_or_text
 @without_progress
 def demo(as_json: bool, quiet: bool) -> None:
-    """Merge the sample pipeline into an embedded graph and show the way through it.
+    """Merge the sample pipeline into an embedded graph and show the paths through it.
 
-    Two Spark applications and a dbt project (TICKIT), from sample_data/. Needs no server:
-    the first start fetches the Gremlin Server's jars and keeps them.
+    The sample consists of two Spark applications and a dbt project (TICKIT) in sample_data/. No server is
+    needed: the first start downloads and caches the Gremlin Server's jars.
     """
     from lineage_merge.cli.printing import loaded_text, print_report
     from lineage_merge.query.formats.tree import tree
 
-    with reported(), progress(quiet) as on_progress:
+    with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline
         from lineage_merge.orchestration.configuration import CONFIGURATION
         from lineage_merge.query.backends.opening import open_graph
-        from lineage_merge.query.paths import way
+        from lineage_merge.query.paths import all_paths
 
         settings = CONFIGURATION.load(sample.config_file(), environ={})
         with (
@@ -70,11 +72,11 @@ def demo(as_json: bool, quiet: bool) -> None:
             server.wait()
             with pipeline.endpoint(settings, on_progress) as target:
                 loaded = pipeline.load_graph(built, settings, target, on_progress)
-                on_progress("asking for the way")
+                on_progress("querying the paths")
                 with open_graph(target) as graph:
-                    ends = sample.way_ends(settings.environment)
+                    ends = sample.path_ends(settings.environment)
                     at = {each.id: each for each in graph.vertices(ends)}
-                    found = way(graph, at[ends[0]], at[ends[1]])
+                    found = all_paths(graph, at[ends[0]], at[ends[1]])
     if as_json:
         hops = [
             {
@@ -85,14 +87,14 @@ def demo(as_json: bool, quiet: bool) -> None:
             }
             for edge in found.edges
         ]
-        print_json({"report": built.report.as_json(), "written": _written(loaded), "way": hops})
+        print_json({"report": built.report.as_json(), "written": _written(loaded), "path": hops})
         return
     console = make_console()
     print_report(console, built.report, loaded_text(loaded))
     console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
     for line in tree(found, ends[:1]):
         console.print(line, soft_wrap=True)
-    console.print("\nThe graph is kept: `lineage-merge serve` opens it for a notebook or console.")
+    console.print("\nThe graph is stored: `lineage-merge serve` opens it for a notebook or console.")
 
 
 @click.command(
@@ -112,16 +114,16 @@ def demo(as_json: bool, quiet: bool) -> None:
 def run(
     settings: Settings, dry_run: bool, allow_retire: bool, verify: bool, as_json: bool, quiet: bool
 ) -> None:
-    """Read the sources, merge them, and write what differs into the graph.
+    """Read the sources, merge them, and update the graph.
 
-    What is gone is retired: a model that a dbt manifest dropped, a Spark target that later good
-    runs of its job did not write.
+    Removed lineage is retired: models that a dbt manifest no longer contains, Spark targets that later
+    successful runs of their job did not write.
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
     with (
-        reported(),
-        _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
+        handle_errors(),
+        _observed_run(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
     ):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
@@ -155,18 +157,23 @@ def run(
     "folder",
     required=True,
     metavar="DIR",
-    help="where nodes/ and edges/ go, in place of what is there",
+    help="output folder of nodes/ and edges/, which are replaced",
 )
 @click.option(
-    "--format", "file_format", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True
+    "--format",
+    "file_format",
+    type=click.Choice(["parquet", "jsonl"]),
+    default="parquet",
+    show_default=True,
+    help="file format",
 )
 @as_json_or_text
 @without_progress
 def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
-    """Read the sources and merge them into node and edge files only."""
+    """Read the sources and merge them into node and edge files."""
     from lineage_merge.cli.printing import print_report
 
-    with reported(), _observed(settings, quiet, as_json) as (config, on_progress):
+    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
@@ -204,12 +211,12 @@ def load(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write what differs of the node and edge files of DIR into the graph."""
+    """Update the graph from the node and edge files of DIR."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
     with (
-        reported(),
-        _observed(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
+        handle_errors(),
+        _observed_run(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
     ):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
@@ -231,13 +238,13 @@ def _with_flags(settings: Settings, allow_retire: bool, verify: bool) -> Setting
 
 
 @contextmanager
-def _observed(
+def _observed_run(
     settings: Settings, quiet: bool, as_json: bool
 ) -> "Iterator[tuple[Config, Callable[[str], None]]]":
-    """The configuration, and where progress goes, under one run id.
+    """Yield the configuration and a progress callback, with telemetry under one run id.
 
-    With `log.format: json` progress and errors are log lines. Metrics go to standard output,
-    and to standard error where `as_json` has that for itself.
+    With `log.format: json`, progress and errors are log lines. Metrics go to standard output, or to standard
+    error if `as_json` uses standard output.
     """
     config = settings.load()
     from lineage_merge.infra.telemetry import running
@@ -249,7 +256,7 @@ def _observed(
         with (
             logs.as_json(logging.WARNING if quiet else logging.INFO),
             running(config, out),
-            reported(log_error),
+            handle_errors(log_error),
         ):
             yield config, logging.getLogger("lineage_merge").info
         return
@@ -262,14 +269,14 @@ def _written(loaded: Any) -> dict[str, Any]:
 
 
 def _exit_for(report: Any, config: "Config") -> None:
-    """End with the code, and a line, that says that documents were left out, if some were."""
+    """Exit with a line and `EXIT_REJECTED` if documents were rejected."""
     rejected = report.totals.get("rejected")
     if rejected and config.log.format == "json":
-        sys.exit(EXIT_REJECTED)  # the log's last line has the counts
+        sys.exit(EXIT_REJECTED)  # the last log line contains the counts
     if rejected:
         from lineage_merge.cli.printing import counted, problem_text
 
-        left_out = counted(rejected, "broken document was", "broken documents were")
+        skipped = counted(rejected, "invalid document", "invalid documents")
         first = one_line(problem_text(report.of_kind("rejected")[0]))
-        click.echo(f"error: {left_out} left out, first {first}", err=True)
+        click.echo(f"error: skipped {skipped}, first {first}", err=True)
         sys.exit(EXIT_REJECTED)

@@ -1,4 +1,4 @@
-"""Flags: the configuration's keys, made from its schema, and those that several commands have."""
+"""Options: flags for the keys of the configuration, generated from its schema, and common options."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,31 +13,31 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Long values are easier in the file; the flag takes them as YAML.
+# Structured values are given as YAML.
 _METAVARS = {"array": "YAML", "object": "YAML", "integer": "N", "number": "N"}
 
 
 class Settings:
-    """What the command line says of the configuration: a file, and keys set by flag."""
+    """The configuration file and the keys set by flags."""
 
     def __init__(self, file: Path | None, flags: dict[str, str]) -> None:
         self.file = file
         self.flags = flags
 
     def load(self, default: Path | None = None) -> Config:
-        """The configuration; `default` is the file where none was named. Raises `ConfigError`."""
+        """Return the configuration; `default` is used if no file is set. Raises `ConfigError`."""
         try:
             return CONFIGURATION.load(self.file or default, flags=self.flags)
         except ConfigError as error:
             if self.file or default:
                 raise
             raise ConfigError(
-                "", f"{error.message.partition(': ')[2]} (no file: --config names one)"
+                "", f"{error.message.partition(': ')[2]} (no configuration file; set one with --config)"
             ) from None
 
 
 def configured(command: Command) -> Command:
-    """Give a command `--config` and a flag for every key; it gets a `Settings`."""
+    """Add `--config` and a flag for every key to a command; it gets them as `Settings`."""
 
     def gather(**given: Any) -> Any:
         flags = {}
@@ -58,7 +58,7 @@ def configured(command: Command) -> Command:
         "config_file",
         type=click.Path(path_type=Path, dir_okay=False),
         envvar="LINEAGE_MERGE_CONFIG",
-        help="the configuration, a YAML file  [env: LINEAGE_MERGE_CONFIG]",
+        help="configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]",
     )
     wrapped = file(wrapped)
     existing = getattr(command, "__click_params__", [])
@@ -92,12 +92,8 @@ with_config_file = click.option(
     "config_file",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="LINEAGE_MERGE_CONFIG",
-    help="a configuration that says what is not said by flag",
+    help="configuration file (YAML); flags take precedence",
 )
-as_json_or_text = click.option(
-    "--json", "as_json", is_flag=True, help="print the outcome as JSON, for scripts"
-)
-without_progress = click.option("--quiet", "-q", is_flag=True, help="show no progress")
-dry_run_only = click.option(
-    "--dry-run", is_flag=True, help="print what would change in the graph, write nothing"
-)
+as_json_or_text = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
+without_progress = click.option("--quiet", "-q", is_flag=True, help="do not show progress")
+dry_run_only = click.option("--dry-run", is_flag=True, help="print the changes without writing them")

@@ -1,11 +1,11 @@
-"""The command that writes the page."""
+"""The command `html`."""
 
 from typing import Any
 
 import click
 
 from lineage_merge.cli.error_handling import epilog, print_json
-from lineage_merge.cli.query_options import QueryOptions, asking, asks
+from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 
 
 @click.command(
@@ -16,22 +16,24 @@ from lineage_merge.cli.query_options import QueryOptions, asking, asks
         "lineage-merge html --out s3://docs/lineage.html -c lineage_merge.yml --environment prod",
     )
 )
-@click.option("--out", "location", required=True, metavar="FILE", help="where the page goes; s3:// too")
-@click.option("--focus", metavar="DATASET", help="only what this dataset comes from and goes to")
+@click.option("--out", "location", required=True, metavar="FILE", help="output file, local or s3://")
+@click.option("--focus", metavar="DATASET", help="only the lineage of this dataset")
 @click.option(
-    "--depth", type=click.IntRange(1), metavar="N", help="with --focus: so many hops  [default: to the ends]"
+    "--depth", type=click.IntRange(1), metavar="N", help="maximum hops from --focus  [default: unlimited]"
 )
-@click.option("--title", metavar="TEXT", help="what stands above  [default: the DAG, the focus, or Lineage]")
-@asks("text", formats=("text", "json"))
-def html(asked: QueryOptions, location: str, focus: str | None, depth: int | None, title: str | None) -> None:
+@click.option("--title", metavar="TEXT", help="title of the page  [default: the DAG, the focus, or Lineage]")
+@query_command("text", formats=("text", "json"))
+def html(
+    options: QueryOptions, location: str, focus: str | None, depth: int | None, title: str | None
+) -> None:
     """Write the lineage as one HTML file that works offline.
 
-    Columns, jobs and expressions are in it; it loads nothing from the network when it is opened.
-    DATASET is a short or qualified name that is unique, namespace|name, a URI, or an id.
+    The file contains columns, jobs and expressions, and loads nothing from the network.
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
     if depth and not focus:
-        raise click.UsageError("--depth counts from a dataset: give --focus too")
-    with asking(asked) as session:
+        raise click.UsageError("--depth requires --focus")
+    with open_session(options) as session:
         from datetime import UTC, datetime
 
         from lineage_merge.exporters.page import Options, render
@@ -40,27 +42,29 @@ def html(asked: QueryOptions, location: str, focus: str | None, depth: int | Non
 
         start = None
         if focus:
-            start, graph = neighborhood(session.graph, focus, depth, session.environment, asked.dag)
+            start, graph = neighborhood(session.graph, focus, depth, session.environment, options.dag)
         else:
-            graph = entire_graph(session.graph, session.environment, asked.dag)
+            graph = entire_graph(session.graph, session.environment, options.dag)
         page = render(
             graph,
             Options(
-                title=title or (start.name if start else asked.dag) or "Lineage",
+                title=title or (start.name if start else options.dag) or "Lineage",
                 focus=start.id if start else "",
-                source=asked.folder or session.config.gremlin.endpoint,
+                source=options.folder or session.config.gremlin.endpoint,
                 made_at=datetime.now(tz=UTC).strftime("%Y-%m-%d %H:%M UTC"),
             ),
         )
         storage.write_text(location, page)
     columns = sum(each.label == "column" for each in graph.vertices.values())
-    told: dict[str, Any] = {
+    header: dict[str, Any] = {
         "out": location,
         "datasets": len(graph.datasets),
         "columns": columns,
         "bytes": len(page.encode()),
     }
-    if asked.format == "json":
-        print_json(told)
+    if options.format == "json":
+        print_json(header)
     else:
-        click.echo(f"{location}: {told['datasets']:,} datasets, {columns:,} columns, {told['bytes']:,} bytes")
+        click.echo(
+            f"{location}: {header['datasets']:,} datasets, {columns:,} columns, {header['bytes']:,} bytes"
+        )

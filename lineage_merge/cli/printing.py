@@ -1,4 +1,4 @@
-"""What commands print of merges and loads. Answers to questions are printed by `answers`."""
+"""Output of merges and loads. Query results are printed by `answers`."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from lineage_merge.model.elements import Problem
     from lineage_merge.orchestration.publish import Published
 
-_COULD_NOT = {
-    "rejected": "broken documents, left out",
-    "not-joined": "could not join",
-    "no-columns": "columns that could not be told",
-    "unfed": "tables that dbt reads and nothing writes",
-    "unread": "outputs that nothing reads",
-    "skipped": "documents that say nothing usable",
+_PROBLEM_TITLES = {
+    "rejected": "invalid documents, skipped",
+    "not-joined": "not joined",
+    "no-columns": "column lineage unavailable",
+    "no-producer": "dbt sources without producer",
+    "no-consumer": "outputs without consumer",
+    "skipped": "documents without lineage",
     "notice": "notices",
 }
-# The rest stands in report.json and `--json`.
-_SHOWN = 20
+# The complete list is in report.json and `--json`.
+_MAX_LISTED = 20
 
 
 def print_report(console: Console, report: "Report", written: str) -> None:
-    """The summary at the end of a build or a run: read, translated, joined, written, not joined."""
+    """Print the summary of a build or run: read, translated, joined, written, problems."""
     table = Table(title="lineage_merge", title_justify="left", show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -41,18 +41,18 @@ def print_report(console: Console, report: "Report", written: str) -> None:
     joined = [f"{counted(each.datasets, 'dataset', 'datasets')} by {each.rule}" for each in report.joined]
     table.add_row("joined", Text("\n".join(joined) or "nothing"))
     table.add_row("written", Text(written))
-    for kind, title in _COULD_NOT.items():
-        # That everything could be joined is news too.
+    for kind, title in _PROBLEM_TITLES.items():
+        # Zero is shown, too, for datasets that are not joined.
         if kind in report.totals or kind == "not-joined":
             table.add_row(title, str(report.totals.get(kind, 0)))
     if report.not_retired:
-        table.add_row("retiring is off", Text("\n".join(report.not_retired)))
+        table.add_row("not retired", Text("\n".join(report.not_retired)))
     console.print(table)
     print_problems(console, report)
 
 
 def print_difference(console: Console, loaded: "LoadResult") -> None:
-    """What a dry run would change, what a load retired, as far as it is listed, and what sinks took."""
+    """Print the listed changes and retirements of a load or dry run, and the exports."""
     would = "would be " if loaded.dry_run else ""
     listed = (
         (f"{would}written", loaded.changes),
@@ -65,19 +65,19 @@ def print_difference(console: Console, loaded: "LoadResult") -> None:
         for line in lines:
             console.print(Text(f"  {line}"), soft_wrap=True)
     if loaded.refusal:
-        console.print(Text(f"\nit would stop: {loaded.refusal}"), soft_wrap=True)
+        console.print(Text(f"\nwould stop: {loaded.refusal}"), soft_wrap=True)
 
 
 def removed_text(removed: "Removed") -> str:
-    """What was taken out of the graph, in a line."""
+    """Return a line about the deleted elements."""
     text = f"{counted(removed.edges, 'edge', 'edges')} and {counted(removed.dropped, 'vertex', 'vertices')}"
     if removed.untagged:
-        text += f"; {counted(removed.untagged, 'vertex', 'vertices')} that others know lost the DAG's name"
+        text += f"; {counted(removed.untagged, 'vertex', 'vertices')} of other DAGs untagged"
     return text
 
 
 def print_merge_run(console: Console, run: "MergeRun") -> None:
-    """The last merge of a DAG, as the graph keeps it."""
+    """Print the last merge of a DAG, as stored in the graph."""
     at = datetime.fromtimestamp(run.last_merged_at / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     written = f"{run.elements_written:,} vertices and edges, {run.elements_retired:,} retired"
     console.print(Text(f"{run.dag_name} in {run.environment}, merged at {at}\n", style="bold"))
@@ -88,15 +88,15 @@ def print_merge_run(console: Console, run: "MergeRun") -> None:
 
 
 def print_published(console: Console, published: "Published") -> None:
-    """What lies in S3, and the arguments of jobs that use it."""
+    """Print the published objects, and the arguments of jobs that use them."""
 
     def line(text: str) -> None:
-        # Whole, to be copied.
+        # Not wrapped, to be copied.
         console.print(Text(text), soft_wrap=True)
 
     for location in published.locations:
         line(location)
-    line("\nGlue 5, besides the arguments of a step:")
+    line("\nGlue 5, in addition to the arguments of a step:")
     line(f"  script location: {published.script}")
     for name, value in published.glue.items():
         line(f"  {name} {value}")
@@ -105,45 +105,45 @@ def print_published(console: Console, published: "Published") -> None:
         line(f"  entryPoint: {published.script}")
         line(f"  sparkSubmitParameters: {published.emr_serverless}")
     else:
-        line("  not published: --emr-environment FILE, a packed Python 3.11")
+        line("  not published: requires --emr-environment FILE (a packed Python 3.11)")
 
 
 def print_problems(console: Console, report: "Report") -> None:
-    """The list behind the counts, cut where it grows long."""
-    for kind, title in _COULD_NOT.items():
+    """Print the problems of a report by kind, truncated."""
+    for kind, title in _PROBLEM_TITLES.items():
         problems = report.of_kind(kind)
         if not problems:
             continue
         console.print(Text(f"\n{title}:", style="bold"))
-        for problem in problems[:_SHOWN]:
+        for problem in problems[:_MAX_LISTED]:
             console.print(Text(f"  {problem_text(problem)}"), soft_wrap=True)
-        more = max(report.totals.get(kind, 0), len(problems)) - _SHOWN
+        more = max(report.totals.get(kind, 0), len(problems)) - _MAX_LISTED
         if more > 0:
             console.print(f"  ... and {more:,} more")
 
 
 def problem_text(problem: "Problem") -> str:
-    """``operation/17: outputSource: is missing``."""
+    """Return a line such as ``operation/17: outputSource: is missing``."""
     return ": ".join(part for part in (problem.document, problem.field, problem.message) if part)
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """``1 vertex``, ``2 vertices``."""
+    """Return ``1 vertex``, ``2 vertices``."""
     return f"{number:,} {one if number == 1 else many}"
 
 
 def loaded_text(loaded: "LoadResult") -> str:
-    """What a load wrote, in a line."""
+    """Return a line about the elements that a load wrote."""
     elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
     elements += f", {loaded.unchanged:,} unchanged"
     if loaded.retired_nodes or loaded.retired_edges:
         retired = counted(loaded.retired_nodes, "vertex", "vertices")
         elements += f", retired {retired} and {counted(loaded.retired_edges, 'edge', 'edges')}"
     if loaded.moved:
-        elements += f", {counted(loaded.moved, 'dataset', 'datasets')} moved to the name that counts"
+        elements += f", {counted(loaded.moved, 'dataset', 'datasets')} merged into canonical vertices"
     if loaded.dry_run:
         in_bulk = " in bulk" if loaded.way == "bulk" else ""
-        return f"nothing, it is a dry run; would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
+        return f"dry run: would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
     how = "bulk load, " if loaded.way == "bulk" else ""
     traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {loaded.elements_read:,} elements read"
     return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"

@@ -1,8 +1,7 @@
-"""Progress on standard error: a spinner at a terminal, plain lines elsewhere.
+"""Progress on standard error: a spinner on terminals, plain lines elsewhere.
 
-Lines that differ only in what they count are of one kind (``jar 3 of 72: ...``): a terminal
-keeps the first of a row of them and shows the others in passing; a log gets one every few
-seconds, and the last.
+Lines that differ only in a count are of one kind (``jar 3 of 72: ...``). Terminals print the first of
+consecutive lines of a kind and show the others in the spinner; logs get one every few seconds, and the last.
 """
 
 import re
@@ -23,19 +22,19 @@ _NUMBER = re.compile(r"\d")
 
 
 @contextmanager
-def progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[ProgressCallback]:
-    """A function that shows what is being done now, with the seconds since the start."""
+def show_progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[ProgressCallback]:
+    """Yield a callback that shows progress lines with the seconds since the start."""
     if quiet:
         yield lambda _line: None
         return
     console = Console(stderr=True, highlight=False)
     started = clock()
     if not console.is_terminal or console.is_dumb_terminal:
-        plain = _Plain(lambda: clock() - started)
+        log_lines = _LogLines(lambda: clock() - started)
         try:
-            yield plain.on_progress
+            yield log_lines.on_progress
         finally:
-            plain.end()
+            log_lines.end()
         return
     with console.status("starting") as status:
         kind = None
@@ -49,40 +48,40 @@ def progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iterator[
         yield on_progress
 
 
-class _Plain:
-    """Lines for a log. `now` tells the seconds since the start."""
+class _LogLines:
+    """Progress lines for a log. `now` returns the seconds since the start."""
 
     def __init__(self, now: Clock) -> None:
         self._now = now
         self._last = ""
         self._written_at = 0.0
-        self._held = ""
+        self._pending = ""
 
     def on_progress(self, line: str) -> None:
         if line == self._last:
             return
         now = self._now()
-        told = f"{_seconds(now)}  {line}"
+        text = f"{_seconds(now)}  {line}"
         repeats = _kind(line) == _kind(self._last)
         self._last = line
         if repeats and now - self._written_at < EVERY_SECONDS:
-            self._held = told
+            self._pending = text
             return
         if not repeats:
             self.end()
-        self._held = ""
+        self._pending = ""
         self._written_at = now
-        _write(told)
+        _write(text)
 
     def end(self) -> None:
-        """Write the last line of a row, if it was held back."""
-        if self._held:
-            _write(self._held)
-            self._held = ""
+        """Write the pending line, if there is one."""
+        if self._pending:
+            _write(self._pending)
+            self._pending = ""
 
 
 def _kind(line: str) -> str:
-    # What comes after the count often differs too: the name of a jar.
+    # The text after the count often differs, too: the name of a jar.
     return _NUMBER.split(line, maxsplit=1)[0] or line
 
 

@@ -1,4 +1,4 @@
-"""The commands that ask the graph. Whatever is heavy is imported inside them."""
+"""Query commands. Expensive imports are inside the functions."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -7,54 +7,54 @@ import click
 
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, asking, asks
+from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.query.graph import Direction
 
 _DEPTH = click.option(
-    "--depth", type=click.IntRange(1), metavar="N", help="at most so many hops  [default: to the ends]"
+    "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
 )
-_COLUMNS = click.option(
-    "--columns", is_flag=True, help="with the datasets' columns and what they are made of"
-)
+_COLUMNS = click.option("--columns", is_flag=True, help="include columns and column lineage")
 _INFLUENCES = click.option(
     "--influences",
     is_flag=True,
-    help="also which columns decide on rows (filters, joins); they lead no further",
+    help="include columns that determine rows (filters, joins); they are not followed",
 )
-_SEARCH = click.option("--search", metavar="TEXT", default="", help="only those whose names hold this")
-_LIMIT = click.option("--limit", type=click.IntRange(1), metavar="N", help="the first N only")
+_SEARCH = click.option("--search", metavar="TEXT", default="", help="part of the name")
+_LIMIT = click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="maximum number of results  [default: all]"
+)
 
 
 def _lineage(
-    asked: QueryOptions,
+    options: QueryOptions,
     dataset: str,
     direction: "Direction",
     depth: int | None,
     columns: bool,
     influences: bool,
 ) -> None:
-    with asking(asked) as session:
+    with open_session(options) as session:
         from lineage_merge.query.lineage import lineage
-        from lineage_merge.query.names import dataset_or_column
+        from lineage_merge.query.names import resolve_dataset_or_column
 
-        start = dataset_or_column(session.graph, dataset, session.environment, asked.dag)
+        start = resolve_dataset_or_column(session.graph, dataset, session.environment, options.dag)
         found = lineage(
             session.graph,
             start,
             direction,
             depth=depth,
-            dag=asked.dag,
+            dag=options.dag,
             columns=columns,
             influences=influences,
         )
         question = "upstream" if direction == "up" else "downstream"
-        told = asked.told(question, session.environment, of=start.id, depth=depth)
-        nothing = f"{start.title}: {'nothing feeds it' if direction == 'up' else 'it feeds nothing'}"
+        header = options.header(question, session.environment, of=start.id, depth=depth)
+        nothing = f"{start.title}: no {question} datasets"
         note = "" if any(each.label != "has_column" for each in found.edges) else nothing
-        print_answer(Answer(found, told, [start.id], direction, note=note), asked.format)
+        print_answer(Answer(found, header, [start.id], direction, note=note), options.format)
 
 
 @click.command(
@@ -69,13 +69,13 @@ def _lineage(
 @_DEPTH
 @_COLUMNS
 @_INFLUENCES
-@asks("tree")
-def upstream(asked: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
-    """Show what a dataset, or a column of it, comes from.
+@query_command("tree")
+def upstream(options: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
+    """Show the upstream lineage of a dataset or column.
 
-    DATASET is a short or qualified name that is unique, namespace|name, a URI, or an id.
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
-    _lineage(asked, dataset, "up", depth, columns, influences)
+    _lineage(options, dataset, "up", depth, columns, influences)
 
 
 @click.command(
@@ -89,13 +89,15 @@ def upstream(asked: QueryOptions, dataset: str, depth: int | None, columns: bool
 @_DEPTH
 @_COLUMNS
 @_INFLUENCES
-@asks("tree")
-def downstream(asked: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
-    """Show what a dataset, or a column of it, goes into.
+@query_command("tree")
+def downstream(
+    options: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool
+) -> None:
+    """Show the downstream lineage of a dataset or column.
 
-    DATASET is a short or qualified name that is unique, namespace|name, a URI, or an id.
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
-    _lineage(asked, dataset, "down", depth, columns, influences)
+    _lineage(options, dataset, "down", depth, columns, influences)
 
 
 @click.command(
@@ -109,23 +111,26 @@ def downstream(asked: QueryOptions, dataset: str, depth: int | None, columns: bo
 @_DEPTH
 @_COLUMNS
 @_INFLUENCES
-@asks("tree")
+@query_command("tree")
 def path(
-    asked: QueryOptions, start: str, end: str, depth: int | None, columns: bool, influences: bool
+    options: QueryOptions, start: str, end: str, depth: int | None, columns: bool, influences: bool
 ) -> None:
-    """Show every way from one dataset to another, or from one column to another."""
-    with asking(asked) as session:
-        from lineage_merge.query.names import dataset_or_column
-        from lineage_merge.query.paths import way
+    """Show all paths from one dataset to another, or from one column to another."""
+    with open_session(options) as session:
+        from lineage_merge.query.names import resolve_dataset_or_column
+        from lineage_merge.query.paths import all_paths
 
         ends = [
-            dataset_or_column(session.graph, each, session.environment, asked.dag) for each in (start, end)
+            resolve_dataset_or_column(session.graph, each, session.environment, options.dag)
+            for each in (start, end)
         ]
-        found = way(session.graph, *ends, depth=depth, dag=asked.dag, columns=columns, influences=influences)
-        told = asked.told("path", session.environment, start=ends[0].id, end=ends[1].id, depth=depth)
-        leads = any(each.label in ("feeds", "feeds_column") for each in found.edges)
-        note = "" if leads else f"no way leads from {ends[0].title} to {ends[1].title}"
-        print_answer(Answer(found, told, [ends[0].id], note=note), asked.format)
+        found = all_paths(
+            session.graph, *ends, depth=depth, dag=options.dag, columns=columns, influences=influences
+        )
+        header = options.header("path", session.environment, start=ends[0].id, end=ends[1].id, depth=depth)
+        has_path = any(each.label in ("feeds", "feeds_column") for each in found.edges)
+        note = "" if has_path else f"no path from {ends[0].title} to {ends[1].title}"
+        print_answer(Answer(found, header, [ends[0].id], note=note), options.format)
 
 
 @click.command(
@@ -137,32 +142,33 @@ def path(
 )
 @click.argument("what", metavar="DATASET[#COLUMN]|JOB")
 @_DEPTH
-@asks("table")
-def impact(asked: QueryOptions, what: str, depth: int | None) -> None:
-    """Count and list what depends on a dataset, a column or a job.
+@query_command("table")
+def impact(options: QueryOptions, what: str, depth: int | None) -> None:
+    """Count and list everything that depends on a dataset, a column or a job.
 
-    Datasets, columns, jobs, DAGs and exposures downstream. Of a column also the datasets whose rows it
-    decides on (steered). Of a job: of the datasets that it writes, and these themselves.
+    These are the datasets, columns, jobs, DAGs and exposures downstream. For a column also datasets whose
+    rows it determines (indirectly_affected). For a job, the datasets that it writes and everything
+    downstream.
     """
-    with asking(asked) as session:
+    with open_session(options) as session:
         from lineage_merge.query.impact import impact as impact_of
-        from lineage_merge.query.names import anything
+        from lineage_merge.query.names import resolve_any
 
-        changed = anything(session.graph, what, session.environment, asked.dag)
-        found = impact_of(session.graph, changed, depth=depth, dag=asked.dag)
+        changed = resolve_any(session.graph, what, session.environment, options.dag)
+        found = impact_of(session.graph, changed, depth=depth, dag=options.dag)
         lists = {
             key: [each.id for each in getattr(found, key)]
-            for key in ("datasets", "steered", "columns", "jobs", "exposures")
+            for key in ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
         }
-        told = asked.told("impact", session.environment, of=changed.id, depth=depth)
-        told |= {"counts": found.counts, **lists, "dags": list(found.dags)}
+        header = options.header("impact", session.environment, of=changed.id, depth=depth)
+        header |= {"counts": found.counts, **lists, "dags": list(found.dags)}
 
         def tables() -> Iterator[Any]:
             from lineage_merge.cli.answer_tables import impact_tables
 
             return impact_tables(changed, found)
 
-        print_answer(Answer(found.subgraph, told, [changed.id], tables=tables), asked.format)
+        print_answer(Answer(found.subgraph, header, [changed.id], tables=tables), options.format)
 
 
 @click.command(
@@ -173,18 +179,18 @@ def impact(asked: QueryOptions, what: str, depth: int | None) -> None:
 )
 @_SEARCH
 @_LIMIT
-@click.option("--columns", is_flag=True, help="with their columns")
-@asks("table")
-def datasets(asked: QueryOptions, search: str, limit: int | None, columns: bool) -> None:
-    """List datasets, or those whose names hold a text."""
-    with asking(asked) as session:
+@click.option("--columns", is_flag=True, help="include columns")
+@query_command("table")
+def datasets(options: QueryOptions, search: str, limit: int | None, columns: bool) -> None:
+    """List or search datasets."""
+    with open_session(options) as session:
         from lineage_merge.query.listing import datasets as listed
 
-        found = listed(session.graph, search, session.environment, asked.dag, limit=limit, columns=columns)
-        told = asked.told("datasets", session.environment, search=search)
+        found = listed(session.graph, search, session.environment, options.dag, limit=limit, columns=columns)
+        header = options.header("datasets", session.environment, search=search)
         shown = [each.id for each in found.datasets] if columns else None
-        note = "" if found.vertices else _nothing(session, asked, "no dataset has such a name")
-        print_answer(Answer(found, told, shown, note=note), asked.format)
+        note = "" if found.vertices else _empty_note(session, options, "no matching dataset")
+        print_answer(Answer(found, header, shown, note=note), options.format)
 
 
 @click.command(
@@ -195,64 +201,68 @@ def datasets(asked: QueryOptions, search: str, limit: int | None, columns: bool)
 )
 @_SEARCH
 @_LIMIT
-@asks("table")
-def jobs(asked: QueryOptions, search: str, limit: int | None) -> None:
-    """List jobs with their DAG and newest run."""
-    with asking(asked) as session:
+@query_command("table")
+def jobs(options: QueryOptions, search: str, limit: int | None) -> None:
+    """List or search jobs, with DAG and newest run."""
+    with open_session(options) as session:
         from lineage_merge.query.listing import jobs as listed
 
-        found = listed(session.graph, search, session.environment, asked.dag, limit=limit)
+        found = listed(session.graph, search, session.environment, options.dag, limit=limit)
 
         def tables() -> Iterator[Any]:
             from lineage_merge.cli.answer_tables import job_table
 
             yield job_table(found.vertices.values())
 
-        told = asked.told("jobs", session.environment, search=search)
+        header = options.header("jobs", session.environment, search=search)
         shown = tables if found.vertices else None
-        note = "" if found.vertices else _nothing(session, asked, "no job has such a name")
-        print_answer(Answer(found, told, tables=shown, note=note), asked.format)
+        note = "" if found.vertices else _empty_note(session, options, "no matching job")
+        print_answer(Answer(found, header, tables=shown, note=note), options.format)
 
 
 @click.command(
     epilog=epilog(
-        "lineage-merge unused",
-        "lineage-merge unused --environment prod --dag tickit_daily",
+        "lineage-merge no-consumer",
+        "lineage-merge no-consumer --environment prod --dag tickit_daily",
     )
 )
-@asks("table")
-def unused(asked: QueryOptions) -> None:
-    """List datasets that a job writes and nobody reads.
+@query_command("table")
+def no_consumer(options: QueryOptions) -> None:
+    """List datasets that a job writes and no job reads.
 
-    With --dag those that a job of this DAG writes and that no DAG reads. An exposure counts as a reader,
-    the dataset itself does not.
+    With --dag, datasets that a job of this DAG writes and no job of any DAG reads. Exposures count as
+    readers, jobs that only read their own output do not.
     """
-    with asking(asked) as session:
-        from lineage_merge.query.listing import unused as listed
+    with open_session(options) as session:
+        from lineage_merge.query.listing import no_consumer as listed
 
-        found = listed(session.graph, session.environment, asked.dag)
-        note = "" if found.vertices else _nothing(session, asked, "everything that is written is read")
-        print_answer(Answer(found, asked.told("unused", session.environment), note=note), asked.format)
+        found = listed(session.graph, session.environment, options.dag)
+        note = "" if found.vertices else _empty_note(session, options, "all written datasets have a consumer")
+        print_answer(
+            Answer(found, options.header("no-consumer", session.environment), note=note), options.format
+        )
 
 
 @click.command(
     epilog=epilog(
-        "lineage-merge unfed",
-        "lineage-merge unfed --folder lineage --json",
+        "lineage-merge no-producer",
+        "lineage-merge no-producer --folder lineage --json",
     )
 )
-@asks("table")
-def unfed(asked: QueryOptions) -> None:
-    """List datasets that a job reads and nothing feeds: what comes from outside, or is not merged yet.
+@query_command("table")
+def no_producer(options: QueryOptions) -> None:
+    """List datasets that a job reads and no job writes: external ones, or ones whose jobs are not merged yet.
 
-    With --dag those that a job of this DAG reads and that no DAG writes.
+    With --dag, datasets that a job of this DAG reads and no job of any DAG writes.
     """
-    with asking(asked) as session:
-        from lineage_merge.query.listing import unfed as listed
+    with open_session(options) as session:
+        from lineage_merge.query.listing import no_producer as listed
 
-        found = listed(session.graph, session.environment, asked.dag)
-        note = "" if found.vertices else _nothing(session, asked, "everything that is read is fed")
-        print_answer(Answer(found, asked.told("unfed", session.environment), note=note), asked.format)
+        found = listed(session.graph, session.environment, options.dag)
+        note = "" if found.vertices else _empty_note(session, options, "all read datasets have a producer")
+        print_answer(
+            Answer(found, options.header("no-producer", session.environment), note=note), options.format
+        )
 
 
 @click.command(
@@ -261,23 +271,23 @@ def unfed(asked: QueryOptions) -> None:
         "lineage-merge cycles --environment prod --format mermaid",
     )
 )
-@asks("table")
-def cycles(asked: QueryOptions) -> None:
-    """List datasets that feed themselves, by way of others or at once."""
-    with asking(asked) as session:
-        from lineage_merge.query.cycles import cycles as circles
+@query_command("table")
+def cycles(options: QueryOptions) -> None:
+    """List datasets that feed themselves, directly or through others."""
+    with open_session(options) as session:
+        from lineage_merge.query.cycles import cycles as find_cycles
 
-        found = circles(session.graph, session.environment, asked.dag)
+        found = find_cycles(session.graph, session.environment, options.dag)
 
         def tables() -> Iterator[Any]:
             from lineage_merge.cli.answer_tables import cycle_table
 
             yield cycle_table(found)
 
-        told = asked.told("cycles", session.environment, groups=[list(each) for each in found.groups])
-        note = "" if found.groups else _nothing(session, asked, "no dataset feeds itself")
+        header = options.header("cycles", session.environment, groups=[list(each) for each in found.groups])
+        note = "" if found.groups else _empty_note(session, options, "no cycles")
         shown = tables if found.groups else None
-        print_answer(Answer(found.subgraph, told, tables=shown, note=note), asked.format)
+        print_answer(Answer(found.subgraph, header, tables=shown, note=note), options.format)
 
 
 @click.command(
@@ -286,35 +296,33 @@ def cycles(asked: QueryOptions) -> None:
         "lineage-merge diff --environment dev prod --dag tickit_daily --json",
     )
 )
-@click.option(
-    "--environment", "both", nargs=2, required=True, metavar="A B", help="the two environments to compare"
-)
-@asks("table", environment=False, formats=("table", "json"))
-def diff(asked: QueryOptions, both: tuple[str, str]) -> None:
-    """Show which datasets, feeds and columns one environment has and another has not.
+@click.option("--environment", "both", nargs=2, required=True, metavar="A B", help="environments to compare")
+@query_command("table", environment=False, formats=("table", "json"))
+def diff(options: QueryOptions, both: tuple[str, str]) -> None:
+    """Show the datasets, feeds and columns that only one of two environments has.
 
-    They are compared by identity without the environment. Columns are those of datasets that both have.
+    Elements are compared by id without the environment. Columns are compared for datasets that both have.
     """
-    with asking(asked) as session:
+    with open_session(options) as session:
         from lineage_merge.query.comparison import compare
         from lineage_merge.query.elements import Subgraph
 
-        found = compare(session.graph, *both, asked.dag)
+        found = compare(session.graph, *both, options.dag)
 
         def tables() -> Iterator[Any]:
             from lineage_merge.cli.answer_tables import comparison_tables
 
             return comparison_tables(found)
 
-        if asked.format == "json":
+        if options.format == "json":
             from lineage_merge.cli.error_handling import print_json
 
             sides = {each.environment: each.as_json() for each in (found.only_left, found.only_right)}
-            print_json({"question": "diff", "environments": list(both), "dag": asked.dag, "only": sides})
+            print_json({"question": "diff", "environments": list(both), "dag": options.dag, "only": sides})
         else:
             same = found.only_left.is_empty and found.only_right.is_empty
-            note = f"{both[0]} and {both[1]} have the same" if same else ""
-            print_answer(Answer(Subgraph(), tables=tables, note=note), asked.format)
+            note = f"{both[0]} and {both[1]} are identical" if same else ""
+            print_answer(Answer(Subgraph(), tables=tables, note=note), options.format)
 
 
 @click.command(
@@ -328,33 +336,35 @@ def diff(asked: QueryOptions, both: tuple[str, str]) -> None:
     "pairs",
     multiple=True,
     metavar="NAME=GLOB",
-    help="a layer, the first first; given again it has one more glob  [default: query.layers]",
+    help="layer, in order of the data flow; repeat a name to add globs  [default: query.layers]",
 )
-@click.option("--adjacent", is_flag=True, help="also edges that leave a layer out")
-@asks("table")
-def layers(asked: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> None:
-    """List edges that break a declared order of layers, such as raw, staging, lake, mart.
+@click.option("--adjacent", is_flag=True, help="report edges that skip a layer, too")
+@query_command("table")
+def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> None:
+    """List edges that violate a declared order of layers, such as raw, staging, lake, mart.
 
-    A dataset is in the first layer with a glob that its path, its name or namespace|name fits. What is in
-    no layer breaks no order.
+    A dataset belongs to the first layer with a glob that matches its path, its name or namespace|name.
+    Datasets without a layer are ignored.
     """
-    with asking(asked) as session:
-        from lineage_merge.query.layers import Layer, layering, parse_layers
+    with open_session(options) as session:
+        from lineage_merge.query.layers import Layer, check_layers, parse_layers
 
         declared = parse_layers(pairs) or tuple(
             Layer(name, globs) for name, globs in session.config.query.layers.items()
         )
         if len(declared) < 2:
-            raise ConfigError("query.layers", "an order needs two layers: give them here or by --layer")
-        found = layering(session.graph, declared, session.environment, asked.dag, adjacent=adjacent)
+            raise ConfigError(
+                "query.layers", "at least two layers are required: set them here or with --layer"
+            )
+        found = check_layers(session.graph, declared, session.environment, options.dag, adjacent=adjacent)
 
         def tables() -> Iterator[Any]:
             from lineage_merge.cli.answer_tables import layer_tables
 
             return layer_tables(found)
 
-        told = asked.told("layers", session.environment, datasets=found.datasets)
-        told["breaches"] = [
+        header = options.header("layers", session.environment, datasets=found.datasets)
+        header["breaches"] = [
             {
                 "edge": each.edge.id,
                 "from": each.edge.from_id,
@@ -365,15 +375,15 @@ def layers(asked: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> None:
             }
             for each in found.breaches
         ]
-        note = "" if found.breaches else "no edge breaks the order"
-        print_answer(Answer(found.subgraph, told, tables=tables, note=note), asked.format)
+        note = "" if found.breaches else "no edge violates the order"
+        print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
 
 
-def _nothing(session: Session, asked: QueryOptions, note: str) -> str:
-    """Return the note of an empty answer. Raises `NotFound` where environment or DAG are unknown."""
+def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
+    """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
     from lineage_merge.query.names import check_scope
 
-    check_scope(session.graph, session.environment, asked.dag)
+    check_scope(session.graph, session.environment, options.dag)
     return note
 
 
@@ -384,8 +394,8 @@ COMMANDS: tuple[click.Command, ...] = (
     impact,
     datasets,
     jobs,
-    unused,
-    unfed,
+    no_consumer,
+    no_producer,
     cycles,
     diff,
     layers,

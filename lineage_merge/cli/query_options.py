@@ -1,4 +1,4 @@
-"""Which graph a question is asked of: flags, configuration, an open graph."""
+"""Common options of the query commands: the graph, the scope and the output format."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import FORMATS
-from lineage_merge.cli.error_handling import progress, reported
+from lineage_merge.cli.error_handling import handle_errors, progress
 from lineage_merge.cli.options import with_config_file
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
-    """Which graph is asked, and in which format the answer goes out."""
+    """The graph to query, the scope, and the output format."""
 
     file: Path | None
     endpoint: str | None
@@ -31,7 +31,7 @@ class QueryOptions:
     format: str
 
     def config(self) -> "tuple[Config, str | None]":
-        """The configuration, and the environment if any is given. Raises `ConfigError`."""
+        """Return the configuration, and the environment if one is set. Raises `ConfigError`."""
         from lineage_merge.orchestration.configuration import CONFIGURATION
 
         given = {"environment": self.environment, "gremlin.endpoint": self.endpoint}
@@ -39,18 +39,18 @@ class QueryOptions:
             self.file, flags={key: value for key, value in given.items() if value}
         )
         environment = settings.get("environment")
-        # A question needs neither: it is asked of all environments, and no DAG is merged.
+        # Queries do not require these keys: the default is all environments and DAGs.
         filled = {"dag_name": "none", "environment": "none"} | settings
         return CONFIGURATION.parse(filled, needs_source=False), environment
 
-    def told(self, question: str, environment: str | None, **more: Any) -> dict[str, Any]:
-        """What the JSON of every answer begins with."""
+    def header(self, question: str, environment: str | None, **more: Any) -> dict[str, Any]:
+        """Return the first fields of the JSON of every answer."""
         return {"question": question, "environment": environment, "dag": self.dag, **more}
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An open graph, and what the question is about."""
+    """An open graph with the scope and configuration of a query."""
 
     graph: "LineageGraph"
     environment: str | None
@@ -58,29 +58,27 @@ class Session:
 
 
 @contextmanager
-def asking(asked: QueryOptions) -> Iterator[Session]:
-    """The graph, open; errors are told and end the command."""
-    with reported(), progress(True) as on_progress:
-        config, environment = asked.config()
+def open_session(options: QueryOptions) -> Iterator[Session]:
+    """Open the graph; errors are printed and end the command."""
+    with handle_errors(), progress(True) as on_progress:
+        config, environment = options.config()
         from lineage_merge.query.backends.opening import open_graph
 
-        with open_graph(asked.folder or config.gremlin, on_progress) as graph:
+        with open_graph(options.folder or config.gremlin, on_progress) as graph:
             yield Session(graph, environment, config)
 
 
-_WHERE = (
+_GRAPH_OPTIONS = (
     click.option(
-        "--dag", "dag", metavar="NAME", help="only what this Airflow DAG moves (or, of lists, what it knows)"
+        "--dag", "dag", metavar="NAME", help="only lineage (in lists: elements) of this Airflow DAG"
     ),
-    click.option(
-        "--folder", metavar="DIR", help="ask the node and edge files that build wrote; needs no server"
-    ),
+    click.option("--folder", metavar="DIR", help="read the node and edge files of build; needs no server"),
     click.option(
         "--gremlin-endpoint",
         "endpoint",
         metavar="TEXT",
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
-        help="embedded (the default), or ws://host:8182/gremlin, or wss://...",
+        help="embedded, ws://host:8182/gremlin or wss://...  [default: embedded]",
     ),
     with_config_file,
 )
@@ -88,14 +86,14 @@ _ENVIRONMENT = click.option(
     "--environment",
     metavar="NAME",
     envvar="LINEAGE_MERGE_ENVIRONMENT",
-    help="dev, staging, prod  [default: all, or that of the configuration]",
+    help="environment, such as prod  [default: that of the configuration, or all]",
 )
 
 
-def asks(
+def query_command(
     default: str, *, environment: bool = True, formats: tuple[str, ...] = FORMATS
 ) -> Callable[[Command], Command]:
-    """The flags that say which graph is asked and how the answer looks; the command gets `QueryOptions`."""
+    """Add the options of query commands; the command gets them as `QueryOptions`."""
 
     def decorate(command: Command) -> Command:
         def gather(
@@ -107,22 +105,28 @@ def asks(
             as_json: bool,
             **given: Any,
         ) -> None:
-            one = given.pop("environment") if environment else None
-            asked = QueryOptions(config_file, endpoint, folder, one, dag, "json" if as_json else output)
-            command(asked, **given)
+            only_environment = given.pop("environment") if environment else None
+            output_format = "json" if as_json else output
+            options = QueryOptions(config_file, endpoint, folder, only_environment, dag, output_format)
+            command(options, **given)
 
         gather.__name__ = command.__name__
         gather.__doc__ = command.__doc__
         wrapped: Any = gather
-        options = [
+        decorators = [
             *([_ENVIRONMENT] if environment else []),
-            *_WHERE,
+            *_GRAPH_OPTIONS,
             click.option(
-                "--format", "output", type=click.Choice(formats), default=default, show_default=True
+                "--format",
+                "output",
+                type=click.Choice(formats),
+                default=default,
+                show_default=True,
+                help="output format",
             ),
-            click.option("--json", "as_json", is_flag=True, help="the same as --format json"),
+            click.option("--json", "as_json", is_flag=True, help="same as --format json"),
         ]
-        for option in reversed(options):
+        for option in reversed(decorators):
             wrapped = option(wrapped)
         wrapped.__click_params__ = [*getattr(command, "__click_params__", []), *wrapped.__click_params__]
         return wrapped  # type: ignore[no-any-return]

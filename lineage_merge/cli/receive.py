@@ -1,4 +1,4 @@
-"""The command that takes plans and events over HTTP."""
+"""The command `receive`: an HTTP endpoint for Spline plans and OpenLineage events."""
 
 import os
 from dataclasses import asdict
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.error_handling import epilog, print_json, progress, reported
+from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 
@@ -29,46 +29,52 @@ _POSITIVE = click.IntRange(min=1)
     required=True,
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="a local folder; a merge reads DIR/spline and DIR/openlineage",
+    help="local output folder; a merge reads DIR/spline and DIR/openlineage",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="the address to listen on")
+@click.option("--host", default="127.0.0.1", show_default=True, help="listen address")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8090,
     show_default=True,
-    help="the port; 0 is any that is free",
+    help="listen port; 0: any free port",
 )
 @click.option(
     "--token-env",
     "token_names",
     multiple=True,
     metavar="NAME",
-    help="the environment variable that holds the token that senders must give; several are all good",
+    help="environment variable with the token required from senders; repeat it to accept several",
 )
-@click.option("--no-token", is_flag=True, help="take from everybody on an address that others reach")
+@click.option("--no-token", is_flag=True, help="accept all senders on a non-local address")
 @click.option(
-    "--max-body", type=_POSITIVE, default=64, show_default=True, help="megabytes of a request, unpacked"
+    "--max-body",
+    type=_POSITIVE,
+    default=64,
+    show_default=True,
+    help="maximum size of a request, uncompressed, in MB",
 )
-@click.option("--max-connections", type=_POSITIVE, default=256, show_default=True, help="requests at once")
 @click.option(
-    "--file-megabytes", type=_POSITIVE, default=64, show_default=True, help="finish a file at this size"
+    "--max-connections", type=_POSITIVE, default=256, show_default=True, help="maximum concurrent requests"
+)
+@click.option(
+    "--file-megabytes", type=_POSITIVE, default=64, show_default=True, help="maximum size of a file in MB"
 )
 @click.option(
     "--file-seconds",
     type=_POSITIVE,
     default=300,
     show_default=True,
-    help="finish a file at this age; what is in it cannot be read before",
+    help="maximum age of an open file in seconds; merges read only finished files",
 )
 @click.option(
     "--keep-free",
     type=click.IntRange(min=0),
     default=100,
     show_default=True,
-    help="megabytes that stay free on the disk: nothing is taken below that",
+    help="minimum free disk space in MB; below it, requests are rejected",
 )
-@click.option("--upload", metavar="s3://BUCKET/PREFIX", help="move finished files there")
+@click.option("--upload", metavar="s3://BUCKET/PREFIX", help="move finished files to S3")
 @as_json_or_text
 @without_progress
 def receive(
@@ -86,19 +92,19 @@ def receive(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Take what Spline's agents and OpenLineage's clients send, into files that a merge reads.
+    """Receive lineage from Spline agents and OpenLineage clients, and write it to files for a merge.
 
-    Speaks Spline's producer API (/producer) and OpenLineage's (/api/v1/lineage). Each document is on the
-    disk before it is answered with 201. Ends with SIGTERM or Ctrl-C; SIGHUP finishes the open files.
+    Implements Spline's producer API (/producer) and OpenLineage's (/api/v1/lineage). Each document is on disk
+    before the response 201. Stops on SIGTERM or Ctrl-C; SIGHUP finishes the open files.
     """
-    with reported(), progress(quiet) as on_progress:
+    with handle_errors(), progress(quiet) as on_progress:
         if find_spec("uvicorn") is None or find_spec("starlette") is None:
-            raise ConfigError("", "a package is missing: pip install 'lineage-merge[receive]'")
+            raise ConfigError("", "package missing: pip install 'lineage-merge[receive]'")
         tokens = tuple(_token(name) for name in token_names)
-        if not tokens and not no_token and not _is_own(host):
-            raise ConfigError("--host", f"{host} is open to others: give --token-env, or --no-token")
+        if not tokens and not no_token and not _is_loopback(host):
+            raise ConfigError("--host", f"{host} is not a local address: set --token-env or --no-token")
         if upload is not None and not upload.startswith("s3://"):
-            raise ConfigError("--upload", "not s3://BUCKET/PREFIX")
+            raise ConfigError("--upload", "must be s3://BUCKET/PREFIX")
         from lineage_merge.sources.receiver.journal import Limits
         from lineage_merge.sources.receiver.serving import Settings
         from lineage_merge.sources.receiver.serving import receive as serve
@@ -114,11 +120,11 @@ def receive(
             keep_free=keep_free * _MEGABYTE,
             upload=upload or "",
         )
-        taken = serve(settings, on_progress)
+        summary = serve(settings, on_progress)
     if as_json:
-        print_json(asdict(taken))
+        print_json(asdict(summary))
     else:
-        click.echo(str(taken))
+        click.echo(str(summary))
 
 
 def _token(name: str) -> str:
@@ -128,7 +134,7 @@ def _token(name: str) -> str:
     return token
 
 
-def _is_own(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

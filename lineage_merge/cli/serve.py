@@ -1,10 +1,10 @@
-"""The command that keeps the embedded graph open."""
+"""The command `serve`."""
 
 from pathlib import Path
 
 import click
 
-from lineage_merge.cli.error_handling import epilog, reported
+from lineage_merge.cli.error_handling import epilog, handle_errors
 
 
 @click.command(
@@ -13,21 +13,19 @@ from lineage_merge.cli.error_handling import epilog, reported
         "lineage-merge serve --port 8182 --graph-file lineage.json",
     )
 )
-@click.option(
-    "--port", type=click.IntRange(1, 65535), default=8182, show_default=True, help="port to listen on"
-)
+@click.option("--port", type=click.IntRange(1, 65535), default=8182, show_default=True, help="listen port")
 @click.option(
     "--graph-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="the graph, as GraphSON  [default: the one that demo, run and load use]",
+    help="graph file (GraphSON)  [default: that of demo, run and load]",
 )
 def serve(port: int, graph_file: Path | None) -> None:
-    """Keep the embedded Gremlin Server running, for a notebook or a console.
+    """Run the embedded Gremlin Server for a notebook or console.
 
-    The graph is that of `demo`, `run` and `load` with the endpoint `embedded`. Prints the password, which
-    is a random one per start.
+    It serves the graph of `demo`, `run` and `load` with the endpoint `embedded`, and prints a new random
+    password at each start.
     """
-    with reported():
+    with handle_errors():
         from lineage_merge.infra.embedded.graph_store import default_graph_file
         from lineage_merge.infra.embedded.serving import serve as keep_serving
 

@@ -1,4 +1,4 @@
-"""What is said of a change of SQL files beside its lineage."""
+"""Report of a change of SQL files, in addition to its lineage."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -8,14 +8,14 @@ from lineage_merge.query.elements import title_of_id
 
 if TYPE_CHECKING:
     from lineage_merge.query.review.changes import Flow
-    from lineage_merge.query.review.readers import Touched
+    from lineage_merge.query.review.readers import AffectedElement
     from lineage_merge.query.review.review import Review
 
-_ARROWS = {"feeds": "->", "feeds_column": "->", "influences": "decides rows of"}
+_ARROWS = {"feeds": "->", "feeds_column": "->", "influences": "determines rows of"}
 
 
-def report_lines(found: "Review") -> Iterator[str]:
-    """What changed, and what breaks; nothing where nothing was compared."""
+def review_lines(found: "Review") -> Iterator[str]:
+    """Yield changes and breaks; nothing without a comparison."""
     if found.difference is None:
         return
     difference = found.difference
@@ -23,30 +23,31 @@ def report_lines(found: "Review") -> Iterator[str]:
         names = " -> ".join(dict.fromkeys(name for name in (each.before, each.after) if name))
         yield f"{each.status:<8} {names}"
     yield ""
-    if difference.is_nothing:
-        yield "lineage and columns are what they were"
-    yield from (f"+ {flow_text(each)}" for each in difference.added)
-    yield from (f"- {flow_text(each)}" for each in difference.removed)
-    for altered in difference.altered:
+    if difference.is_empty:
+        yield "lineage and columns are unchanged"
+    yield from (f"+ {flow_text(each)}" for each in difference.added_flows)
+    yield from (f"- {flow_text(each)}" for each in difference.removed_flows)
+    for altered in difference.altered_flows:
         yield f"~ {flow_text(altered.flow)}: was {altered.before}, is {altered.after}"
-    yield from (f"- {title_of_id(each)} is not made any more" for each in difference.gone)
-    for dataset, lost in difference.lost.items():
-        yield f"- {title_of_id(dataset)} has no longer: {', '.join(lost)}"
-    for retyped in difference.retyped:
+    yield from (f"- {title_of_id(each)} is no longer created" for each in difference.dropped_datasets)
+    for dataset, columns in difference.dropped_columns.items():
+        yield f"- {title_of_id(dataset)} dropped columns: {', '.join(columns)}"
+    for retyped in difference.retyped_columns:
         place = f"{title_of_id(retyped.dataset)}#{retyped.column}"
         yield f"~ {place} was {retyped.before}, is {retyped.after}"
-    yield from (f"? {title_of_id(each)}: its columns are no longer known" for each in difference.unsure)
-    yield from (_touched(each) for each in found.touched)
+    yield from (f"? {title_of_id(each)}: columns are no longer known" for each in difference.unknown_columns)
+    yield from (_affected(each) for each in found.affected)
     yield from (f"! {each.where}: {each.why}" for each in found.breaks)
 
 
-def _touched(touched: "Touched") -> str:
-    counts = ", ".join(f"{number} {what}" for what, number in touched.impact.counts.items() if number)
-    return f"  {touched.title} {'goes' if touched.goes else 'changes'}; downstream: {counts or 'nothing'}"
+def _affected(affected: "AffectedElement") -> str:
+    counts = ", ".join(f"{number} {what}" for what, number in affected.impact.counts.items() if number)
+    change = "is dropped" if affected.is_dropped else "changes"
+    return f"  {affected.title} {change}; downstream: {counts or 'nothing'}"
 
 
 def flow_text(flow: "Flow") -> str:
-    """``db.t#a -> db.u#b``."""
+    """Return ``db.t#a -> db.u#b``."""
     source = _title(flow.source) if flow.label != "feeds" else title_of_id(flow.source)
     target = _title(flow.target) if flow.label == "feeds_column" else title_of_id(flow.target)
     return f"{source} {_ARROWS[flow.label]} {target}"
@@ -58,9 +59,9 @@ def _title(column: str) -> str:
 
 
 def as_json(found: "Review") -> dict[str, Any]:
-    """What stands in the JSON before vertices and edges."""
+    """Return the JSON fields before vertices and edges."""
     graph = found.shown.graph
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "files": list(found.files),
         "written": sorted({target for _, target in graph.pairs(["writes"])}),
         "read": sorted({source for source, _ in graph.pairs(["feeds"])}),
@@ -69,24 +70,31 @@ def as_json(found: "Review") -> dict[str, Any]:
     }
     if found.difference is not None:
         difference = found.difference
-        told["changes"] = {
+        values["changes"] = {
             "files": [each._asdict() for each in found.changed],
-            "added": _flows(difference.added),
-            "removed": _flows(difference.removed),
+            "added": _flows(difference.added_flows),
+            "removed": _flows(difference.removed_flows),
             "altered": [
                 {**each.flow._asdict(), "before": each.before, "after": each.after}
-                for each in difference.altered
+                for each in difference.altered_flows
             ],
-            "gone": list(difference.gone),
-            "lost": {dataset: list(names) for dataset, names in difference.lost.items()},
-            "retyped": [each._asdict() for each in difference.retyped],
-            "unsure": list(difference.unsure),
-            "touched": [
-                {"of": each.title, "goes": each.goes, "readers": list(each.readers), **each.impact.counts}
-                for each in found.touched
+            "dropped_datasets": list(difference.dropped_datasets),
+            "dropped_columns": {
+                dataset: list(names) for dataset, names in difference.dropped_columns.items()
+            },
+            "retyped_columns": [each._asdict() for each in difference.retyped_columns],
+            "unknown_columns": list(difference.unknown_columns),
+            "affected": [
+                {
+                    "of": each.title,
+                    "is_dropped": each.is_dropped,
+                    "readers": list(each.readers),
+                    **each.impact.counts,
+                }
+                for each in found.affected
             ],
         }
-    return told
+    return values
 
 
 def _flows(flows: "Iterable[Flow]") -> list[dict[str, str]]:

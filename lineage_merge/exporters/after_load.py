@@ -47,12 +47,12 @@ def send(
     failed: list[LineageMergeError] = []
     for exporter, exporter_settings in _active_exporters(settings):
         from lineage_merge.exporters.exporter import Export
-        from lineage_merge.query.backends.gremlin import asked_at
+        from lineage_merge.query.backends.gremlin import open_gremlin
 
         on_progress(f"exporting to {exporter.name}")
         try:
             # Not the reader endpoint: replicas may lag behind the load.
-            with asked_at(endpoint) as graph:
+            with open_gremlin(endpoint) as graph:
                 result = exporter.send(Export(graph, exporter_settings, environment, dag, on_progress))
         except LineageMergeError as error:
             failed.append(error)

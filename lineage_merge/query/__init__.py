@@ -1,1 +1,1 @@
-"""Questions to the graph, answered once, printed by whoever asks."""
+"""Queries on the graph, shared by the command line, the page and the notebook."""

@@ -1,9 +1,9 @@
-"""How a text that somebody searches for may be spelled in the graph."""
+"""Case variants of a search text."""
 
 
-def spellings(text: str) -> tuple[str, ...]:
-    """As written, in small letters, in capitals, with one capital: each once.
+def case_variants(text: str) -> tuple[str, ...]:
+    """Return the text as given, lowercase, uppercase and capitalized, without duplicates.
 
-    Gremlin's texts compare with case, and Neptune's do not know a search without.
+    Gremlin's text predicates are case-sensitive, and Neptune has no others.
     """
     return tuple(dict.fromkeys((text, text.lower(), text.upper(), text.capitalize())))

@@ -1,4 +1,4 @@
-"""What one environment has and another has not."""
+"""Comparison of two environments."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,9 @@ Feed = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """What is in one environment alone, by id without the environment, sorted.
+    """Elements of only one environment, as sorted ids without the environment.
 
-    `columns` are those of datasets that both have: of others they all are.
+    `columns`: only for datasets that both environments have.
     """
 
     environment: str
@@ -29,13 +29,13 @@ class Only:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the other environment has it all."""
+        """Whether the other environment has all elements."""
         return not (self.datasets or self.feeds or self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What each of two environments has alone."""
+    """Elements that only one of two environments has."""
 
     only_left: Only
     only_right: Only
@@ -60,20 +60,23 @@ class _Content:
 
 
 def compare(graph: LineageGraph, left: str, right: str, dag: str | None = None) -> Comparison:
-    """Datasets, feeds and columns of two environments, compared by identity without the environment."""
-    ours, theirs = (_content(graph, each, dag) for each in (left, right))
-    return Comparison(ours.without(theirs), theirs.without(ours))
+    """Compare datasets, feeds and columns of two environments, by id without the environment."""
+    left_content, right_content = (_content(graph, each, dag) for each in (left, right))
+    return Comparison(left_content.without(right_content), right_content.without(left_content))
 
 
 def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
     return _Content(
         environment,
-        {_bare(each) for each in graph.ids(DATASET_LABELS, environment, dag)},
-        {(_bare(source), _bare(target)) for source, target in graph.pairs(["feeds"], environment, dag)},
-        {_bare(each) for each in graph.ids([COLUMN], environment, dag)},
+        {_without_environment(each) for each in graph.ids(DATASET_LABELS, environment, dag)},
+        {
+            (_without_environment(source), _without_environment(target))
+            for source, target in graph.pairs(["feeds"], environment, dag)
+        },
+        {_without_environment(each) for each in graph.ids([COLUMN], environment, dag)},
     )
 
 
-def _bare(identifier: str) -> str:
-    """``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
+def _without_environment(identifier: str) -> str:
+    """Return ``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
     return identifier.partition("|")[2]

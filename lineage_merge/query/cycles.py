@@ -1,4 +1,4 @@
-"""Datasets that feed themselves, by way of others or at once."""
+"""Datasets that feed themselves, directly or through others."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from lineage_merge.query.lineage import completed
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """`groups`: ids of datasets that all reach each other, each in order, the largest first.
+    """Groups of ids of datasets that all reach each other, the largest group first.
 
     A group of one is a dataset that a job reads and writes. `subgraph` has the edges within groups.
     """
@@ -21,8 +21,8 @@ class Cycles:
 
 
 def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Cycles:
-    """All cycles of `feeds`; with `dag` those that lie within its edges."""
-    groups = circling(graph.pairs(["feeds"], environment, dag))
+    """Return all cycles of `feeds`; with `dag` only those of its edges."""
+    groups = strongly_connected_components(graph.pairs(["feeds"], environment, dag))
     group_of = {each: number for number, group in enumerate(groups) for each in group}
     edges = [
         each
@@ -32,8 +32,8 @@ def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None 
     return Cycles(groups, completed(graph, group_of, edges))
 
 
-def circling(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """The groups in which each reaches each other (Tarjan's, without recursion), by size, then name."""
+def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
     following: dict[str, list[str]] = defaultdict(list)
     for source, target in sorted(set(pairs)):
         following[source].append(target)
@@ -66,7 +66,7 @@ def circling(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
                     above = walk[-1][0]
                     lowest[above] = min(lowest[above], lowest[here])
                 if lowest[here] == index[here]:
-                    start = _place(waiting, here)
+                    start = _last_index(waiting, here)
                     group = waiting[start:]
                     del waiting[start:]
                     is_waiting.difference_update(group)
@@ -75,8 +75,8 @@ def circling(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group), group)))
 
 
-def _place(waiting: list[str], wanted: str) -> int:
-    place = len(waiting) - 1
-    while waiting[place] != wanted:
-        place -= 1
-    return place
+def _last_index(waiting: list[str], wanted: str) -> int:
+    index = len(waiting) - 1
+    while waiting[index] != wanted:
+        index -= 1
+    return index

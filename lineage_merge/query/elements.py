@@ -1,4 +1,4 @@
-"""What questions are answered with: vertices, edges, and a part of the graph. No Spark, no Gremlin."""
+"""Elements of query results: vertices, edges, subgraphs. Without Spark and Gremlin."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,18 +9,18 @@ from lineage_merge.model.elements import decode
 
 COLUMN = "column"
 JOB = "job"
-# What everybody means by lineage. `operation` and `merge_run` are there for those who ask for them.
+# The labels of lineage queries. `operation` and `merge_run` are returned only on request.
 VERTEX_LABELS = (*DATASET_LABELS, COLUMN, JOB)
 EDGE_LABELS = ("feeds", "feeds_column", "influences", "has_column", "writes")
 ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
-# Where OpenLineage's names are paths that begin without a slash.
+# Schemes whose OpenLineage names are paths without a leading slash.
 _BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
 
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A vertex. `properties` has `environment` and `dag_name` too; sets are sorted tuples, longs are int."""
+    """A vertex. `properties` includes `environment` and `dag_name`; sets are sorted tuples, longs are int."""
 
     id: str
     label: str
@@ -33,12 +33,12 @@ class Vertex:
 
     @property
     def is_dataset(self) -> bool:
-        """Whether it holds rows, or uses them (`exposure`)."""
+        """Whether it is a dataset or an exposure."""
         return self.label in DATASET_LABELS
 
     @property
     def title(self) -> str:
-        """What a person calls it: a file's path, a table's whole name, ``table#column``."""
+        """The display name: a file's path, a table's qualified name, ``table#column``."""
         if self.label == COLUMN:
             return f"{title_of_id(dataset_of(self.id))}#{self.name}"
         if self.label == "file":
@@ -52,13 +52,13 @@ class Vertex:
 
     @property
     def dags(self) -> tuple[str, ...]:
-        """The DAGs that know it, sorted."""
+        """The DAGs of the vertex, sorted."""
         return tuple(self.properties.get("dag_name", ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge; `properties` has `environment`, `dag_name` (one text) and, but for `has_column`, the job."""
+    """An edge; `properties` includes `environment`, `dag_name` and, except for `has_column`, the job."""
 
     id: str
     label: str
@@ -68,16 +68,13 @@ class Edge:
 
     @property
     def job(self) -> str:
-        """The name of the job that moves the data; "" of `has_column`."""
+        """The name of the job that moves the data; "" for `has_column`."""
         return str(self.properties.get("job_name", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """A part of the graph: vertices by id, and edges between them, both in a fixed order.
-
-    Both ends of each edge are among the vertices.
-    """
+    """A part of the graph: vertices by id, and edges between them, both in a fixed order."""
 
     vertices: Mapping[str, Vertex] = field(default_factory=dict)
     edges: tuple[Edge, ...] = ()
@@ -89,7 +86,7 @@ class Subgraph:
 
 
 def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph:
-    """Vertices and edges in order of their ids, each once; an edge that lacks an end is left out."""
+    """Return vertices and edges by id, without duplicates; edges without both ends are omitted."""
     by_id = {each.id: each for each in sorted(vertices, key=lambda each: each.id)}
     there = {each.id: each for each in edges if each.from_id in by_id and each.to_id in by_id}
     ordered = sorted(there.values(), key=lambda each: (each.from_id, each.to_id, each.label, each.id))
@@ -97,19 +94,19 @@ def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph
 
 
 def dataset_of(column_id: str) -> str:
-    """The id of the dataset that a column belongs to."""
+    """Return the id of a column's dataset."""
     return column_id.rpartition("|")[0]
 
 
 def name_parts(dataset_id: str) -> tuple[str, str, str]:
-    """Environment, namespace and name that a dataset's id is made of."""
+    """Split a dataset id into environment, namespace and name."""
     environment, _, rest = dataset_id.partition("|")
     namespace, _, name = rest.partition("|")
     return decode(environment), decode(namespace), decode(name)
 
 
 def title_of_id(dataset_id: str) -> str:
-    """``s3://tickit-raw/sales``, ``dev.public.sales``: of a dataset whose id alone is known."""
+    """Return the display name of a dataset id: ``s3://tickit-raw/sales``, ``dev.public.sales``."""
     _, namespace, name = name_parts(dataset_id)
     if namespace == "file":
         return f"/{name.lstrip('/')}"
@@ -117,27 +114,27 @@ def title_of_id(dataset_id: str) -> str:
     return f"{namespace}/{name.lstrip('/')}" if is_path else name
 
 
-def held_properties(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties as a graph or a file gives them, as `Vertex` and `Edge` hold them: nothing that is empty."""
-    held: dict[str, Any] = {}
+def normalize_properties(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert properties of a graph or file to those of `Vertex` and `Edge`, without empty ones."""
+    properties: dict[str, Any] = {}
     for key, value in values.items():
-        if type(value) is str and key not in LONGS:  # nearly all are: the short way
-            held[key] = value
+        if type(value) is str and key not in LONGS:  # fast path for most values
+            properties[key] = value
             continue
         many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
         many = [each for each in many if each is not None]
         if not many:
             continue
         if key in SETS and isinstance(value, list | tuple | set | frozenset):
-            held[key] = tuple(sorted(str(each) for each in many))
+            properties[key] = tuple(sorted(str(each) for each in many))
         else:
-            held[key] = int(many[0]) if key in LONGS else many[0]
-    return held
+            properties[key] = int(many[0]) if key in LONGS else many[0]
+    return properties
 
 
-def of_vertex(values: Mapping[str, Any]) -> dict[str, Any]:
-    """`held_properties` of a vertex, whose `dag_name` is a set also where a file gives one text."""
-    held = held_properties(values)
-    if isinstance(held.get("dag_name"), str):
-        held["dag_name"] = (held["dag_name"],)
-    return held
+def vertex_properties(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `normalize_properties` of a vertex; `dag_name` becomes a set if it is a single text."""
+    properties = normalize_properties(values)
+    if isinstance(properties.get("dag_name"), str):
+        properties["dag_name"] = (properties["dag_name"],)
+    return properties

@@ -1,7 +1,4 @@
-"""A graph that can be asked, wherever it is: behind a Gremlin endpoint, in files, in memory.
-
-Whoever asks uses `LineageGraph` and never knows which of them it is.
-"""
+"""Interface of a graph that can be queried, independent of its backend: Gremlin endpoint, files, memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, Protocol
@@ -12,21 +9,21 @@ Direction = Literal["up", "down"]
 
 
 class LineageGraph(Protocol):
-    """What can be asked. `environment` and `dag` None: any. Lists have no promised order.
+    """Queries on a graph. `environment` and `dag` None: any. The order of lists is undefined.
 
-    Raises `GraphError` where the graph cannot be reached or refuses.
+    Raises `GraphError` if the graph is unreachable or rejects a request.
     """
 
     def environments(self) -> list[str]:
-        """The environments that somebody merged into the graph, sorted."""
+        """Return the environments of the graph, sorted."""
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
-        """The vertices of these ids, each once; those that are not there are left out."""
+        """Return the vertices of these ids, without duplicates; missing ones are omitted."""
 
     def named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
-        """Whose `id`, `name`, `qualified_name` or `location` is `text`."""
+        """Return the vertices whose `id`, `name`, `qualified_name` or `location` is `text`."""
 
     def search(
         self,
@@ -36,16 +33,16 @@ class LineageGraph(Protocol):
         dag: str | None = None,
         limit: int | None = None,
     ) -> list[Vertex]:
-        """Whose `name`, `qualified_name` or `namespace` holds `text`, in order of id. "" is all.
+        """Return vertices whose `name`, `qualified_name` or `namespace` contains `text` ("": all), by id.
 
-        `text` counts as it is written, in small letters, in capitals, and with one capital.
+        `text` is searched as given, lowercase, uppercase and capitalized.
         """
 
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """The edges that leave these vertices."""
+        """Return the outgoing edges of these vertices."""
 
     def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """The edges that end at these vertices."""
+        """Return the incoming edges of these vertices."""
 
     def reach(
         self,
@@ -55,26 +52,26 @@ class LineageGraph(Protocol):
         depth: int | None = None,
         dag: str | None = None,
     ) -> set[str]:
-        """The ids that these edges lead to, in `depth` hops at most (None: to the ends).
+        """Return the ids reachable over these edges within `depth` hops (None: unlimited).
 
-        With the ids that it began at only where a cycle leads back to them.
+        The start ids are included only if a cycle leads back to them.
         """
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
-        """The ids of all vertices with these labels."""
+        """Return the ids of all vertices with these labels."""
 
     def pairs(
         self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> set[tuple[str, str]]:
-        """(from, to) of all edges with these labels."""
+        """Return (from, to) of all edges with these labels."""
 
-    def unread(self, environment: str | None = None, dag: str | None = None) -> set[str]:
-        """The ids of datasets that a job (of `dag`) writes, and that nothing but themselves is fed by."""
+    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """Return the ids of datasets that a job (of `dag`) writes and that feed no other dataset."""
 
-    def unfed(self, environment: str | None = None, dag: str | None = None) -> set[str]:
-        """The ids of datasets that a job (of `dag`) reads, and that no job writes and nothing feeds."""
+    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """Return the ids of datasets that a job (of `dag`) reads and that no job writes or feeds."""
 
     def everything(
         self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
     ) -> Iterator[Vertex | Edge]:
-        """Vertices, then edges, of these labels. None: `elements.VERTEX_LABELS` and `EDGE_LABELS`."""
+        """Yield vertices, then edges, with these labels. None: `elements.VERTEX_LABELS` and `EDGE_LABELS`."""

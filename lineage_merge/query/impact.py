@@ -1,4 +1,4 @@
-"""What may break when a dataset, a column or a job changes."""
+"""Impact of a change of a dataset, a column or a job."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from lineage_merge.query.lineage import completed, ends
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What lies downstream, each list in order of id; what was asked for is not part of it.
+    """Affected elements downstream, by id, without the changed element.
 
-    `steered`: of a column, those datasets that are reached only because a column decides which rows
-    they have. `subgraph` is how it is reached: datasets, of a column columns and what they steer.
+    `indirectly_affected`: for a column, the datasets whose rows it determines without feeding their columns.
+    `subgraph`: the edges to the affected datasets, or for a column to columns and influenced datasets.
     """
 
     subgraph: Subgraph
     datasets: tuple[Vertex, ...] = ()
-    steered: tuple[Vertex, ...] = ()
+    indirectly_affected: tuple[Vertex, ...] = ()
     columns: tuple[Vertex, ...] = ()
     jobs: tuple[Vertex, ...] = ()
     exposures: tuple[Vertex, ...] = ()
@@ -27,10 +27,10 @@ class Impact:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of each, and how many datasets are only steered."""
+        """Numbers of affected elements by kind."""
         return {
             "datasets": len(self.datasets),
-            "steered": len(self.steered),
+            "indirectly_affected": len(self.indirectly_affected),
             "columns": len(self.columns),
             "jobs": len(self.jobs),
             "dags": len(self.dags),
@@ -41,10 +41,10 @@ class Impact:
 def impact(
     graph: LineageGraph, changed: Vertex, *, depth: int | None = None, dag: str | None = None
 ) -> Impact:
-    """What depends on a dataset, a column or a job, to the ends or `depth` hops far.
+    """Return everything that depends on a dataset, a column or a job, within `depth` hops (None: unlimited).
 
-    Of a job it is what depends on the datasets that it writes, and these themselves. An exposure has no
-    columns: it depends on a column when the dataset does that it uses.
+    For a job: the datasets that it writes and everything that depends on them. Exposures have no columns:
+    they depend on a column if a dataset that they use does.
     """
     if changed.label == COLUMN:
         return _of_column(graph, changed, depth, dag)
@@ -77,20 +77,22 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
 def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
     edges = _leaving(graph, {changed.id}, "feeds_column", depth, dag)
     columns = ends(edges) | {changed.id}
-    steering = graph.edges_from(sorted(columns), ["influences"], dag)
+    influencing = graph.edges_from(sorted(columns), ["influences"], dag)
     own = dataset_of(changed.id)
     owners = {dataset_of(each) for each in columns}
-    steered = {each.to_id for each in steering} - owners
-    used = graph.edges_from(sorted(owners | steered), ["feeds"], dag)
+    indirectly_affected = {each.to_id for each in influencing} - owners
+    used = graph.edges_from(sorted(owners | indirectly_affected), ["feeds"], dag)
     targets = {each.id: each for each in graph.vertices({edge.to_id for edge in used})}
     using = [each for each in used if each.to_id in targets and targets[each.to_id].label == "exposure"]
     exposures = {each.to_id for each in using}
-    found = {each.id: each for each in graph.vertices(owners | steered | columns | exposures)}
-    passed = [*edges, *steering, *using]
+    found = {each.id: each for each in graph.vertices(owners | indirectly_affected | columns | exposures)}
+    passed = [*edges, *influencing, *using]
     return Impact(
         subgraph((found[each] for each in columns | ends(passed) if each in found), passed),
         datasets=_in_order(found[each] for each in owners - {own} if each in found),
-        steered=_in_order(found[each] for each in steered - exposures if each in found),
+        indirectly_affected=_in_order(
+            found[each] for each in indirectly_affected - exposures if each in found
+        ),
         columns=_in_order(found[each] for each in columns - {changed.id} if each in found),
         jobs=_jobs(graph, passed),
         exposures=_in_order(found[each] for each in exposures),
@@ -108,7 +110,7 @@ def _leaving(
 
 
 def _jobs(graph: LineageGraph, edges: Iterable[Edge]) -> tuple[Vertex, ...]:
-    """The jobs that move data along these edges; an exposure has none."""
+    """Return the jobs of these edges; edges to exposures have none."""
     ids = {
         job_id(
             each.properties["environment"],

@@ -1,4 +1,4 @@
-"""Which DAGs have which Spark jobs in the graph, and up to which run."""
+"""DAGs of the Spark jobs in the graph, with their newest runs."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from lineage_merge.sources.spline.translator import JOB_TYPE
 
 
 class Owner(NamedTuple):
-    """A DAG that merges a job, and when the newest run was that it knows (ms since 1970)."""
+    """A DAG that merges a job, and the time of its newest known run (ms since 1970)."""
 
     dag_name: str
     job: str
@@ -16,7 +16,7 @@ class Owner(NamedTuple):
 
 
 def owners(g: GraphTraversalSource, environment: str) -> list[Owner]:
-    """All Spark jobs of an environment, once for each DAG that has them."""
+    """Return all Spark jobs of an environment, once per DAG."""
     rows = (
         g.V()
         .has_label("job")

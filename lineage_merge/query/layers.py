@@ -1,4 +1,4 @@
-"""Feeds that break a declared order of layers, such as raw, staging, lake, mart."""
+"""Feeds that violate a declared order of layers, such as raw, staging, lake, mart."""
 
 import fnmatch
 from collections.abc import Iterable, Sequence
@@ -13,20 +13,20 @@ from lineage_merge.query.lineage import completed, ends
 
 
 class Layer(NamedTuple):
-    """A layer, and globs of which one is enough."""
+    """A layer with globs; a dataset matches any of them."""
 
     name: str
     globs: tuple[str, ...]
 
     def holds(self, dataset: Vertex) -> bool:
-        """Whether the dataset's path or name, ``namespace|name`` or qualified name fits a glob."""
+        """Whether a glob matches the dataset's path or name, ``namespace|name`` or qualified name."""
         _, namespace, name = name_parts(dataset.id)
         names = {dataset.title, f"{namespace}|{name}", name, dataset.properties.get("qualified_name", name)}
         return any(fnmatch.fnmatchcase(each, glob) for each in names for glob in self.globs)
 
 
-class Breach(NamedTuple):
-    """A feed from one layer to one that is before it, or with `skipped` not the next one."""
+class LayerViolation(NamedTuple):
+    """A feed from a layer to an earlier one or, with `skipped`, to one after the next."""
 
     edge: Edge
     source: str
@@ -35,51 +35,51 @@ class Breach(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layering:
-    """`breaches` in order of ids; `datasets`: how many each layer has, and "" how many none has."""
+class LayerCheck:
+    """Violations by id; `datasets`: numbers by layer, "" for datasets without a layer."""
 
-    breaches: tuple[Breach, ...]
+    breaches: tuple[LayerViolation, ...]
     datasets: dict[str, int]
     subgraph: Subgraph
 
 
 def parse_layers(pairs: Iterable[str]) -> tuple[Layer, ...]:
-    """``raw=s3://*-raw/*``, first layer first; a name given again has one more glob. Raises `ConfigError`."""
+    """Parse ``raw=s3://*-raw/*``; repeated names add globs to a layer. Raises `ConfigError`."""
     globs: dict[str, list[str]] = {}
     for pair in pairs:
         name, equals, glob = pair.partition("=")
         if not name or not equals or not glob:
-            raise ConfigError("query.layers", f"{pair}: expected NAME=GLOB, such as raw=s3://*-raw/*")
+            raise ConfigError("query.layers", f"{pair}: must be NAME=GLOB, such as raw=s3://*-raw/*")
         globs.setdefault(name, []).append(glob)
     return tuple(Layer(name, tuple(found)) for name, found in globs.items())
 
 
-def layering(
+def check_layers(
     graph: LineageGraph,
     layers: Sequence[Layer],
     environment: str | None = None,
     dag: str | None = None,
     *,
     adjacent: bool = False,
-) -> Layering:
-    """The feeds that lead back; with `adjacent` also those that leave a layer out.
+) -> LayerCheck:
+    """Return backward feeds; with `adjacent` also those that skip a layer.
 
-    A dataset is in the first layer that holds it. What is in none breaks no order.
+    A dataset belongs to the first matching layer. Datasets without a layer are ignored.
     """
-    place: dict[str, int] = {}
+    layer_of: dict[str, int] = {}
     counts = {layer.name: 0 for layer in layers} | {"": 0}
     for each in graph.everything(environment, dag, DATASET_LABELS):
         if isinstance(each, Vertex):
             number = next((n for n, layer in enumerate(layers) if layer.holds(each)), None)
             counts[layers[number].name if number is not None else ""] += 1
             if number is not None:
-                place[each.id] = number
+                layer_of[each.id] = number
     broken = {
         (source, target)
         for source, target in graph.pairs(["feeds"], environment, dag)
-        if source in place
-        and target in place
-        and (place[target] < place[source] or (adjacent and place[target] > place[source] + 1))
+        if source in layer_of
+        and target in layer_of
+        and (layer_of[target] < layer_of[source] or (adjacent and layer_of[target] > layer_of[source] + 1))
     }
     edges = [
         each
@@ -88,12 +88,12 @@ def layering(
     ]
     found = completed(graph, ends(edges), edges)
     breaches = tuple(
-        Breach(
+        LayerViolation(
             each,
-            layers[place[each.from_id]].name,
-            layers[place[each.to_id]].name,
-            place[each.to_id] > place[each.from_id],
+            layers[layer_of[each.from_id]].name,
+            layers[layer_of[each.to_id]].name,
+            layer_of[each.to_id] > layer_of[each.from_id],
         )
         for each in found.edges
     )
-    return Layering(breaches, counts, found)
+    return LayerCheck(breaches, counts, found)

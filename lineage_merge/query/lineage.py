@@ -1,4 +1,4 @@
-"""Where a dataset or column comes from, and where it goes: all that edges lead to, as a subgraph."""
+"""Upstream and downstream lineage of a dataset or column, as a subgraph."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -6,8 +6,8 @@ from typing import Literal
 from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.query.graph import Direction, LineageGraph
 
-# Which influences belong to an answer of columns: those on the datasets that its columns belong to, those
-# that its columns have, or those that its columns have on these datasets.
+# Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on
+# these datasets.
 Influences = Literal["into", "by", "within"]
 
 
@@ -21,14 +21,14 @@ def lineage(
     columns: bool = False,
     influences: bool = False,
 ) -> Subgraph:
-    """What feeds `start` (`up`), or what it feeds (`down`), to the ends or `depth` hops far.
+    """Return the upstream (`up`) or downstream (`down`) of `start` within `depth` hops (None: unlimited).
 
-    An edge belongs to the answer when the walk passes it: where a depth is given, edges between
-    datasets that lie at its end do not. `columns` adds the datasets' columns and what feeds what
-    among them; `influences` the columns that decide on rows of what was found. Neither leads further.
+    Only traversed edges are included: not those between datasets at the maximum depth. `columns` adds the
+    columns of the datasets and the edges between them, `influences` the columns that determine their rows;
+    neither is followed further.
     """
     label = "feeds_column" if start.label == COLUMN else "feeds"
-    # What lies at the depth is found as the end of an edge, and its own edges do not count.
+    # Vertices at the maximum depth are ends of edges; their own edges are not included.
     inner = {start.id} | graph.reach([start.id], [label], direction, _less(depth), dag)
     ask = graph.edges_from if direction == "down" else graph.edges_to
     edges = ask(sorted(inner), [label], dag)
@@ -52,7 +52,7 @@ def completed(
     columns: bool = False,
     influences: Influences | None = None,
 ) -> Subgraph:
-    """The subgraph of these ids and edges, with columns and influences if they are asked for."""
+    """Return the subgraph of these ids and edges, with columns and influences if requested."""
     vertices = graph.vertices(sorted(set(ids)))
     found = list(edges)
     if columns:
@@ -64,7 +64,7 @@ def completed(
 
 
 def ends(edges: Iterable[Edge]) -> set[str]:
-    """The ids at which edges begin and end."""
+    """Return the ids of the ends of edges."""
     return {end for each in edges for end in (each.from_id, each.to_id)}
 
 
@@ -78,7 +78,7 @@ def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -
 def _influences(
     graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None, which: Influences
 ) -> list[Edge]:
-    """Of datasets: on one of them, by a column of one of them. Of columns alone: as `which` says."""
+    """Return influences between the datasets; if there are only columns, those selected by `which`."""
     datasets = {each.id for each in vertices if each.is_dataset}
     if datasets:
         into = graph.edges_to(sorted(datasets), ["influences"], dag)

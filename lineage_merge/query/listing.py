@@ -1,4 +1,4 @@
-"""Which datasets and jobs there are, what nobody reads, and what nothing feeds."""
+"""Lists of datasets and jobs, and of datasets without consumer or producer."""
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import JOB, Subgraph, subgraph
@@ -15,7 +15,7 @@ def datasets(
     limit: int | None = None,
     columns: bool = False,
 ) -> Subgraph:
-    """The datasets whose names hold a text; with `columns` also their columns."""
+    """Return datasets whose names contain a text; with `columns` also their columns."""
     found = graph.search(search, DATASET_LABELS, environment, dag, limit)
     return completed(graph, (each.id for each in found), (), dag, columns=columns)
 
@@ -28,18 +28,18 @@ def jobs(
     *,
     limit: int | None = None,
 ) -> Subgraph:
-    """The jobs whose names hold a text."""
+    """Return jobs whose names contain a text."""
     return subgraph(graph.search(search, [JOB], environment, dag, limit))
 
 
-def unused(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
-    """Datasets that a job writes (of `dag`) and nobody reads, of whichever DAG.
+def no_consumer(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
+    """Return datasets that a job (of `dag`) writes and no job of any DAG reads.
 
-    One that only its own job reads again is unused too; one that an exposure uses is not.
+    Exposures count as readers; a job that only reads its own output does not.
     """
-    return subgraph(graph.vertices(sorted(graph.unread(environment, dag))))
+    return subgraph(graph.vertices(sorted(graph.without_consumer(environment, dag))))
 
 
-def unfed(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
-    """Datasets that a job reads (of `dag`) and that no job writes and nothing feeds, of whichever DAG."""
-    return subgraph(graph.vertices(sorted(graph.unfed(environment, dag))))
+def no_producer(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
+    """Return datasets that a job (of `dag`) reads and that no job of any DAG writes or feeds."""
+    return subgraph(graph.vertices(sorted(graph.without_producer(environment, dag))))

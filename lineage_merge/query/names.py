@@ -1,7 +1,7 @@
-"""From what a person types to the one vertex that is meant.
+"""Resolution of user input to one vertex.
 
-An id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a name that is unique: short, qualified,
-or the location behind a table. ``#column`` after any of them is a column, compared without case.
+Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified, or the
+location of a table. An appended ``#column`` selects a column, compared case-insensitively.
 """
 
 from collections.abc import Sequence
@@ -16,62 +16,62 @@ from lineage_merge.query.graph import LineageGraph
 _SUGGESTED = 10
 
 
-def dataset_or_column(
+def resolve_dataset_or_column(
     graph: LineageGraph, text: str, environment: str | None = None, dag: str | None = None
 ) -> Vertex:
-    """The dataset, or with ``#column`` the column, of this name. Raises `NotFound` and `Ambiguous`."""
+    """Return the dataset of this name, or the column with ``#column``. Raises `NotFound` and `Ambiguous`."""
     return _resolve(graph, text, DATASET_LABELS, environment, dag)
 
 
-def anything(
+def resolve_any(
     graph: LineageGraph, text: str, environment: str | None = None, dag: str | None = None
 ) -> Vertex:
-    """The dataset, column or job of this name. Raises `NotFound` and `Ambiguous`."""
+    """Return the dataset, column or job of this name. Raises `NotFound` and `Ambiguous`."""
     return _resolve(graph, text, (*DATASET_LABELS, JOB), environment, dag)
 
 
 def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -> None:
-    """Raise `NotFound` where the graph knows other environments or DAGs, but not the one that is given.
+    """Raise `NotFound` if the graph has environments or DAGs, but not the given one.
 
-    For questions without a name, whose answer would be empty. An empty graph knows every environment.
+    For queries without a name that would return an empty result. An empty graph accepts any environment.
     """
     labels = (*DATASET_LABELS, JOB)
     if (environment is None and dag is None) or graph.search("", labels, environment, dag, 1):
         return
     environments = graph.environments()
     if environments and environment is not None and environment not in environments:
-        message = f"{environment}: no environment of the graph has this name; there are:"
+        message = f"unknown environment: {environment}; the graph has:"
         raise NotFound(message, tuple(environments))
     if dag is not None:
         dags = {name for each in graph.search("", labels, environment) for name in each.dags}
         where = environment or "the graph"
         if dags:
-            raise NotFound(f"{dag}: no DAG of {where} has this name; there are:", tuple(sorted(dags)))
-        raise NotFound(f"{dag}: {where} has no DAG")
+            raise NotFound(f"unknown DAG: {dag}; {where} has:", tuple(sorted(dags)))
+        raise NotFound(f"unknown DAG: {dag}; {where} has none")
 
 
 def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:
-    # A name may hold a "#" of its own, so the whole is tried first.
+    # A name may contain "#", so the complete text is tried first.
     found = _candidates(graph, text, labels, environment, dag)
     if found:
-        return _only(text, found)
+        return _require_unique(text, found)
     owner, mark, column = text.rpartition("#")
     if mark and owner and column:
         datasets = _candidates(graph, owner, DATASET_LABELS, environment, dag)
         if datasets:
-            return _column(graph, _only(owner, datasets), column)
+            return _column(graph, _require_unique(owner, datasets), column)
     like = graph.search(owner or text, labels, environment, dag, _SUGGESTED)
     where = f" in {environment}" if environment else ""
-    more = "; names like it:" if like else ""
-    raise NotFound(f"{text}: nothing{where} has this name{more}", tuple(each.id for each in like))
+    more = "; similar names:" if like else ""
+    raise NotFound(f"not found{where}: {text}{more}", tuple(each.id for each in like))
 
 
 def _candidates(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> list[Vertex]:
-    """Whoever is called so: by id alone where the text can be one."""
+    """Return the vertices of this name, found by id if the text can be one."""
     names = _full_names(text)
     if "|" in text or names:
         environments = [environment] if environment else graph.environments() if names else []
@@ -89,7 +89,7 @@ def _candidates(
 
 
 def _full_names(text: str) -> list[DatasetName]:
-    """The names that a text can be in whole: ``namespace|name``, or a URI."""
+    """Return the full names that a text can be: ``namespace|name``, or a URI."""
     namespace, bar, name = text.partition("|")
     if bar:
         return [DatasetName(namespace, name)]
@@ -101,11 +101,12 @@ def _full_names(text: str) -> list[DatasetName]:
         return []
 
 
-def _only(text: str, found: Sequence[Vertex]) -> Vertex:
+def _require_unique(text: str, found: Sequence[Vertex]) -> Vertex:
     if len(found) == 1:
         return found[0]
     ids = tuple(sorted(each.id for each in found))
-    raise Ambiguous(f"{text}: {len(ids)} have this name, give more of it, --environment or --dag:", ids)
+    hint = "use a longer name, --environment or --dag"
+    raise Ambiguous(f"ambiguous name: {text} ({len(ids)} matches; {hint}):", ids)
 
 
 def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
@@ -114,5 +115,5 @@ def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
         return found[0]
     edges = graph.edges_from([dataset.id], ("has_column",))
     ids = sorted({each.to_id for each in edges})
-    of_it = f"; it has{':' if ids else ' none that are known'}"
-    raise NotFound(f"{dataset.title}: no column {column}{of_it}", tuple(ids))
+    known = "; known columns:" if ids else "; no known columns"
+    raise NotFound(f"column not found: {dataset.title}#{column}{known}", tuple(ids))

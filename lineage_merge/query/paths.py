@@ -1,4 +1,4 @@
-"""The whole way from one dataset, or column, to another: every path between them, as one subgraph."""
+"""All paths from one dataset or column to another, as one subgraph."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import Influences, completed
 
 
-def way(
+def all_paths(
     graph: LineageGraph,
     start: Vertex,
     end: Vertex,
@@ -19,30 +19,30 @@ def way(
     columns: bool = False,
     influences: bool = False,
 ) -> Subgraph:
-    """Every path from `start` to `end`, of `depth` hops at most; no edges where there is none.
+    """Return all paths from `start` to `end` with at most `depth` hops; no edges if there are none.
 
-    What lies on one is what both ends reach: two walks of the server, and the edges between.
-    Raises `QueryError` where one end is a dataset and the other a column.
+    The vertices on paths are those reachable from both ends: two traversals, then the edges between them.
+    Raises `QueryError` if one end is a dataset and the other a column.
     """
     if (start.label == COLUMN) != (end.label == COLUMN):
-        raise QueryError("a path leads from dataset to dataset, or from column to column")
+        raise QueryError("the ends of a path must be two datasets or two columns")
     labels = ["feeds_column" if start.label == COLUMN else "feeds"]
     ahead = graph.reach([start.id], labels, "down", depth, dag)
-    kept: set[Edge] = set()
+    found: set[Edge] = set()
     if end.id in ahead:
         behind = graph.reach([end.id], labels, "up", depth, dag)
         middle = (ahead | {start.id}) & (behind | {end.id})
         edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
-        kept = on_the_way([each for each in edges if each.to_id in middle], start.id, end.id, depth)
-    ids = {start.id, end.id}.union(*((each.from_id, each.to_id) for each in kept))
+        found = edges_on_paths([each for each in edges if each.to_id in middle], start.id, end.id, depth)
+    ids = {start.id, end.id}.union(*((each.from_id, each.to_id) for each in found))
     which: Influences | None = "within" if influences else None
-    return completed(graph, ids, kept, dag, columns=columns, influences=which)
+    return completed(graph, ids, found, dag, columns=columns, influences=which)
 
 
-def on_the_way(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
-    """The edges that lie on a path from `start` to `end`, of `depth` hops at most.
+def edges_on_paths(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
+    """Return the edges on paths from `start` to `end` with at most `depth` hops.
 
-    A path neither passes its start again nor goes on behind its end; a circle in between does no harm.
+    Paths do not pass their start or end twice; cycles in between are allowed.
     """
     edges = list(edges)
     leaving, arriving = defaultdict(list), defaultdict(list)
@@ -64,7 +64,7 @@ def on_the_way(edges: Iterable[Edge], start: str, end: str, depth: int | None = 
 
 
 def _distances(steps: Mapping[str, list[str]], start: str, last: str) -> dict[str, int]:
-    """How many steps from `start` to whatever is reached without passing through `last`."""
+    """Return the distances from `start` without passing through `last`."""
     found = {start: 0}
     frontier = [start]
     while frontier:

@@ -360,12 +360,12 @@ def the_way_leads_through(check: Check) -> None:
     from lineage_merge.cli import sample
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.query.backends.opening import open_graph
-    from lineage_merge.query.paths import way
+    from lineage_merge.query.paths import all_paths
 
     with open_graph(Endpoint(check.url)) as graph:
-        ends = sample.way_ends("dev")
+        ends = sample.path_ends("dev")
         at = {each.id: each for each in graph.vertices(ends)}
-        jobs = {edge.job for edge in way(graph, at[ends[0]], at[ends[1]]).edges}
+        jobs = {edge.job for edge in all_paths(graph, at[ends[0]], at[ends[1]]).edges}
     assert {*GLUE_JOBS} < jobs, f"Spark's and dbt's lineage do not meet: {jobs}"
 
 

@@ -18,7 +18,7 @@ from lineage_merge.merge import join
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import CaptureError, ConfigError
 from lineage_merge.query.backends.files import read_folder
-from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
+from lineage_merge.query.elements import Edge, Vertex, normalize_properties, vertex_properties
 
 EXAMPLE = "select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"
 
@@ -89,12 +89,12 @@ def test_vertices_and_edges_are_those_of_a_merge(spark: SparkSession, sales: str
 
 def _vertex(row: dict[str, Any]) -> Vertex:
     kept = {key: value for key, value in row.items() if key not in ("id", "label")}
-    return Vertex(row["id"], row["label"], of_vertex(kept))
+    return Vertex(row["id"], row["label"], vertex_properties(kept))
 
 
 def _edge(row: dict[str, Any]) -> Edge:
     kept = {key: value for key, value in row.items() if key not in ("id", "label", "from", "to")}
-    return Edge(row["id"], row["label"], row["from"], row["to"], held_properties(kept))
+    return Edge(row["id"], row["label"], row["from"], row["to"], normalize_properties(kept))
 
 
 def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSession, sales: str) -> None:

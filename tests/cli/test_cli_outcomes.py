@@ -80,7 +80,7 @@ def test_what_was_built_is_valid_and_is_what_the_jobs_did(workplace: Path) -> No
 
 
 @pytest.mark.usefixtures("spark", "quiet_build")
-def test_a_run_writes_what_a_build_and_a_load_write_and_tells_it_as_json(
+def test_a_run_equals_build_and_load_also_in_json(
     workplace: Path, gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
     config = ("--config", workplace / "lineage_merge.yml", "--gremlin-endpoint", gremlin_url)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lineage_merge.cli.progress import EVERY_SECONDS, progress
+from lineage_merge.cli.progress import EVERY_SECONDS, show_progress
 
 
 class Clock:
@@ -50,7 +50,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
 def test_a_log_gets_each_step_with_the_seconds_since_the_start(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as on_progress:
+    with show_progress(clock=clock) as on_progress:
         on_progress("starting Spark")
         clock.now += 2.5
         on_progress("reading Spline")
@@ -62,7 +62,7 @@ def test_a_log_gets_each_step_with_the_seconds_since_the_start(
 def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as on_progress:
+    with show_progress(clock=clock) as on_progress:
         for done in range(1, 73):
             on_progress(f"jar {done} of 72: {'gremlin' if done % 2 else 'netty'} 4.{done}")
             clock.now += 0.125
@@ -81,7 +81,7 @@ def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
 def test_a_line_that_was_just_written_is_not_written_again_as_the_last(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as on_progress:
+    with show_progress(clock=clock) as on_progress:
         on_progress("jar 1 of 3")
         on_progress("jar 2 of 3")
         clock.now += EVERY_SECONDS
@@ -91,8 +91,8 @@ def test_a_line_that_was_just_written_is_not_written_again_as_the_last(
     assert shown() == ["0.0 s  jar 1 of 3", "5.0 s  jar 3 of 3", "5.0 s  starting Spark"]
 
 
-def test_two_counts_in_turn_are_told_apart(clock: Clock, shown: Callable[[], list[str]]) -> None:
-    with progress(clock=clock) as on_progress:
+def test_alternating_counts_are_separate_lines(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
         on_progress("writing nodes (0 of 2 partitions)")
         on_progress("writing nodes (2 of 2 partitions)")
         on_progress("writing edges (0 of 2 partitions)")
@@ -108,7 +108,7 @@ def test_what_an_error_cuts_short_was_shown_to_its_last_line(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
     def fetch() -> None:
-        with progress(clock=clock) as on_progress:
+        with show_progress(clock=clock) as on_progress:
             for done in (1, 2, 3):
                 on_progress(f"jar {done} of 72")
             raise ConnectionError
@@ -123,29 +123,29 @@ def test_what_an_error_cuts_short_was_shown_to_its_last_line(
 def test_a_terminal_keeps_one_line_of_a_count_and_shows_the_rest_in_passing(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
-    with progress(clock=clock) as on_progress:
+    with show_progress(clock=clock) as on_progress:
         on_progress("jar 1 of 72: gremlin-core")
         clock.now += EVERY_SECONDS
         on_progress("jar 2 of 72: netty")
         on_progress("starting Spark")
 
     lines = shown()
-    kept = [line for line in lines if re.match(r"\d+\.\d s  ", line)]
-    assert kept == ["0.0 s  jar 1 of 72: gremlin-core", "5.0 s  starting Spark"]
-    passing = " ".join(line for line in lines if line not in kept)
+    printed = [line for line in lines if re.match(r"\d+\.\d s  ", line)]
+    assert printed == ["0.0 s  jar 1 of 72: gremlin-core", "5.0 s  starting Spark"]
+    passing = " ".join(line for line in lines if line not in printed)
     assert "jar 2 of 72: netty" in passing
 
 
 @pytest.mark.usefixtures("terminal")
 def test_square_brackets_are_no_markup(clock: Clock, shown: Callable[[], list[str]]) -> None:
-    with progress(clock=clock) as on_progress:
+    with show_progress(clock=clock) as on_progress:
         on_progress("reading lineage[1]/[bold]")
 
     assert "0.0 s  reading lineage[1]/[bold]" in shown()
 
 
 def test_quiet_shows_nothing(shown: Callable[[], list[str]]) -> None:
-    with progress(quiet=True) as on_progress:
+    with show_progress(quiet=True) as on_progress:
         on_progress("starting Spark")
 
     assert shown() == []

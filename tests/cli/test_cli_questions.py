@@ -44,25 +44,25 @@ def test_a_column_of_a_report_comes_from_a_file(tickit: str) -> None:
     outcome = ask(
         tickit, "path", "s3://tickit-raw/sales#pricepaid", "top_events_by_sales#total_sales", "--json"
     )
-    said = json.loads(outcome.out)
-    assert said["question"] == "path"
-    assert [each["properties"]["transformation"] for each in said["edges"]].count("IDENTITY") == 4
+    output = json.loads(outcome.out)
+    assert output["question"] == "path"
+    assert [each["properties"]["transformation"] for each in output["edges"]].count("IDENTITY") == 4
     assert [
-        each["properties"]["expression"] for each in said["edges"] if "expression" in each["properties"]
+        each["properties"]["expression"] for each in output["edges"] if "expression" in each["properties"]
     ] == ["sum(pricepaid)"]
 
 
 def test_the_impact_of_a_raw_column(tickit: str) -> None:
-    said = json.loads(ask(tickit, "impact", "s3://tickit-raw/sales#commission", "--json").out)
-    assert said["counts"] == {
+    output = json.loads(ask(tickit, "impact", "s3://tickit-raw/sales#commission", "--json").out)
+    assert output["counts"] == {
         "datasets": 6,
-        "steered": 0,
+        "indirectly_affected": 0,
         "columns": 9,
         "jobs": 5,
         "dags": 1,
         "exposures": 1,
     }
-    assert {each.rpartition("|")[2] for each in said["datasets"]} == {
+    assert {each.rpartition("|")[2] for each in output["datasets"]} == {
         "sales",
         "sales_dl",
         "dev.public.sales",
@@ -72,12 +72,12 @@ def test_the_impact_of_a_raw_column(tickit: str) -> None:
     }
 
 
-def test_what_nobody_reads_and_what_nothing_feeds(tickit: str) -> None:
+def test_datasets_without_consumer_and_producer(tickit: str) -> None:
     def names(command: str) -> set[str]:
         return {each["name"] for each in json.loads(ask(tickit, command, "--json").out)["vertices"]}
 
-    assert names("unused") == {"users_snapshot", "dim_people"}
-    assert names("unfed") == {"date", "users", "event", "sales"}
+    assert names("no-consumer") == {"users_snapshot", "dim_people"}
+    assert names("no-producer") == {"date", "users", "event", "sales"}
 
 
 def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None:
@@ -85,19 +85,19 @@ def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None
     file.write_text(
         "query: {layers: {raw: 's3://*-raw/*', lake: 's3://*-lake/*', staging: ['s3://*-staging/*']}}\n"
     )
-    said = json.loads(ask(tickit, "layers", "--config", str(file), "--json").out)
-    assert said["datasets"] == {"raw": 2, "lake": 1, "staging": 2, "": 14}
-    assert {(each["from_layer"], each["to_layer"], each["skips"]) for each in said["breaches"]} == {
+    output = json.loads(ask(tickit, "layers", "--config", str(file), "--json").out)
+    assert output["datasets"] == {"raw": 2, "lake": 1, "staging": 2, "": 14}
+    assert {(each["from_layer"], each["to_layer"], each["skips"]) for each in output["breaches"]} == {
         ("staging", "lake", False)
     }
     good = ask(tickit, "layers", *(f"--layer={each}=s3://*-{each}/*" for each in ("raw", "staging", "lake")))
     assert (good.code, good.err) == (0, "no edge breaks the order\n")
 
 
-def test_a_column_that_decides_on_rows_steers(tickit: str) -> None:
-    said = json.loads(ask(tickit, "impact", "s3://tickit-raw/event#eventid", "--json").out)
+def test_datasets_with_rows_by_a_column_are_indirectly_affected(tickit: str) -> None:
+    output = json.loads(ask(tickit, "impact", "s3://tickit-raw/event#eventid", "--json").out)
     # It never is a value of the lake, but the join with it decides which rows the lake has.
-    assert "dev|s3://tickit-lake|sales_dl" in said["steered"]
+    assert "dev|s3://tickit-lake|sales_dl" in output["indirectly_affected"]
 
 
 QUESTIONS = [
@@ -109,8 +109,8 @@ QUESTIONS = [
     ("impact", "side"),
     ("datasets", "--search", "re"),
     ("jobs",),
-    ("unused",),
-    ("unfed", "--environment", "dev"),
+    ("no-consumer",),
+    ("no-producer", "--environment", "dev"),
     ("cycles",),
     ("diff", "--environment", "dev", "prod"),
     ("layers", "--layer", "late=[xyz]", "--layer", "early=[abcde]"),
@@ -130,21 +130,21 @@ def test_a_server_and_a_folder_say_the_same(
 
 @pytest.mark.parametrize("question", [each for each in QUESTIONS if each[0] != "diff"], ids=" ".join)
 def test_every_answer_can_be_had_in_every_format(question: tuple[str, ...], pipeline_folder: str) -> None:
-    said = json.loads(ask(pipeline_folder, *question, "--json").out)
-    assert (said["question"], said["dag"]) == (question[0], "daily" if "--dag" in question else None)
+    output = json.loads(ask(pipeline_folder, *question, "--json").out)
+    assert (output["question"], output["dag"]) == (question[0], "daily" if "--dag" in question else None)
     xml = ElementTree.fromstring(ask(pipeline_folder, *question, "--format", "graphml").out.encode())
-    assert len(xml.findall(".//{*}node")) == len(said["vertices"]) > 0
-    assert len(xml.findall(".//{*}edge")) == len(said["edges"])
+    assert len(xml.findall(".//{*}node")) == len(output["vertices"]) > 0
+    assert len(xml.findall(".//{*}edge")) == len(output["edges"])
     lines = ask(pipeline_folder, *question, "--format", "mermaid").out.splitlines()
-    assert len(lines) == 1 + len(said["vertices"]) + len(said["edges"])
+    assert len(lines) == 1 + len(output["vertices"]) + len(output["edges"])
     assert ask(pipeline_folder, *question, "--format", "dot").out.startswith("digraph")
     assert ask(pipeline_folder, *question, "--format", "tree").out
 
 
 def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> None:
-    said = json.loads(ask(pipeline_folder, "diff", "--environment", "prod", "dev", "--json").out)
-    assert said["environments"] == ["prod", "dev"]
-    assert said["only"]["prod"] == {
+    output = json.loads(ask(pipeline_folder, "diff", "--environment", "prod", "dev", "--json").out)
+    assert output["environments"] == ["prod", "dev"]
+    assert output["only"]["prod"] == {
         "datasets": ["redshift://wh:5439|q"],
         "feeds": [{"from": "redshift://wh:5439|b", "to": "redshift://wh:5439|q"}],
         "columns": ["redshift://wh:5439|a|extra"],
@@ -152,25 +152,25 @@ def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("question", "code", "told"),
+    ("question", "code", "message"),
     [
         (
             ("upstream", "a"),
             10,
-            f"a: 2 have this name, give more of it, --environment or --dag:\n  {at('a')}\n",
+            f"ambiguous name: a (2 matches; use a longer name, --environment or --dag):\n  {at('a')}\n",
         ),
-        (("upstream", "nothing"), 9, "error: nothing: nothing has this name\n"),
+        (("upstream", "nothing"), 9, "error: not found: nothing\n"),
         *(
             (
                 (*words, "--dag", "typo"),
                 9,
-                "error: typo: no DAG of the graph has this name; there are:\n  daily\n",
+                "error: unknown DAG: typo; the graph has:\n  daily\n",
             )
             for words in (
                 ("datasets",),
                 ("jobs",),
-                ("unused",),
-                ("unfed",),
+                ("no-consumer",),
+                ("no-producer",),
                 ("cycles",),
                 ("html", "--out", "not-written.html"),
             )
@@ -178,27 +178,27 @@ def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> Non
         (
             ("jobs", "--environment", "typo"),
             9,
-            "typo: no environment of the graph has this name; there are:\n  dev",
+            "unknown environment: typo; the graph has:\n  dev",
         ),
-        (("impact", "sid"), 9, "has this name; names like it:\n  dev|daily|spark|side\n"),
-        (("path", "e#total", "z"), 9, "from dataset to dataset, or from column to column"),
+        (("impact", "sid"), 9, "not found: sid; similar names:\n  dev|daily|spark|side\n"),
+        (("path", "e#total", "z"), 9, "must be two datasets or two columns"),
         (("upstream", "z", "--depth", "0"), 2, "--depth"),
         (("diff",), 2, "Missing option '--environment'"),
-        (("layers",), 2, "an order needs two layers"),
-        (("layers", "--layer", "raw"), 2, "expected NAME=GLOB"),
+        (("layers",), 2, "at least two layers are required"),
+        (("layers", "--layer", "raw"), 2, "must be NAME=GLOB"),
     ],
 )
-def test_what_cannot_be_answered_is_told_with_an_exit_code(
-    question: tuple[str, ...], code: int, told: str, pipeline_folder: str
+def test_query_errors_have_exit_codes(
+    question: tuple[str, ...], code: int, message: str, pipeline_folder: str
 ) -> None:
     outcome = ask(pipeline_folder, *question)
     assert (outcome.code, outcome.out) == (code, "")
-    assert told in outcome.err
+    assert message in outcome.err
 
 
-def test_a_folder_that_is_none_and_a_server_that_is_away(tmp_path: Path) -> None:
-    assert in_process("unused", "--folder", tmp_path).code == 4
-    outcome = in_process("unused", "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin")
+def test_a_missing_folder_and_an_unreachable_server(tmp_path: Path) -> None:
+    assert in_process("no-consumer", "--folder", tmp_path).code == 4
+    outcome = in_process("no-consumer", "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin")
     assert (outcome.code, outcome.err) == (
         5,
         "error: ws://127.0.0.1:1/gremlin: no connection: Connection refused\n",
@@ -212,24 +212,24 @@ def test_the_environment_of_a_configuration_counts_unless_another_is_given(
     file.write_text("dag_name: other\nenvironment: prod\n")
 
     def names(*arguments: str) -> set[str]:
-        said = json.loads(ask(pipeline_folder, "datasets", "--json", "--config", str(file), *arguments).out)
-        return {each["properties"]["environment"] for each in said["vertices"]}
+        output = json.loads(ask(pipeline_folder, "datasets", "--json", "--config", str(file), *arguments).out)
+        return {each["properties"]["environment"] for each in output["vertices"]}
 
     assert names() == {"prod"}
     assert names("--environment", "dev") == {"dev"}
 
 
 def test_nothing_found_is_an_answer(pipeline_folder: str) -> None:
-    for question, said in (
-        (("upstream", "s3://raw/in", "--environment", "prod"), "s3://raw/in: nothing feeds it\n"),
-        (("downstream", "z"), "z: it feeds nothing\n"),
-        (("path", "z", "e"), "no way leads from z to e\n"),
-        (("cycles", "--environment", "prod"), "no dataset feeds itself\n"),
-        (("datasets", "--search", "nothing"), "no dataset has such a name\n"),
-        (("diff", "--environment", "dev", "dev"), "dev and dev have the same\n"),
+    for question, output in (
+        (("upstream", "s3://raw/in", "--environment", "prod"), "s3://raw/in: no upstream datasets\n"),
+        (("downstream", "z"), "z: no downstream datasets\n"),
+        (("path", "z", "e"), "no path from z to e\n"),
+        (("cycles", "--environment", "prod"), "no cycles\n"),
+        (("datasets", "--search", "nothing"), "no matching dataset\n"),
+        (("diff", "--environment", "dev", "dev"), "dev and dev are identical\n"),
     ):
         outcome = ask(pipeline_folder, *question)
-        assert (outcome.code, outcome.err) == (0, said)
+        assert (outcome.code, outcome.err) == (0, output)
 
 
 def test_questions_go_to_the_reader(pipeline_url: str) -> None:

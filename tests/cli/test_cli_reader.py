@@ -8,7 +8,7 @@ from lineage_merge.load import merge_run
 from lineage_merge.load.gremlin.connection import Endpoint
 from tests.command_line import in_process
 
-NOBODY = "ws://127.0.0.1:1/gremlin"
+UNREACHABLE = "ws://127.0.0.1:1/gremlin"
 WHOSE = ("--dag", "daily", "--environment", "dev")
 
 
@@ -16,12 +16,12 @@ def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin
     begun = merge_run.begin(Endpoint(gremlin_url), "dev", "daily", {})
     merge_run.end(Endpoint(gremlin_url), "dev", "daily", begun, merge_run.Facts(written=3, retired=0), None)
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
-    outcome = in_process("report", *WHOSE, "--gremlin-endpoint", NOBODY, "--json", **reader)
+    outcome = in_process("report", *WHOSE, "--gremlin-endpoint", UNREACHABLE, "--json", **reader)
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["elements_written"] == 3
 
 
 def test_what_writes_keeps_to_the_endpoint(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
-    outcome = in_process("remove", *WHOSE, "--gremlin-endpoint", NOBODY, **reader)
-    assert (outcome.code, outcome.err) == (5, f"error: {NOBODY}: no connection: Connection refused\n")
+    outcome = in_process("remove", *WHOSE, "--gremlin-endpoint", UNREACHABLE, **reader)
+    assert (outcome.code, outcome.err) == (5, f"error: {UNREACHABLE}: no connection: Connection refused\n")

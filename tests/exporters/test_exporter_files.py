@@ -42,7 +42,7 @@ def read_graphml(file: Path) -> tuple[dict[str, dict[str, str]], set[tuple[str, 
     return vertices, edges
 
 
-@pytest.mark.parametrize("place", ["server", "folder"])
+@pytest.mark.parametrize("backend", ["server", "folder"])
 def test_graphml_contains_the_complete_graph(
     backend: str, pipeline_url: str, pipeline_folder: str, tmp_path: Path
 ) -> None:
@@ -88,7 +88,7 @@ def test_exports_are_filtered_by_environment_and_dag(pipeline_folder: str, tmp_p
     }
 
 
-@pytest.mark.parametrize("place", ["server", "folder"])
+@pytest.mark.parametrize("backend", ["server", "folder"])
 def test_neptune_csv_restores_the_same_graph(
     backend: str,
     pipeline_url: str,
@@ -135,7 +135,7 @@ class Large:
             yield Edge(f"{number:020x}", "feeds", start, end, of_edge)
 
 
-@pytest.mark.parametrize("sink", [graphml, neptune_csv])
+@pytest.mark.parametrize("exporter", [graphml, neptune_csv])
 def test_a_large_graph_is_streamed(exporter: object, tmp_path: Path) -> None:
     vertices = 20_000
     tracemalloc.start()

@@ -20,7 +20,7 @@ from lineage_merge.load.gremlin.executor import open_executor, send
 from lineage_merge.load.label_replacement import replace_labels
 from lineage_merge.load.snapshot import take
 from lineage_merge.load.update import update
-from lineage_merge.query.backends.gremlin import asked_at
+from lineage_merge.query.backends.gremlin import open_gremlin
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import neptune_proxy
 from tests.made_merges import ALL, Made, dataset
@@ -99,7 +99,7 @@ def test_a_load_gives_a_vertex_with_two_labels_one(
     before = whole(gremlin)
     with_two_labels(Endpoint(gremlin_url))
     assert whole(gremlin)[0][dataset("t")][0] == TWO
-    with asked_at(neptune) as graph:
+    with open_gremlin(neptune) as graph:
         assert [each.label for each in graph.vertices([dataset("t")])] == ["table"]
 
     loaded = update(mine.merge(engine, ALL), neptune, "dev", mine.dag)

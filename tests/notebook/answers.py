@@ -15,7 +15,7 @@ from typing import Any
 
 Row = tuple[Any, ...]
 
-_WAY_TO_EVENTS = {
+_EVENTS_UPSTREAM = {
     ("raw/sales", "tickit_sales_ingest", "staging/sales"),
     ("raw/event", "tickit_sales_ingest", "staging/event"),
     ("staging/sales", "tickit_sales_ingest", "lake/sales_dl"),
@@ -56,8 +56,8 @@ def _copied(column: str) -> set[Row]:
 
 # By the id of a cell.
 ANSWERS: Mapping[str, set[Row]] = {
-    "pipeline": _WAY_TO_EVENTS | _FROM_EVENTS | _SALES_AND_PEOPLE | _REST,
-    "upstream": _WAY_TO_EVENTS,
+    "pipeline": _EVENTS_UPSTREAM | _FROM_EVENTS | _SALES_AND_PEOPLE | _REST,
+    "upstream": _EVENTS_UPSTREAM,
     "jobs": {
         ("model.tickit.stg_date", "dbt", "dbt 1.11.16"),
         ("model.tickit.stg_event", "dbt", "dbt 1.11.16"),
@@ -121,7 +121,7 @@ ANSWERS: Mapping[str, set[Row]] = {
     | _FROM_EVENTS
     | _SALES_AND_PEOPLE,
     "impact-count": {("exposure", 1), ("file", 2), ("table", 4), ("view", 1)},
-    "unfed": {
+    "no-producer": {
         ("public.date", "model.tickit.stg_date"),
         ("public.users", "model.tickit.stg_users"),
     },

@@ -22,7 +22,7 @@ from jupyter_client.manager import start_new_kernel
 
 _LIMIT_SECONDS = 60
 # The variables that cells fill are told at the end, because a cell shows its rows only as HTML.
-_TELLING = """
+_PRINT_ROWS = """
 import json as _json
 from gremlin_python.structure.graph import Path as _Path
 
@@ -59,11 +59,11 @@ def main(notebook: Path, url: str, facts: Path) -> None:
                 address = {"host": server.hostname, "port": server.port, "ssl": False}
                 here = json.dumps(address | {"gremlin": gremlin})
                 _run(client, f"%%graph_notebook_config\n{here}")
-        told = _seen(_run(client, f"_STORED = {stored!r}\n{_TELLING}"))["text"]
+        output = _seen(_run(client, f"_STORED = {stored!r}\n{_PRINT_ROWS}"))["text"]
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
-    for name, rows in json.loads(told).items():
+    for name, rows in json.loads(output).items():
         shown[name]["rows"] = rows
     facts.write_text(json.dumps(shown))
 

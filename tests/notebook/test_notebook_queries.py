@@ -44,7 +44,7 @@ def test_each_label_of_a_vertex_has_a_colour_of_its_own() -> None:
     assert len(set(colours.values())) == len(drawn)
 
 
-def test_the_notebook_is_kept_without_outputs() -> None:
+def test_the_notebook_is_stored_without_outputs() -> None:
     code = [cell for cell in document()["cells"] if cell["cell_type"] == "code"]
 
     assert [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]] == []

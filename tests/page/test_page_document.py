@@ -147,10 +147,10 @@ def test_more_datasets_than_the_maximum_are_rejected(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("environment", "dag", "message", "known"),
     [
-        (None, "typo", "typo: no DAG of the graph has this name; there are:", ("daily",)),
-        ("dev", "typo", "typo: no DAG of dev has this name; there are:", ("daily",)),
-        ("typo", None, "typo: no environment of the graph has this name; there are:", ("dev",)),
-        ("typo", "daily", "typo: no environment of the graph has this name; there are:", ("dev",)),
+        (None, "typo", "unknown DAG: typo; the graph has:", ("daily",)),
+        ("dev", "typo", "unknown DAG: typo; dev has:", ("daily",)),
+        ("typo", None, "unknown environment: typo; the graph has:", ("dev",)),
+        ("typo", "daily", "unknown environment: typo; the graph has:", ("dev",)),
     ],
 )
 def test_an_unknown_environment_or_dag_is_an_error(
@@ -166,7 +166,7 @@ def test_an_unknown_environment_or_dag_is_an_error(
 
 def test_an_empty_graph_yields_an_empty_page() -> None:
     assert len(selection.entire_graph(InMemory([], []), "dev").datasets) == 0
-    with pytest.raises(NotFound, match="typo: dev has no DAG"):
+    with pytest.raises(NotFound, match="unknown DAG: typo; dev has none"):
         selection.entire_graph(InMemory([], []), "dev", "typo")
 
 

@@ -14,7 +14,7 @@ from lineage_merge.query.formats.json_text import as_json, json_text
 from lineage_merge.query.formats.mermaid import escaped, mermaid
 from lineage_merge.query.formats.tree import tree
 from lineage_merge.query.lineage import completed, lineage
-from lineage_merge.query.paths import way
+from lineage_merge.query.paths import all_paths
 from tests.lineage_made import at, col, pipeline
 
 HOSTILE = [
@@ -204,7 +204,7 @@ def test_a_tree_shows_what_is_shared_and_what_circles_once(graph: InMemory) -> N
     )
 
 
-def test_a_tree_against_the_flow_points_the_other_way(graph: InMemory) -> None:
+def test_an_upstream_tree_has_reversed_arrows(graph: InMemory) -> None:
     start = graph.vertices([at("c")])[0]
     assert drawn(lineage(graph, start, "up"), at("c"), direction="up") == (
         "c  table\n└── a  table  → side\n    └── s3://raw/in  file  → load"
@@ -233,7 +233,7 @@ def test_a_tree_of_columns_says_what_happens_to_them_and_what_decides_on_rows(gr
         "e#Total  column\n"
         "└── d#key  column  → load  AGGREGATION  count(key)\n"
         "\n"
-        "rows decided by:\n"
+        "rows determined by:\n"
         "  d#flag → e  FILTER  load"
     )
 
@@ -261,14 +261,14 @@ def test_without_roots_a_tree_begins_wherever_it_has_to(graph: InMemory) -> None
     ]
 
 
-def test_two_jobs_on_one_way_are_one_line(graph: InMemory) -> None:
+def test_two_jobs_on_one_edge_are_one_line(graph: InMemory) -> None:
     vertices = [Vertex(each, "table") for each in "ab"]
     edges = [Edge(job, "feeds", "a", "b", {"job_name": job}) for job in ("one", "two")]
     assert drawn(subgraph(vertices, edges)) == "a  table\n└── b  table  ← one; two"
 
 
-def test_mermaid_and_dot_show_the_way(graph: InMemory) -> None:
+def test_mermaid_and_dot_show_collapsed_datasets(graph: InMemory) -> None:
     ends = [graph.vertices([at(each)])[0] for each in ("a", "c")]
-    found = way(graph, *ends)
+    found = all_paths(graph, *ends)
     assert mermaid(found) == 'flowchart LR\n  n0[("a")]\n  n1[("c")]\n  n0 -->|"side"| n1\n'
     assert '  n0 -> n1 [label="side", tooltip="feeds", style=solid];' in dot(found).splitlines()

@@ -76,26 +76,26 @@ def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "pattern"),
     [
-        ("part-0.parquet", "PAR1", "not a whole Parquet file"),
-        ("part-0.json", "{", "a line that is not JSON"),
-        ("part-0.json", '{"id": "a"}', "fits no nodes"),
-        ("part-0.json", "[]", "fits no nodes"),
-        ("_temporary/part-0.json", "{}", "did not end"),
-        ("notes.txt", "", "neither Parquet files nor JSON lines"),
+        ("part-0.parquet", "PAR1", "invalid or incomplete Parquet file"),
+        ("part-0.json", "{", "invalid JSON line"),
+        ("part-0.json", '{"id": "a"}', "invalid row of nodes"),
+        ("part-0.json", "[]", "invalid row of nodes"),
+        ("_temporary/part-0.json", "{}", "incomplete write"),
+        ("notes.txt", "", "neither Parquet nor JSON lines"),
     ],
 )
-def test_a_folder_that_is_broken_is_named(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_an_invalid_folder_is_reported(tmp_path: Path, name: str, text: str, pattern: str) -> None:
     file = tmp_path / "nodes" / name
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    with pytest.raises(IntermediateError, match=told):
+    with pytest.raises(IntermediateError, match=pattern):
         read_folder(str(tmp_path))
 
 
 def test_no_folder_is_none(tmp_path: Path) -> None:
-    with pytest.raises(IntermediateError, match="make them with build"):
+    with pytest.raises(IntermediateError, match="create them with build"):
         read_folder(str(tmp_path / "nowhere"))
 
 
@@ -123,5 +123,5 @@ def test_no_embedded_graph_is_an_empty_one(tmp_path: Path) -> None:
 def test_a_broken_graph_file_is_named_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     file.write_text(json.dumps({"id": "a", "label": "table"}) + "\n[]\n")
-    with pytest.raises(EmbeddedError, match=r"graph\.json cannot be read: line 2"):
+    with pytest.raises(EmbeddedError, match=r"cannot read graph file .*graph\.json: line 2"):
         read_graph_file(file)

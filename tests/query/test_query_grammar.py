@@ -33,9 +33,9 @@ FEEDS = ["feeds"]
         (lambda g: gremlin.reached(g, IDS, FEEDS, "down", 2, None), 3),
         (lambda g: gremlin.reached(g, IDS, FEEDS, "down", None, "daily"), 5),
         (lambda g: gremlin.reached(g, IDS, FEEDS, "up", 3, "nightly"), 0),
-        (lambda g: gremlin.unread(g, "dev", "nightly"), 1),
-        (lambda g: gremlin.unread(g, None, None), 3),
-        (lambda g: gremlin.unfed(g, "dev", "daily"), 1),
+        (lambda g: gremlin.without_consumer(g, "dev", "nightly"), 1),
+        (lambda g: gremlin.without_consumer(g, None, None), 3),
+        (lambda g: gremlin.without_producer(g, "dev", "daily"), 1),
         (lambda g: gremlin.of_graph(g, ["column"], "prod", "daily").id_(), 3),
     ],
 )

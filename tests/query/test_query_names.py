@@ -4,7 +4,7 @@ import pytest
 
 from lineage_merge.model.errors import Ambiguous, NotFound
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.names import anything, dataset_or_column
+from lineage_merge.query.names import resolve_any, resolve_dataset_or_column
 from tests.lineage_made import at, col
 
 
@@ -20,17 +20,17 @@ from tests.lineage_made import at, col
     ],
 )
 def test_a_name_that_is_unique_is_enough(graph: LineageGraph, typed: str, means: str) -> None:
-    assert dataset_or_column(graph, typed).id == means
+    assert resolve_dataset_or_column(graph, typed).id == means
 
 
 @pytest.mark.parametrize(
     "typed", ["a", "redshift://wh:5439|a", "redshift://wh:5439|a#id", "s3://raw/in", "s3a://raw/in/"]
 )
 def test_a_name_in_two_environments_is_ambiguous_until_one_is_given(graph: LineageGraph, typed: str) -> None:
-    with pytest.raises(Ambiguous) as told:
-        dataset_or_column(graph, typed)
-    assert [each.partition("|")[0] for each in told.value.candidates] == ["dev", "prod"]
-    found = dataset_or_column(graph, typed, "prod")
+    with pytest.raises(Ambiguous) as raised:
+        resolve_dataset_or_column(graph, typed)
+    assert [each.partition("|")[0] for each in raised.value.candidates] == ["dev", "prod"]
+    found = resolve_dataset_or_column(graph, typed, "prod")
     assert found.id.startswith("prod|")
     assert found.label == ("column" if "#" in typed else "file" if "raw" in typed else "table")
 
@@ -38,28 +38,28 @@ def test_a_name_in_two_environments_is_ambiguous_until_one_is_given(graph: Linea
 def test_a_name_of_another_environment_or_dag_is_not_found(graph: LineageGraph) -> None:
     for typed in ("q", "prod|redshift://wh:5439|q"):
         with pytest.raises(NotFound):
-            dataset_or_column(graph, typed, "dev")
+            resolve_dataset_or_column(graph, typed, "dev")
     with pytest.raises(NotFound):
-        dataset_or_column(graph, "z", dag="daily")
+        resolve_dataset_or_column(graph, "z", dag="daily")
 
 
-def test_names_like_it_are_told_and_columns_that_there_are(graph: LineageGraph) -> None:
-    with pytest.raises(NotFound) as told:
-        dataset_or_column(graph, "repor")
-    assert told.value.candidates == (at("report!"),)
-    with pytest.raises(NotFound) as told:
-        dataset_or_column(graph, "a#nothing", "dev")
-    assert told.value.candidates == (col("a", "day"), col("a", "id"))
+def test_similar_names_and_known_columns_are_suggested(graph: LineageGraph) -> None:
+    with pytest.raises(NotFound) as raised:
+        resolve_dataset_or_column(graph, "repor")
+    assert raised.value.candidates == (at("report!"),)
+    with pytest.raises(NotFound) as raised:
+        resolve_dataset_or_column(graph, "a#nothing", "dev")
+    assert raised.value.candidates == (col("a", "day"), col("a", "id"))
 
 
 def test_a_job_is_asked_for_by_name_or_id(graph: LineageGraph) -> None:
-    assert anything(graph, "side").id == "dev|daily|spark|side"
-    assert anything(graph, "dev|daily|spark|side").label == "job"
-    assert anything(graph, "load", "prod").id == "prod|daily|spark|load"
+    assert resolve_any(graph, "side").id == "dev|daily|spark|side"
+    assert resolve_any(graph, "dev|daily|spark|side").label == "job"
+    assert resolve_any(graph, "load", "prod").id == "prod|daily|spark|load"
     # A job feeds nothing by itself.
     with pytest.raises(NotFound):
-        dataset_or_column(graph, "side")
+        resolve_dataset_or_column(graph, "side")
     # A dataset and a job of one name: neither is guessed.
-    with pytest.raises(Ambiguous) as told:
-        anything(graph, "log")
-    assert told.value.candidates == ("dev|daily|spark|log", at("log"))
+    with pytest.raises(Ambiguous) as raised:
+        resolve_any(graph, "log")
+    assert raised.value.candidates == ("dev|daily|spark|log", at("log"))

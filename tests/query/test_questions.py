@@ -5,14 +5,14 @@ from collections.abc import Iterable
 import pytest
 
 from lineage_merge.query.comparison import Only, compare
-from lineage_merge.query.cycles import circling, cycles
+from lineage_merge.query.cycles import cycles, strongly_connected_components
 from lineage_merge.query.elements import Subgraph, Vertex, name_parts
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.impact import impact
-from lineage_merge.query.layers import layering, parse_layers
+from lineage_merge.query.layers import check_layers, parse_layers
 from lineage_merge.query.lineage import lineage
-from lineage_merge.query.listing import datasets, jobs, unfed, unused
-from lineage_merge.query.paths import way
+from lineage_merge.query.listing import datasets, jobs, no_consumer, no_producer
+from lineage_merge.query.paths import all_paths
 from tests.lineage_made import at, col
 
 
@@ -53,7 +53,7 @@ def test_downstream_stops_at_the_depth_and_has_only_edges_that_were_passed(graph
     assert flows(lineage(graph, start, "down", depth=3)) == {"e>report!", "e>x", "x>y", "y>x", "y>z"}
 
 
-def test_a_vertex_met_by_a_long_way_first_is_still_as_near_as_it_is(graph: LineageGraph) -> None:
+def test_depth_is_the_shortest_distance(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, at("d")), "down", depth=4)
     assert flows(found) == {"d>e", "e>report!", "e>x", "x>y", "y>x", "y>z"}
 
@@ -104,7 +104,7 @@ def test_a_column_comes_from_columns_with_what_happened_to_them(graph: LineageGr
     }
 
 
-def test_influences_are_told_when_asked_for_and_lead_no_further(graph: LineageGraph) -> None:
+def test_influences_are_optional_and_not_followed(graph: LineageGraph) -> None:
     up = lineage(graph, vertex(graph, col("e", "total")), "up", depth=1, influences=True)
     assert flows(up, "feeds_column") == {"d.key>e.total"}
     assert flows(up, "influences") == {"d.flag>e"}
@@ -121,21 +121,21 @@ def test_columns_of_datasets_come_with_what_feeds_what_among_them(graph: Lineage
     assert flows(found, "feeds_column") == {"a.id>b.key"}
 
 
-def test_a_path_is_every_way_and_nothing_beside_it(graph: LineageGraph) -> None:
-    found = way(graph, vertex(graph, at("a")), vertex(graph, at("e")))
+def test_a_path_consists_of_all_paths_between_its_ends(graph: LineageGraph) -> None:
+    found = all_paths(graph, vertex(graph, at("a")), vertex(graph, at("e")))
     assert flows(found) == {"a>b", "a>c", "b>d", "c>d", "d>e"}
-    assert flows(way(graph, vertex(graph, at("e")), vertex(graph, at("y")))) == {"e>x", "x>y"}
-    assert flows(way(graph, vertex(graph, at("a")), vertex(graph, at("e")), depth=2)) == set()
-    assert flows(way(graph, vertex(graph, at("a")), vertex(graph, at("e")), depth=3)) == flows(found)
+    assert flows(all_paths(graph, vertex(graph, at("e")), vertex(graph, at("y")))) == {"e>x", "x>y"}
+    assert flows(all_paths(graph, vertex(graph, at("a")), vertex(graph, at("e")), depth=2)) == set()
+    assert flows(all_paths(graph, vertex(graph, at("a")), vertex(graph, at("e")), depth=3)) == flows(found)
 
 
-def test_against_the_flow_there_is_no_path_and_both_ends_are_told(graph: LineageGraph) -> None:
-    found = way(graph, vertex(graph, at("e")), vertex(graph, at("a")))
+def test_without_a_path_only_the_ends_are_returned(graph: LineageGraph) -> None:
+    found = all_paths(graph, vertex(graph, at("e")), vertex(graph, at("a")))
     assert (set(found.vertices), found.edges) == ({at("a"), at("e")}, ())
 
 
 def test_a_path_between_columns_follows_columns(graph: LineageGraph) -> None:
-    found = way(graph, vertex(graph, col("a", "id")), vertex(graph, col("x", "n")), influences=True)
+    found = all_paths(graph, vertex(graph, col("a", "id")), vertex(graph, col("x", "n")), influences=True)
     assert flows(found, "feeds_column") == {
         "a.id>b.key",
         "a.id>c.id",
@@ -160,7 +160,7 @@ def test_the_impact_of_a_dataset(graph: LineageGraph) -> None:
     assert found.dags == ("daily", "nightly")
     assert found.counts == {
         "datasets": 4,
-        "steered": 0,
+        "indirectly_affected": 0,
         "columns": 2,
         "jobs": 3,
         "dags": 2,
@@ -171,12 +171,12 @@ def test_the_impact_of_a_dataset(graph: LineageGraph) -> None:
 def test_the_impact_of_a_column_is_also_what_it_decides_on(graph: LineageGraph) -> None:
     value = impact(graph, vertex(graph, col("d", "key")))
     assert shorts(value.datasets) == {"e", "x"}
-    assert (shorts(value.columns), shorts(value.steered)) == ({"e.total", "x.n"}, set())
+    assert (shorts(value.columns), shorts(value.indirectly_affected)) == ({"e.total", "x.n"}, set())
     assert shorts(value.exposures) == {"report!"}
-    steering = impact(graph, vertex(graph, col("d", "flag")))
-    assert (shorts(steering.datasets), shorts(steering.steered)) == (set(), {"e"})
-    assert shorts(steering.exposures) == {"report!"}
-    assert {each.name for each in steering.jobs} == {"load"}
+    indirect_impact = impact(graph, vertex(graph, col("d", "flag")))
+    assert (shorts(indirect_impact.datasets), shorts(indirect_impact.indirectly_affected)) == (set(), {"e"})
+    assert shorts(indirect_impact.exposures) == {"report!"}
+    assert {each.name for each in indirect_impact.jobs} == {"load"}
 
 
 def test_the_impact_of_a_job_has_what_it_writes(graph: LineageGraph) -> None:
@@ -201,15 +201,15 @@ def test_lists_of_datasets_and_jobs(graph: LineageGraph) -> None:
 
 
 def test_what_is_written_and_never_read(graph: LineageGraph) -> None:
-    assert set(unused(graph).vertices) == {at("z"), at("log"), at("q", "prod")}
-    assert set(unused(graph, "dev").vertices) == {at("z"), at("log")}
+    assert set(no_consumer(graph).vertices) == {at("z"), at("log"), at("q", "prod")}
+    assert set(no_consumer(graph, "dev").vertices) == {at("z"), at("log")}
     # The nightly job reads e: that another DAG reads it counts.
-    assert set(unused(graph, "dev", "daily").vertices) == {at("log")}
+    assert set(no_consumer(graph, "dev", "daily").vertices) == {at("log")}
 
 
 def test_what_is_read_and_never_fed(graph: LineageGraph) -> None:
-    assert set(unfed(graph).vertices) == {at("s3://raw|in"), at("s3://raw|in", "prod")}
-    assert set(unfed(graph, "dev", "nightly").vertices) == set()
+    assert set(no_producer(graph).vertices) == {at("s3://raw|in"), at("s3://raw|in", "prod")}
+    assert set(no_producer(graph, "dev", "nightly").vertices) == set()
 
 
 def test_cycles_are_groups_with_the_edges_inside(graph: LineageGraph) -> None:
@@ -222,9 +222,11 @@ def test_cycles_are_groups_with_the_edges_inside(graph: LineageGraph) -> None:
 
 def test_circling_finds_each_group_and_does_not_mind_depth() -> None:
     chain = [(f"{n:06}", f"{n + 1:06}") for n in range(20_000)]
-    assert circling(chain) == ()
-    assert circling([*chain, ("020000", "000000")])[0] == tuple(f"{n:06}" for n in range(20_001))
-    assert circling(["ab", "bc", "ca", "cd", "de", "ed", "ff", "fa"]) == (  # type: ignore[list-item]
+    assert strongly_connected_components(chain) == ()
+    assert strongly_connected_components([*chain, ("020000", "000000")])[0] == tuple(
+        f"{n:06}" for n in range(20_001)
+    )
+    assert strongly_connected_components(["ab", "bc", "ca", "cd", "de", "ed", "ff", "fa"]) == (  # type: ignore[list-item]
         ("a", "b", "c"),
         ("d", "e"),
         ("f",),
@@ -235,24 +237,24 @@ def test_two_environments_differ_in_datasets_feeds_and_columns(graph: LineageGra
     found = compare(graph, "dev", "prod")
     assert found.only_right == Only(
         "prod",
-        (bare("q"),),
-        ((bare("b"), bare("q")),),
-        (f"{bare('a')}|extra",),
+        (without_environment("q"),),
+        ((without_environment("b"), without_environment("q")),),
+        (f"{without_environment('a')}|extra",),
     )
     assert found.only_left.datasets == tuple(
-        sorted(bare(each) for each in ("c", "d", "e", "log", "report!", "x", "y", "z"))
+        sorted(without_environment(each) for each in ("c", "d", "e", "log", "report!", "x", "y", "z"))
     )
-    assert found.only_left.columns == (f"{bare('a')}|day", "s3://raw|in|id")
-    assert (bare("a"), bare("b")) not in found.only_left.feeds
+    assert found.only_left.columns == (f"{without_environment('a')}|day", "s3://raw|in|id")
+    assert (without_environment("a"), without_environment("b")) not in found.only_left.feeds
 
 
-def bare(name: str) -> str:
+def without_environment(name: str) -> str:
     return at(name).removeprefix("dev|")
 
 
 def test_layers_name_the_feeds_that_lead_back(graph: LineageGraph) -> None:
     layers = parse_layers(["raw=s3://raw/*", "core=[abcd]", "early=x", "mart=e", "late=[yz]"])
-    found = layering(graph, layers, "dev")
+    found = check_layers(graph, layers, "dev")
     assert [(short(each.edge.from_id), each.source, each.target) for each in found.breaches] == [
         ("e", "mart", "early"),
         ("y", "late", "early"),
@@ -265,7 +267,7 @@ def test_layers_that_are_left_out_count_on_request(
     graph: LineageGraph, adjacent: bool, expected: set[str]
 ) -> None:
     layers = parse_layers(["one=a", "one=b", "two=c", "three=d"])
-    found = layering(graph, layers, "dev", adjacent=adjacent)
+    found = check_layers(graph, layers, "dev", adjacent=adjacent)
     assert flows(found.subgraph) == expected
     assert all(each.skipped for each in found.breaches)
 

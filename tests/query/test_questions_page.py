@@ -113,28 +113,28 @@ def _dataset(vertex: dict[str, Any]) -> dict[str, str]:
     return {"name": has["qualified_name"], "where": has["namespace"], "what": vertex["label"]}
 
 
-def _vertices(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {each["id"]: each for each in told["vertices"]}
+def _vertices(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["id"]: each for each in result["vertices"]}
 
 
-def _all_datasets(told: dict[str, Any]) -> Answer:
-    return [_dataset(each) for each in told["vertices"] if each["label"] in DATASET_LABELS]
+def _all_datasets(result: dict[str, Any]) -> Answer:
+    return [_dataset(each) for each in result["vertices"] if each["label"] in DATASET_LABELS]
 
 
-def _other_datasets(told: dict[str, Any]) -> Answer:
-    others = [each for each in told["vertices"] if each["id"] != told["of"]]
+def _other_datasets(result: dict[str, Any]) -> Answer:
+    others = [each for each in result["vertices"] if each["id"] != result["of"]]
     return [_dataset(each) for each in others if each["label"] in DATASET_LABELS]
 
 
-def _impact(told: dict[str, Any]) -> Answer:
-    vertices = _vertices(told)
-    return [_dataset(vertices[each]) for each in (*told["datasets"], *told["exposures"])]
+def _impact(result: dict[str, Any]) -> Answer:
+    vertices = _vertices(result)
+    return [_dataset(vertices[each]) for each in (*result["datasets"], *result["exposures"])]
 
 
-def _hops(told: dict[str, Any]) -> Answer:
-    vertices = _vertices(told)
+def _hops(result: dict[str, Any]) -> Answer:
+    vertices = _vertices(result)
     hops = []
-    for edge in told["edges"]:
+    for edge in result["edges"]:
         if edge["label"] == "feeds":
             source, target = (_dataset(vertices[edge[end]]) for end in ("from", "to"))
             more = {key: edge["properties"].get(key, "") for key in ("job_name", "via")}
@@ -150,95 +150,95 @@ def _hops(told: dict[str, Any]) -> Answer:
     return hops
 
 
-def _folded(told: dict[str, Any]) -> Answer:
-    return [hop for hop in _hops(told) if hop["via"]]
+def _collapsed(result: dict[str, Any]) -> Answer:
+    return [hop for hop in _hops(result) if hop["via"]]
 
 
-def _jobs_of_edges(told: dict[str, Any]) -> Answer:
+def _jobs_of_edges(result: dict[str, Any]) -> Answer:
     names = {
         (has["job_name"], has["job_type"], has["dag_name"])
-        for has in (edge["properties"] for edge in told["edges"])
+        for has in (edge["properties"] for edge in result["edges"])
     }
     return [dict(zip(("job", "type", "dag"), each, strict=True)) for each in names]
 
 
-def _runs(told: dict[str, Any]) -> Answer:
+def _runs(result: dict[str, Any]) -> Answer:
     keys = {"run": "last_run_id", "rows": "rows_written", "ms": "duration_ms", "status": "status"}
     return [
         {"job": each["name"]} | {key: str(each["properties"][value]) for key, value in keys.items()}
-        for each in told["vertices"]
+        for each in result["vertices"]
     ]
 
 
-def _column(told: dict[str, Any], identifier: str) -> dict[str, str]:
+def _column(result: dict[str, Any], identifier: str) -> dict[str, str]:
     _, namespace, dataset, _ = identifier.split("|")
-    return {"column": _vertices(told)[identifier]["name"], "of": dataset, "where": namespace}
+    return {"column": _vertices(result)[identifier]["name"], "of": dataset, "where": namespace}
 
 
-def _column_edges(told: dict[str, Any]) -> Answer:
+def _column_edges(result: dict[str, Any]) -> Answer:
     return [
-        _column(told, edge["from"])
+        _column(result, edge["from"])
         | {
             "how": edge["properties"]["transformation"],
             "expression": edge["properties"].get("expression", ""),
-            "into": _vertices(told)[edge["to"]]["name"],
+            "into": _vertices(result)[edge["to"]]["name"],
         }
-        for edge in told["edges"]
+        for edge in result["edges"]
         if edge["label"] in ("feeds_column", "influences")
     ]
 
 
-def _deciding(told: dict[str, Any]) -> Answer:
-    told = told | {"edges": [edge for edge in told["edges"] if edge["label"] == "influences"]}
-    return _column_edges(told)
+def _influences(result: dict[str, Any]) -> Answer:
+    result = result | {"edges": [edge for edge in result["edges"] if edge["label"] == "influences"]}
+    return _column_edges(result)
 
 
-def _columns(told: dict[str, Any]) -> Answer:
-    columns = [each["id"] for each in told["vertices"] if each["label"] == "column"]
-    return [_column(told, each) for each in columns if each != told["of"]]
+def _columns(result: dict[str, Any]) -> Answer:
+    columns = [each["id"] for each in result["vertices"] if each["label"] == "column"]
+    return [_column(result, each) for each in columns if each != result["of"]]
 
 
-def _unused_columns(told: dict[str, Any]) -> Answer:
-    own = {edge["to"] for edge in told["edges"] if edge["from"] == told["of"]}
-    used = {edge["from"] for edge in told["edges"]}
-    columns = [each for each in own - used if _vertices(told)[each]["label"] == "column"]
-    return [_column(told, each) for each in columns]
+def _unused_columns(result: dict[str, Any]) -> Answer:
+    own = {edge["to"] for edge in result["edges"] if edge["from"] == result["of"]}
+    used = {edge["from"] for edge in result["edges"]}
+    columns = [each for each in own - used if _vertices(result)[each]["label"] == "column"]
+    return [_column(result, each) for each in columns]
 
 
-def _undescribed(told: dict[str, Any]) -> Answer:
-    return [_dataset(each) for each in told["vertices"] if "description" not in each["properties"]]
+def _undescribed(result: dict[str, Any]) -> Answer:
+    return [_dataset(each) for each in result["vertices"] if "description" not in each["properties"]]
 
 
-def _aliases(told: dict[str, Any]) -> Answer:
+def _aliases(result: dict[str, Any]) -> Answer:
     return [
         {"name": _dataset(each)["name"], "aliases": ", ".join(each["properties"]["aliases"])}
-        for each in told["vertices"]
+        for each in result["vertices"]
     ]
 
 
-def _freshness(told: dict[str, Any]) -> Answer:
-    report = told["report"]
+def _freshness(result: dict[str, Any]) -> Answer:
+    report = result["report"]
     return [
         {
-            "dag": told["dag_name"],
+            "dag": result["dag_name"],
             "documents": str(sum(report["read"].values())),
-            "retired": str(told["elements_retired"]),
+            "retired": str(result["elements_retired"]),
             "not joined": str(report["totals"].get("not-joined", 0)),
         }
     ]
 
 
-def _shared(told: dict[str, Any]) -> Answer:
-    shared = [each for each in told["vertices"] if len(each["properties"]["dag_name"]) > 1]
+def _shared(result: dict[str, Any]) -> Answer:
+    shared = [each for each in result["vertices"] if len(each["properties"]["dag_name"]) > 1]
     return [_dataset(each) for each in shared]
 
 
-def _only_in_dev(told: dict[str, Any]) -> Answer:
-    return [{"datasets": str(len(told["only"]["dev"]["datasets"]))}]
+def _only_in_dev(result: dict[str, Any]) -> Answer:
+    return [{"datasets": str(len(result["only"]["dev"]["datasets"]))}]
 
 
-def _cycles(told: dict[str, Any]) -> Answer:
-    return [{"group": each} for each in told["groups"]]
+def _cycles(result: dict[str, Any]) -> Answer:
+    return [{"group": each} for each in result["groups"]]
 
 
 READ: dict[str, Callable[[dict[str, Any]], Answer]] = {
@@ -250,12 +250,12 @@ READ: dict[str, Callable[[dict[str, Any]], Answer]] = {
     "6": _impact,
     "7": _column_edges,
     "8": _columns,
-    "9": _deciding,
+    "9": _influences,
     "10": _all_datasets,
     "11": _all_datasets,
     "12": _unused_columns,
     "13": _undescribed,
-    "14": _folded,
+    "14": _collapsed,
     "15": _aliases,
     "16": _freshness,
     "17": _shared,
@@ -277,13 +277,15 @@ def test_a_command_says_the_same(number: str, tickit_url: str) -> None:
     answer = question.answer
     if number == "18":  # the page counts by kind, the command names them
         answer = [{"datasets": str(sum(int(row["datasets"]) for row in answer))}]
-    told = READ[number](json.loads(outcome.out))
-    columns = set(told[0]) & set(answer[0]) if told and answer else set()
-    assert bool(told) == bool(columns)
-    assert Counter(_some(row, columns) for row in told) == Counter(_some(row, columns) for row in answer)
+    result = READ[number](json.loads(outcome.out))
+    columns = set(result[0]) & set(answer[0]) if result and answer else set()
+    assert bool(result) == bool(columns)
+    assert Counter(_project(row, columns) for row in result) == Counter(
+        _project(row, columns) for row in answer
+    )
 
 
-def _some(row: dict[str, str], columns: set[str]) -> tuple[str, ...]:
+def _project(row: dict[str, str], columns: set[str]) -> tuple[str, ...]:
     return tuple(row[column] for column in sorted(columns))
 
 

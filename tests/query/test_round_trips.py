@@ -9,18 +9,18 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.query.backends import gremlin
-from lineage_merge.query.backends.gremlin import OnGremlin
+from lineage_merge.query.backends.gremlin import GremlinGraph
 from lineage_merge.query.cycles import cycles
 from lineage_merge.query.impact import impact
 from lineage_merge.query.lineage import lineage
-from lineage_merge.query.names import dataset_or_column
-from lineage_merge.query.paths import way
+from lineage_merge.query.names import resolve_dataset_or_column
+from lineage_merge.query.paths import all_paths
 from tests.lineage_made import MadeLineage, at
 
 DEPTH = 200
 
 
-class Counted(OnGremlin):
+class Counted(GremlinGraph):
     """A graph that counts what it asks."""
 
     def __init__(self, ask: Any) -> None:
@@ -42,25 +42,27 @@ def deep(gremlin: GraphTraversalSource, gremlin_url: str) -> Iterator[Counted]:
         yield Counted(ask)
 
 
-Question = Callable[[OnGremlin], tuple[int, int]]
+Question = Callable[[GremlinGraph], tuple[int, int]]
 
 
-def upstream(graph: OnGremlin) -> tuple[int, int]:
-    found = lineage(graph, dataset_or_column(graph, "t199"), "up")
+def upstream(graph: GremlinGraph) -> tuple[int, int]:
+    found = lineage(graph, resolve_dataset_or_column(graph, "t199"), "up")
     return len(found.vertices), len(found.edges)
 
 
-def path(graph: OnGremlin) -> tuple[int, int]:
-    found = way(graph, dataset_or_column(graph, "t000"), dataset_or_column(graph, "t199"))
+def path(graph: GremlinGraph) -> tuple[int, int]:
+    found = all_paths(
+        graph, resolve_dataset_or_column(graph, "t000"), resolve_dataset_or_column(graph, "t199")
+    )
     return len(found.vertices), len(found.edges)
 
 
-def everything_below(graph: OnGremlin) -> tuple[int, int]:
-    found = impact(graph, dataset_or_column(graph, "t000"))
+def everything_below(graph: GremlinGraph) -> tuple[int, int]:
+    found = impact(graph, resolve_dataset_or_column(graph, "t000"))
     return len(found.datasets), len(found.subgraph.edges)
 
 
-def circles(graph: OnGremlin) -> tuple[int, int]:
+def circles(graph: GremlinGraph) -> tuple[int, int]:
     return len(cycles(graph).groups), 0
 
 
@@ -86,8 +88,8 @@ def test_what_is_much_comes_in_batches(deep: Counted, monkeypatch: pytest.Monkey
     assert deep.asked == 1 + 1 + 4 + 4  # the name, the walk, edges, vertices
 
 
-def test_a_depth_is_kept_in_a_chain(deep: Counted) -> None:
-    found = lineage(deep, dataset_or_column(deep, "t199"), "up", depth=150)
+def test_depth_limits_a_chain(deep: Counted) -> None:
+    found = lineage(deep, resolve_dataset_or_column(deep, "t199"), "up", depth=150)
     assert (min(found.vertices), len(found.edges)) == (at("t049"), 150)
 
 
@@ -96,7 +98,7 @@ def test_what_a_short_cut_reaches_counts_from_there(gremlin: GraphTraversalSourc
     made = MadeLineage().flow("a > b > c > d > e > f").flow("a > d", job="short").flow("z > a")
     made.load(gremlin_url)
     with open_executor(Endpoint(gremlin_url)) as ask:
-        found = lineage(OnGremlin(ask), dataset_or_column(OnGremlin(ask), "a"), "down", depth=2)
+        found = lineage(GremlinGraph(ask), resolve_dataset_or_column(GremlinGraph(ask), "a"), "down", depth=2)
     assert {(each.from_id, each.to_id) for each in found.edges} == {
         (at(source), at(target)) for source, target in ("ab", "bc", "ad", "de")
     }

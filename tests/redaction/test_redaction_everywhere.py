@@ -150,7 +150,7 @@ def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
     assert leaks((tmp_path / "page.html").read_text()) is False
 
 
-@pytest.mark.parametrize("sink", sorted(EXPORTERS))
+@pytest.mark.parametrize("exporter", sorted(EXPORTERS))
 def test_no_secret_reaches_an_export(world: World, exporter: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = in_process("export", "--to", exporter, "--out", out, "--folder", world.folder)

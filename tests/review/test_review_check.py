@@ -55,14 +55,14 @@ def check(*more: str, since: str = "main") -> tuple[int, dict[str, object]]:
 
 
 def test_nothing_changed_passes(repository: Repository) -> None:
-    code, told = check()
+    code, output = check()
 
     assert code == 0
-    assert told["files"] == []
-    assert told["vertices"] == []
+    assert output["files"] == []
+    assert output["vertices"] == []
 
 
-def test_added_changed_renamed_and_deleted_files_are_told(repository: Repository) -> None:
+def test_added_changed_renamed_and_deleted_files_are_listed(repository: Repository) -> None:
     repository.write("more/new.sql", "create view mart.v as select b from dw.t;\n")
     repository.git("mv", "etl/report.sql", "etl/mart_report.sql")
     repository.write("load.sql", LOAD.replace("name", "lower(name)"))
@@ -71,9 +71,9 @@ def test_added_changed_renamed_and_deleted_files_are_told(repository: Repository
     # Neither committed nor known to git.
     repository.write("untracked.sql", "create view mart.w as select a from dw.t;\n")
 
-    code, told = check()
+    code, output = check()
 
-    changes = told["changes"]
+    changes = output["changes"]
     assert isinstance(changes, dict)
     assert {tuple(each.values()) for each in changes["files"]} == {
         ("added", "", "etl/more/new.sql"),
@@ -93,9 +93,9 @@ def test_added_changed_renamed_and_deleted_files_are_told(repository: Repository
     assert [(each["before"], each["after"]) for each in changes["altered"]] == [
         ("IDENTITY", "TRANSFORMATION lower(name)")
     ]
-    assert changes["gone"] == ["none|spark_catalog|u"]
+    assert changes["dropped_datasets"] == ["none|spark_catalog|u"]
     assert code == 0  # nobody reads u
-    assert told["files"] == [f"etl/{name}.sql" for name in ("load", "mart_report", "more/new", "untracked")]
+    assert output["files"] == [f"etl/{name}.sql" for name in ("load", "mart_report", "more/new", "untracked")]
 
 
 def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository: Repository) -> None:
@@ -106,21 +106,21 @@ def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository:
     repository.commit()
     repository.git("checkout", "-q", "work")
 
-    _, told = check()
+    _, output = check()
 
-    assert told["files"] == ["etl/mine.sql"]
+    assert output["files"] == ["etl/mine.sql"]
 
 
 def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Repository) -> None:
     repository.write("ddl/tables.sql", TABLES.replace(", c string);\ncreate", ");\ncreate"))
     repository.write("load.sql", LOAD.replace(", kind", ""))
 
-    code, told = check()
+    code, output = check()
 
     assert code == 12
-    assert told["changes"]["lost"] == {"none|spark_catalog|dw.t": ["c"]}  # type: ignore[index]
+    assert output["changes"]["dropped_columns"] == {"none|spark_catalog|dw.t": ["c"]}  # type: ignore[index]
     why = "names columns whose table is unknown: c"
-    assert told["breaks"] == [{"where": "etl/report.sql, line 1", "why": why}]
+    assert output["breaks"] == [{"where": "etl/report.sql, line 1", "why": why}]
 
 
 def test_a_dropped_column_whose_readers_change_too_passes(repository: Repository) -> None:
@@ -128,18 +128,18 @@ def test_a_dropped_column_whose_readers_change_too_passes(repository: Repository
     repository.write("load.sql", LOAD.replace(", kind", ""))
     repository.write("report.sql", REPORT.replace(" where c = 'x'", ""))
 
-    code, told = check()
+    code, output = check()
 
-    assert (code, told["breaks"]) == (0, [])
+    assert (code, output["breaks"]) == (0, [])
 
 
 def test_an_insert_that_no_longer_fits_its_table_fails_the_check(repository: Repository) -> None:
     repository.write("ddl/tables.sql", TABLES.replace("c string);\ncreate", "c string, d int);\ncreate"))
 
-    code, told = check()
+    code, output = check()
 
     assert code == 12
-    assert told["breaks"] == [
+    assert output["breaks"] == [
         {"where": "etl/load.sql, line 1", "why": "gives 3 columns to a table that has 4"}
     ]
 
@@ -155,14 +155,14 @@ def test_all_files_are_named_below_the_root_of_the_repository(
     path = str(tmp_path / "etl") if given == "ABSOLUTE" else given
 
     outcome = in_process("sql", path, "--dialect", "hive", "--since", "main", "--check", "--json")
-    told = json.loads(outcome.out)
+    output = json.loads(outcome.out)
 
     expected = {"etl/report.sql"} if given.endswith(".sql") else {"etl/report.sql", "etl/load.sql"}
     assert outcome.code == 12
-    assert set(told["files"]) == expected
-    assert {each["after"] for each in told["changes"]["files"]} == expected
-    assert {each["where"].partition(",")[0] for each in told["breaks"]} <= expected
-    assert {each["document"] for each in told["problems"]} == expected
+    assert set(output["files"]) == expected
+    assert {each["after"] for each in output["changes"]["files"]} == expected
+    assert {each["where"].partition(",")[0] for each in output["breaks"]} <= expected
+    assert {each["document"] for each in output["problems"]} == expected
 
 
 def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(repository: Repository) -> None:
@@ -171,11 +171,11 @@ def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(re
     repository.git("branch", "before")
     repository.git("rm", "-q", "etl/report.sql")
 
-    code, told = check(since="before")
+    code, output = check(since="before")
 
     assert code == 12
-    assert told["breaks"] == [
-        {"where": "etl/reader.sql, line 1", "why": "reads mart.r, which nothing makes now"}
+    assert output["breaks"] == [
+        {"where": "etl/reader.sql, line 1", "why": "reads mart.r, which is no longer created"}
     ]
 
 
@@ -222,13 +222,13 @@ def test_what_reads_a_dropped_column_in_the_graph_fails_the_check(
     repository.write("load.sql", LOAD.replace(", kind", ""))
     repository.write("report.sql", REPORT.replace(" where c = 'x'", ""))
 
-    code, told = check("--folder", "graph")
+    code, output = check("--folder", "graph")
 
     assert code == 12
     where = "spark nightly (DAG reports), into other.x"
-    assert told["breaks"] == [{"where": where, "why": "reads dw.t#c, which goes"}]
-    (touched,) = told["changes"]["touched"]  # type: ignore[index]
-    assert (touched["of"], touched["datasets"], touched["columns"]) == ("dw.t#c", 1, 1)
+    assert output["breaks"] == [{"where": where, "why": "reads dw.t#c, which is dropped"}]
+    (affected,) = output["changes"]["affected"]  # type: ignore[index]
+    assert (affected["of"], affected["datasets"], affected["columns"]) == ("dw.t#c", 1, 1)
 
 
 def test_an_unknown_revision_is_one_line(repository: Repository) -> None:

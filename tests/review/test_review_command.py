@@ -39,8 +39,8 @@ def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -
 
     outcome = in_process("sql", "--config", "lineage_merge.yml", "--json")
 
-    told = json.loads(outcome.out)
-    assert (outcome.code, told["written"], told["read"]) == (
+    output = json.loads(outcome.out)
+    assert (outcome.code, output["written"], output["read"]) == (
         0,
         ["prod|spark_catalog|x"],
         ["prod|spark_catalog|s"],
@@ -50,11 +50,11 @@ def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "no files: give PATHS, or sql in the configuration"),
-        (("etl",), "--dialect: which SQL is it?"),
-        (("etl", "--dialect", "redshift"), "where are the tables of redshift?"),
+        ((), "no files: set PATHS, or sql in the configuration"),
+        (("etl",), "--dialect is missing"),
+        (("etl", "--dialect", "redshift"), "namespace: required for redshift"),
         (("etl", "--dialect", "klingon", "--namespace", "x"), "unknown dialect klingon"),
-        (("etl", "--dialect", "hive", "--var", "x"), "expected NAME=VALUE"),
+        (("etl", "--dialect", "hive", "--var", "x"), "must be NAME=VALUE"),
         (
             ("etl", "--dialect", "redshift", "--namespace", "redshift://h:5439", "--database", "dev"),
             "--database: must be database.schema",

@@ -8,7 +8,7 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import lineage
-from lineage_merge.query.names import check_scope, dataset_or_column
+from lineage_merge.query.names import check_scope, resolve_dataset_or_column
 
 Element = TypeVar("Element", Vertex, Vertex | Edge)
 
@@ -44,7 +44,7 @@ def neighborhood(
 
     `depth`: maximum hops. Raises `NotFound`, `Ambiguous`, and `ConfigError` as `entire_graph`.
     """
-    start = dataset_or_column(graph, name, environment, dag)
+    start = resolve_dataset_or_column(graph, name, environment, dag)
     if start.label == COLUMN:
         start = graph.vertices([dataset_of(start.id)])[0]
     sides = [

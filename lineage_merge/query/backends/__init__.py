@@ -1,1 +1,1 @@
-"""The graph behind a Gremlin endpoint, in files, or in the embedded store, as `query.graph.LineageGraph`."""
+"""Implementations of `query.graph.LineageGraph`: Gremlin endpoint, files, embedded store."""

@@ -1,6 +1,6 @@
-"""The embedded graph: asked of the server that serves it, or else read from its file.
+"""The embedded graph: queried through its server if one runs, otherwise read from its file.
 
-To start a server for a question would take longer than to answer it, and would write the file anew.
+Starting a server would take longer than the query, and would rewrite the file.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import EmbeddedError, GraphUnreachable
 from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
+from lineage_merge.query.elements import Edge, Vertex, normalize_properties, vertex_properties
 from lineage_merge.query.graph import LineageGraph
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def open_embedded(
     gremlin: "Gremlin", on_progress: ProgressCallback, graph_file: Path | None = None
 ) -> Iterator[LineageGraph]:
-    """The embedded graph, never changed. Raises `GraphError`, `EmbeddedError`."""
+    """Open the embedded graph for reading. Raises `GraphError`, `EmbeddedError`."""
     from lineage_merge.infra.embedded import file_lock
     from lineage_merge.infra.embedded.graph_store import default_graph_file
     from lineage_merge.load.gremlin.configured_endpoint import endpoint
     from lineage_merge.load.gremlin.connection import check
-    from lineage_merge.query.backends.gremlin import asked_at
+    from lineage_merge.query.backends.gremlin import open_gremlin
 
     file = graph_file or default_graph_file()
-    # A user of the server keeps it from ending meanwhile. None: it is ending, and writes its file.
+    # Holding the server prevents its end. None: it is ending, and writes its file.
     hold = file_lock.use(file) if file.parent.is_dir() else None
     try:
         url = file_lock.served_at(file) if hold else None
@@ -40,9 +40,9 @@ def open_embedded(
             if target:
                 check(target)
         except GraphUnreachable:
-            target = None  # what stands there is of a server that was killed
+            target = None  # the address is that of a killed server
         if target:
-            with asked_at(target) as graph:
+            with open_gremlin(target) as graph:
                 yield graph
             return
     finally:
@@ -53,9 +53,9 @@ def open_embedded(
 
 
 def read_graph_file(file: Path) -> InMemory:
-    """The graph of a GraphSON 3 file of one vertex a line; no file is an empty graph.
+    """Return the graph of a GraphSON 3 file with one vertex per line; empty if the file is missing.
 
-    Raises `EmbeddedError` where it is broken.
+    Raises `EmbeddedError` if it is invalid.
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
@@ -68,26 +68,28 @@ def read_graph_file(file: Path) -> InMemory:
                     edges.extend(_edges(row))
                 except (ValueError, KeyError, TypeError, AttributeError):
                     raise EmbeddedError(
-                        f"the graph file {file} cannot be read: line {number} is not a vertex in GraphSON"
+                        f"cannot read graph file {file}: line {number} is not a GraphSON vertex"
                     ) from None
     except FileNotFoundError:
         return InMemory((), ())
     except OSError as error:
-        raise EmbeddedError(f"the graph file {file} cannot be read: {error.strerror}") from None
+        raise EmbeddedError(f"cannot read graph file {file}: {error.strerror}") from None
     return InMemory(vertices, edges)
 
 
 def _untyped(value: dict[str, Any]) -> Any:
-    """``{"@type": "g:Int64", "@value": 7}`` is 7; ids and texts have no type."""
+    """Convert ``{"@type": "g:Int64", "@value": 7}`` to 7; ids and texts are untyped."""
     return value["@value"] if value.keys() == {"@type", "@value"} else value
 
 
 def _vertex(row: dict[str, Any]) -> Vertex:
-    held = {key: [each["value"] for each in values] for key, values in row.get("properties", {}).items()}
-    return Vertex(row["id"], row["label"], of_vertex(held))
+    values = {key: [each["value"] for each in found] for key, found in row.get("properties", {}).items()}
+    return Vertex(row["id"], row["label"], vertex_properties(values))
 
 
 def _edges(row: dict[str, Any]) -> Iterator[Edge]:
     for label, edges in row.get("outE", {}).items():
         for each in edges:
-            yield Edge(each["id"], label, row["id"], each["inV"], held_properties(each.get("properties", {})))
+            yield Edge(
+                each["id"], label, row["id"], each["inV"], normalize_properties(each.get("properties", {}))
+            )

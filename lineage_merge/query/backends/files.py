@@ -1,7 +1,7 @@
-"""A folder that `build` wrote, as a graph: Parquet or JSON lines, local or in S3, without Spark.
+"""The output folder of `build` as a graph: Parquet or JSON lines, local or on S3, without Spark.
 
-JSON lines need nothing but Python. Parquet needs pyarrow (the extra `parquet`): Spark could read it too,
-but takes longer to start than a question to answer.
+JSON lines need only Python, Parquet needs pyarrow (the extra `parquet`): starting Spark would take longer
+than a query.
 """
 
 import io
@@ -13,30 +13,32 @@ from typing import Any
 from lineage_merge.infra.storage import Slice, StoredFile, list_files, read_bytes, read_lines
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Edge, Vertex, held_properties, of_vertex
+from lineage_merge.query.elements import Edge, Vertex, normalize_properties, vertex_properties
 
 _KEYS = ("id", "label", "from", "to")
 _JSON = {".json", ".jsonl"}
 
 
 def read_folder(folder: str) -> InMemory:
-    """The graph of a folder's `nodes/` and `edges/`.
+    """Return the graph of a folder's `nodes/` and `edges/`.
 
-    Raises `IntermediateError` where they are missing, incomplete or not what they should be, and
-    `SourceError` where they cannot be read.
+    Raises `IntermediateError` if they are missing, incomplete or invalid, `SourceError` if they cannot be
+    read.
     """
     return InMemory(map(vertex_of_row, _rows(folder, "nodes")), map(edge_of_row, _rows(folder, "edges")))
 
 
 def vertex_of_row(row: dict[str, Any]) -> Vertex:
-    """A vertex of a line of a node file."""
-    return Vertex(row["id"], row["label"], of_vertex({k: v for k, v in row.items() if k not in _KEYS}))
+    """Return the vertex of a row of a node file."""
+    return Vertex(
+        row["id"], row["label"], vertex_properties({k: v for k, v in row.items() if k not in _KEYS})
+    )
 
 
 def edge_of_row(row: dict[str, Any]) -> Edge:
-    """An edge of a line of an edge file."""
-    held = held_properties({key: value for key, value in row.items() if key not in _KEYS})
-    return Edge(row["id"], row["label"], row["from"], row["to"], held)
+    """Return the edge of a row of an edge file."""
+    properties = normalize_properties({key: value for key, value in row.items() if key not in _KEYS})
+    return Edge(row["id"], row["label"], row["from"], row["to"], properties)
 
 
 def _rows(folder: str, kind: str) -> Iterator[dict[str, Any]]:
@@ -46,7 +48,7 @@ def _rows(folder: str, kind: str) -> Iterator[dict[str, Any]]:
         read = _parquet if PurePosixPath(file.location).suffix == ".parquet" else _json_lines
         for row in read(file):
             if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in needed):
-                raise IntermediateError(f"{path}: a line that fits no {kind}; `validate` says which and why")
+                raise IntermediateError(f"{path}: invalid row of {kind}. Fix: run `validate` for details")
             yield row
 
 
@@ -54,15 +56,15 @@ def _files(path: str) -> list[StoredFile]:
     try:
         files = list_files(path)
     except SourceMissing:
-        raise IntermediateError(f"{path}: no node or edge files there; make them with build") from None
+        raise IntermediateError(f"{path}: no node or edge files. Fix: create them with build") from None
     names = {file: PurePosixPath(file.location) for file in files}
     if any("_temporary" in name.parts for name in names.values()):
-        raise IntermediateError(f"{path}: a write of it did not end; build it again")
+        raise IntermediateError(f"{path}: incomplete write. Fix: run build again")
     seen = {file: name for file, name in names.items() if not name.name.startswith((".", "_"))}
     parquet = [file for file, name in seen.items() if name.suffix == ".parquet"]
     found = parquet or [file for file, name in seen.items() if _JSON & set(name.suffixes)]
     if not found:
-        raise IntermediateError(f"{path}: neither Parquet files nor JSON lines there")
+        raise IntermediateError(f"{path}: neither Parquet nor JSON lines files")
     return found
 
 
@@ -72,7 +74,7 @@ def _json_lines(file: StoredFile) -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError):
-                raise IntermediateError(f"{file.location}: a line that is not JSON") from None
+                raise IntermediateError(f"{file.location}: invalid JSON line") from None
 
 
 def _parquet(file: StoredFile) -> Iterator[Any]:
@@ -81,7 +83,7 @@ def _parquet(file: StoredFile) -> Iterator[Any]:
         from pyarrow import parquet
     except ModuleNotFoundError:
         raise IntermediateError(
-            f"{file.location}: Parquet needs pyarrow: pip install 'lineage-merge[parquet]',"
+            f"{file.location}: Parquet needs pyarrow. Fix: pip install 'lineage-merge[parquet]',"
             " or build with --format jsonl"
         ) from None
     try:
@@ -89,4 +91,4 @@ def _parquet(file: StoredFile) -> Iterator[Any]:
         for batch in table.iter_batches():
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError):
-        raise IntermediateError(f"{file.location}: not a whole Parquet file") from None
+        raise IntermediateError(f"{file.location}: invalid or incomplete Parquet file") from None

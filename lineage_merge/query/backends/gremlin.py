@@ -1,9 +1,8 @@
-"""A graph behind a Gremlin endpoint: a Gremlin Server, or Neptune.
+"""A graph behind a Gremlin endpoint: Gremlin Server or Neptune.
 
-A question costs a number of requests that depends on how much it finds, never on how deep that
-lies: the server walks (`repeat`) and tells ids alone, and what stands at those ids is fetched in
-batches. So no request takes the server long, and no answer has to come in one piece. What is asked
-passes the grammar that Neptune uses: no lambdas, no scripts, no variables.
+The number of requests of a query depends on the size of its result, not on the depth: the server traverses
+(`repeat`) and returns ids, and the elements are fetched in batches. So requests are short and responses
+small. All traversals conform to Neptune's grammar: no lambdas, scripts or variables.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,55 +16,59 @@ from gremlin_python.process.traversal import P, T, TextP
 from lineage_merge.graph_format.labels import one_label
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.backends.in_memory import NAMES, SEARCHED
-from lineage_merge.query.case_variants import spellings
+from lineage_merge.query.case_variants import case_variants
 from lineage_merge.query.elements import (
     ALL_VERTEX_LABELS,
     EDGE_LABELS,
     VERTEX_LABELS,
     Edge,
     Vertex,
-    held_properties,
-    of_vertex,
+    normalize_properties,
+    vertex_properties,
 )
 from lineage_merge.query.graph import Direction
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
 
-# Of a dataset's id there are some hundred bytes: a request stays far below a server's 10 MiB.
+# An id has about a hundred bytes: a request stays far below the server's limit of 10 MiB.
 IDS_A_REQUEST = 2_000
 
-Ask = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
+Execute = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
 
 
 @contextmanager
-def asked_at(endpoint: "Endpoint") -> Iterator["OnGremlin"]:
-    """The graph at an endpoint; a connection that breaks is made anew. Raises `GraphError`."""
+def open_gremlin(endpoint: "Endpoint") -> Iterator["GremlinGraph"]:
+    """Open the graph at an endpoint; broken connections are reopened. Raises `GraphError`."""
     from lineage_merge.load.gremlin.executor import open_executor
 
-    with open_executor(endpoint) as ask:
-        yield OnGremlin(ask)
+    with open_executor(endpoint) as execute:
+        yield GremlinGraph(execute)
 
 
-class OnGremlin:
-    """A `LineageGraph` that asks a server. `ask` sends one traversal and gives its results."""
+class GremlinGraph:
+    """A `LineageGraph` on a server. `execute` sends one traversal and returns its results."""
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
 
     def environments(self) -> list[str]:
-        """As `LineageGraph` says."""
-        return sorted(self._ask(environments))
+        """See `LineageGraph`."""
+        return sorted(self._execute(environments))
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
-        """As `LineageGraph` says."""
-        return [_vertex(row) for some in _batches(ids) for row in self._ask(lambda g: vertices_at(g, some))]  # noqa: B023
+        """See `LineageGraph`."""
+        return [
+            _vertex(row)
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: vertices_at(g, batch))  # noqa: B023
+        ]
 
     def named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
-        """As `LineageGraph` says."""
-        return [_vertex(row) for row in self._ask(lambda g: named(g, text, labels, environment, dag))]
+        """See `LineageGraph`."""
+        return [_vertex(row) for row in self._execute(lambda g: named(g, text, labels, environment, dag))]
 
     def search(
         self,
@@ -75,16 +78,16 @@ class OnGremlin:
         dag: str | None = None,
         limit: int | None = None,
     ) -> list[Vertex]:
-        """As `LineageGraph` says."""
-        found = sorted(self._ask(lambda g: searched(g, text, labels, environment, dag)))
+        """See `LineageGraph`."""
+        found = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
         return sorted(self.vertices(found[:limit]), key=lambda each: each.id)
 
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return self._edges(ids, labels, "down", dag)
 
     def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return self._edges(ids, labels, "up", dag)
 
     def reach(
@@ -95,78 +98,78 @@ class OnGremlin:
         depth: int | None = None,
         dag: str | None = None,
     ) -> set[str]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         if depth == 0:
             return set()
         return {
             found
-            for some in _batches(ids)
-            for found in self._ask(lambda g: reached(g, some, labels, direction, depth, dag))  # noqa: B023
+            for batch in _batches(ids)
+            for found in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
         }
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return {
             each
-            for label in labels  # columns are many: what has one label is told in one answer
-            for each in self._ask(lambda g: of_graph(g, [label], environment, dag).id_())  # noqa: B023
+            for label in labels  # one response per label, because there are many columns
+            for each in self._execute(lambda g: of_graph(g, [label], environment, dag).id_())  # noqa: B023
         }
 
     def pairs(
         self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> set[tuple[str, str]]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return {
             (found["from"], found["to"])
-            for some in _batches(sorted(self.ids(_starts(labels), environment, dag)))
-            for found in self._ask(lambda g: pairs_from(g, some, labels, dag))  # noqa: B023
+            for batch in _batches(sorted(self.ids(_starts(labels), environment, dag)))
+            for found in self._execute(lambda g: pairs_from(g, batch, labels, dag))  # noqa: B023
         }
 
-    def unread(self, environment: str | None = None, dag: str | None = None) -> set[str]:
-        """As `LineageGraph` says."""
-        return set(self._ask(lambda g: unread(g, environment, dag)))
+    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
+        return set(self._execute(lambda g: without_consumer(g, environment, dag)))
 
-    def unfed(self, environment: str | None = None, dag: str | None = None) -> set[str]:
-        """As `LineageGraph` says."""
-        return set(self._ask(lambda g: unfed(g, environment, dag)))
+    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
+        return set(self._execute(lambda g: without_producer(g, environment, dag)))
 
     def everything(
         self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
     ) -> Iterator[Vertex | Edge]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
-        for some in _batches(
+        for batch in _batches(
             sorted(self.ids([each for each in wanted if each in ALL_VERTEX_LABELS], environment, dag))
         ):
-            yield from self.vertices(some)
+            yield from self.vertices(batch)
         edges = [each for each in wanted if each not in ALL_VERTEX_LABELS]
-        for some in _batches(sorted(self.ids(_starts(edges), environment, dag))):
-            yield from self.edges_from(some, edges, dag)
+        for batch in _batches(sorted(self.ids(_starts(edges), environment, dag))):
+            yield from self.edges_from(batch, edges, dag)
 
     def _edges(
         self, ids: Iterable[str], labels: Sequence[str], direction: Direction, dag: str | None
     ) -> list[Edge]:
         return [
             _edge(row)
-            for some in _batches(ids)
-            for row in self._ask(lambda g: edges_at(g, some, labels, direction, dag))  # noqa: B023
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: edges_at(g, batch, labels, direction, dag))  # noqa: B023
         ]
 
 
 def environments(g: GraphTraversalSource) -> GraphTraversal:
-    """The environments of jobs and merges, which are few."""
+    """Return the environments of jobs and merge runs, which are few."""
     return g.V().has_label("job", "merge_run").values("environment").dedup()
 
 
 def vertices_at(g: GraphTraversalSource, ids: Sequence[str]) -> GraphTraversal:
-    """Vertices with all they hold."""
+    """Return vertices with all properties."""
     return _projected(g.V(*ids))
 
 
 def named(
     g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
-    """The vertices that have this name, whole or short, or this id."""
+    """Return the vertices with this short or full name, or this id."""
     names = [__.has(key, text) for key in NAMES]
     return _projected(of_graph(g, labels, environment, dag).or_(__.has_id(text), *names))
 
@@ -174,18 +177,18 @@ def named(
 def searched(
     g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
-    """The ids of the vertices whose names hold a text."""
+    """Return the ids of vertices whose names contain a text."""
     all_of_them = of_graph(g, labels, environment, dag)
     if not text:
         return all_of_them.id_()
-    holding = [__.has(key, TextP.containing(each)) for key in SEARCHED for each in spellings(text)]
+    holding = [__.has(key, TextP.containing(each)) for key in SEARCHED for each in case_variants(text)]
     return all_of_them.or_(*holding).id_()
 
 
 def edges_at(
     g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], direction: Direction, dag: str | None
 ) -> GraphTraversal:
-    """Edges with all they hold, at the vertices where they begin (`down`) or end (`up`)."""
+    """Return outgoing (`down`) or incoming (`up`) edges of vertices, with all properties."""
     at = g.V(*ids)
     edges = _of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag)
     return (
@@ -201,9 +204,9 @@ def edges_at(
 def pairs_from(
     g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], dag: str | None
 ) -> GraphTraversal:
-    """The ends of the edges that begin at these vertices.
+    """Return the ends of the outgoing edges of these vertices.
 
-    Not `path()`, whose answers hold a set of labels for each step: twice the time to read them.
+    Not with `path()`: its responses contain a set of labels per step and take twice as long to read.
     """
     edges = _of_dag(g.V(*ids).out_e(*labels), dag)
     return edges.project("from", "to").by(__.out_v().id_()).by(__.in_v().id_())
@@ -217,23 +220,23 @@ def reached(
     depth: int | None,
     dag: str | None,
 ) -> GraphTraversal:
-    """The ids that edges lead to, each vertex walked through once: a cycle ends the walk.
+    """Return the reachable ids; each vertex is traversed once, which ends cycles.
 
-    The barrier makes it one level after another in whichever engine: met first by a long way, a vertex
-    would be passed too late for what lies behind it within the depth.
+    The barrier enforces level order in all engines: a vertex that is first reached over a long path would be
+    too deep for its successors within the maximum depth.
     """
     walk = g.V(*ids).repeat(_hop(__, labels, direction, dag).dedup().barrier()).emit()
     return (walk if depth is None else walk.times(depth)).id_()
 
 
-def unread(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
-    """The ids of datasets that are written, and that nothing but themselves is fed by."""
+def without_consumer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
+    """Return the ids of written datasets that feed no other dataset."""
     written = of_graph(g, DATASET_LABELS, environment, None).where(_of_dag(__.in_e("writes"), dag))
     return written.as_("dataset").not_(__.out("feeds").where(P.neq("dataset"))).id_()
 
 
-def unfed(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
-    """The ids of datasets that are read, and that nothing feeds or writes."""
+def without_producer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
+    """Return the ids of datasets that are read, but neither fed nor written."""
     read = of_graph(g, DATASET_LABELS, environment, None).where(_of_dag(__.out_e("feeds"), dag))
     return read.not_(__.in_e("feeds", "writes")).id_()
 
@@ -241,7 +244,7 @@ def unfed(g: GraphTraversalSource, environment: str | None, dag: str | None) -> 
 def of_graph(
     g: GraphTraversalSource, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
-    """The vertices with these labels, of an environment, and with a DAG's tag."""
+    """Return the vertices with these labels, of an environment, and with a DAG's tag."""
     found = g.V().has_label(*labels)
     if environment is not None:
         found = found.has("environment", environment)
@@ -249,7 +252,7 @@ def of_graph(
 
 
 def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) -> GraphTraversal:
-    """From vertices to those next to them."""
+    """Step from vertices to their neighbours."""
     if dag is None:
         return at.out(*labels) if direction == "down" else at.in_(*labels)
     if direction == "down":
@@ -266,7 +269,7 @@ def _projected(vertices: GraphTraversal) -> GraphTraversal:
 
 
 def _starts(edge_labels: Sequence[str]) -> list[str]:
-    """The labels of the vertices where edges begin."""
+    """Return the labels of the vertices where these edges begin."""
     starts: list[str] = []
     for edge, labels in _STARTS.items():
         if edge in edge_labels:
@@ -285,14 +288,14 @@ _STARTS = {
 
 
 def _vertex(row: dict[str, Any]) -> Vertex:
-    return Vertex(row["id"], one_label(row["label"]), of_vertex(row["properties"]))
+    return Vertex(row["id"], one_label(row["label"]), vertex_properties(row["properties"]))
 
 
 def _edge(row: dict[str, Any]) -> Edge:
-    return Edge(row["id"], row["label"], row["from"], row["to"], held_properties(row["properties"]))
+    return Edge(row["id"], row["label"], row["from"], row["to"], normalize_properties(row["properties"]))
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
     left = iter(dict.fromkeys(ids))
-    while some := list(islice(left, IDS_A_REQUEST)):
-        yield some
+    while batch := list(islice(left, IDS_A_REQUEST)):
+        yield batch

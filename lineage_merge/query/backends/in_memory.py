@@ -1,20 +1,20 @@
-"""A graph held in memory, from whatever file it came."""
+"""A graph in memory."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.query.case_variants import spellings
+from lineage_merge.query.case_variants import case_variants
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
 from lineage_merge.query.graph import Direction
 
-# Which properties are a name of its own, and in which a search looks.
+# Properties that identify a vertex by name, and properties that are searched.
 NAMES = ("name", "qualified_name", "location")
 SEARCHED = ("name", "qualified_name", "namespace")
 
 
 class InMemory:
-    """A `LineageGraph` of these vertices and edges; an edge that lacks an end is left out."""
+    """A `LineageGraph` of these vertices and edges; edges without both ends are omitted."""
 
     def __init__(self, vertices: Iterable[Vertex], edges: Iterable[Edge]) -> None:
         self._vertices = {each.id: each for each in vertices}
@@ -28,17 +28,17 @@ class InMemory:
                 self._in[edge.to_id].append(edge)
 
     def environments(self) -> list[str]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return sorted({each.environment for each in self._vertices.values()})
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return [self._vertices[each] for each in dict.fromkeys(ids) if each in self._vertices]
 
     def named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return [
             each
             for each in self._of(labels, environment, dag)
@@ -53,8 +53,8 @@ class InMemory:
         dag: str | None = None,
         limit: int | None = None,
     ) -> list[Vertex]:
-        """As `LineageGraph` says."""
-        wanted = spellings(text)
+        """See `LineageGraph`."""
+        wanted = case_variants(text)
         found = [
             each
             for each in self._of(labels, environment, dag)
@@ -63,11 +63,11 @@ class InMemory:
         return sorted(found, key=lambda each: each.id)[:limit]
 
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return [edge for each in dict.fromkeys(ids) for edge in self._next(each, labels, "down", dag)]
 
     def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return [edge for each in dict.fromkeys(ids) for edge in self._next(each, labels, "up", dag)]
 
     def reach(
@@ -78,7 +78,7 @@ class InMemory:
         depth: int | None = None,
         dag: str | None = None,
     ) -> set[str]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         reached: set[str] = set()
         frontier = set(ids)
         hops = 0
@@ -90,17 +90,17 @@ class InMemory:
         return reached
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return {each.id for each in self._of(labels, environment, dag)}
 
     def pairs(
         self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> set[tuple[str, str]]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         return {(each.from_id, each.to_id) for each in self._edges_of(labels, environment, dag)}
 
-    def unread(self, environment: str | None = None, dag: str | None = None) -> set[str]:
-        """As `LineageGraph` says."""
+    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
         return {
             each.id
             for each in self._of(DATASET_LABELS, environment, None)
@@ -108,8 +108,8 @@ class InMemory:
             and all(edge.to_id == each.id for edge in self._next(each.id, ("feeds",), "down", None))
         }
 
-    def unfed(self, environment: str | None = None, dag: str | None = None) -> set[str]:
-        """As `LineageGraph` says."""
+    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
         return {
             each.id
             for each in self._of(DATASET_LABELS, environment, None)
@@ -120,7 +120,7 @@ class InMemory:
     def everything(
         self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
     ) -> Iterator[Vertex | Edge]:
-        """As `LineageGraph` says."""
+        """See `LineageGraph`."""
         wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
         yield from self._of([each for each in wanted if each in ALL_VERTEX_LABELS], environment, dag)
         yield from self._edges_of(

@@ -1,4 +1,4 @@
-"""Opens the graph of an endpoint, a configuration or a folder."""
+"""Opening of the graph of an endpoint, a configuration or a folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_graph(
-    place: "Endpoint | Gremlin | Path | str", on_progress: ProgressCallback = no_progress
+    location: "Endpoint | Gremlin | Path | str", on_progress: ProgressCallback = no_progress
 ) -> Iterator[LineageGraph]:
-    """The graph at an endpoint, of a configuration (`config.gremlin`), or in a folder that `build` wrote.
+    """Open the graph of an endpoint, a configuration (`config.gremlin`), or a folder of `build`.
 
-    Questions go to the reader endpoint where there is one. The embedded graph is asked of the server
-    that serves it; where none does, its file is read, which is quicker than a start.
-    Raises `GraphError`, `IntermediateError`, `SourceError`.
+    Queries go to the reader endpoint if there is one. The embedded graph is queried through a running server;
+    without one, its file is read, which is faster than a start. Raises `GraphError`, `IntermediateError`,
+    `SourceError`.
     """
     from lineage_merge.config import EMBEDDED, Gremlin
 
-    if isinstance(place, str | Path):
+    if isinstance(location, str | Path):
         from lineage_merge.query.backends.files import read_folder
 
-        on_progress(f"reading {place}")
-        yield read_folder(str(place))
+        on_progress(f"reading {location}")
+        yield read_folder(str(location))
         return
-    if isinstance(place, Gremlin):
-        if place.endpoint == EMBEDDED:
+    if isinstance(location, Gremlin):
+        if location.endpoint == EMBEDDED:
             from lineage_merge.query.backends.embedded import open_embedded
 
-            with open_embedded(place, on_progress) as graph:
+            with open_embedded(location, on_progress) as graph:
                 yield graph
             return
         from lineage_merge.load.gremlin.configured_endpoint import endpoint
 
-        place = endpoint(place)
+        location = endpoint(location)
     from lineage_merge.load.gremlin.connection import check
-    from lineage_merge.query.backends.gremlin import asked_at
+    from lineage_merge.query.backends.gremlin import open_gremlin
 
-    check(place.reader)
-    with asked_at(place.reader) as graph:
+    check(location.reader)
+    with open_gremlin(location.reader) as graph:
         yield graph

@@ -1,1 +1,1 @@
-"""A subgraph as text: one file a format, each a pure function. What is hostile in a name is escaped."""
+"""Text formats of a subgraph: one module per format, each a pure function that escapes hostile names."""

@@ -1,4 +1,4 @@
-"""What every format says of a vertex and an edge."""
+"""Titles and captions of vertices and edges, shared by the formats."""
 
 import re
 
@@ -6,13 +6,13 @@ from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset
 
 
 def title(graph: Subgraph, vertex: Vertex) -> str:
-    """The title; a column's is under the name that its dataset goes by, where that is known."""
+    """Return the title; that of a column contains its dataset's title if known."""
     owner = graph.vertices.get(dataset_of(vertex.id)) if vertex.label == COLUMN else None
     return f"{owner.title}#{vertex.name}" if owner else vertex.title
 
 
 def caption(edge: Edge) -> str:
-    """What stands on an edge: the job, and of columns what happens to them."""
+    """Return the caption of an edge: job, transformation and expression."""
     said = [edge.job] if edge.label in ("feeds", "writes") else []
     said += [str(edge.properties[key]) for key in ("transformation", "expression") if key in edge.properties]
     if "via" in edge.properties:
@@ -24,16 +24,16 @@ def caption(edge: Edge) -> str:
     return "  ".join(each for each in said if each)
 
 
-# With those that turn a line's direction, and all that stands behind them in it.
+# Including those that change the direction of text.
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:
-    """A text that does nothing to a terminal but stand there."""
+    """Return one line without control characters, safe for terminals."""
     return " ".join(_CONTROL.sub("\ufffd", text).split())
 
 
-def shortened(text: str, most: int = 120) -> str:
-    """One line of at most so many characters."""
+def truncate(text: str, most: int = 120) -> str:
+    """Return one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -15,18 +15,18 @@ _HEAD = (
     ' xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns'
     ' http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">'
 )
-# What XML 1.0 cannot hold, however it is written.
+# Characters that XML 1.0 cannot represent.
 _IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-# Names of properties and GraphML's types of them.
+# GraphML types by name of the property.
 _Types = Mapping[str, str]
 
 
 def graphml(graph: Subgraph) -> str:
-    """The subgraph: vertex and edge ids are those of the graph, `label` and all properties are data.
+    """Return the subgraph with the ids of the graph; `label` and all properties are data.
 
-    A set is one text, its values joined with ", ". A character that XML cannot hold is U+FFFD.
+    Sets are joined with ", ". Characters that XML cannot represent become U+FFFD.
     """
     vertices = graph.vertices.values()
     elements: tuple[Vertex | Edge, ...] = (*vertices, *graph.edges)
@@ -34,9 +34,9 @@ def graphml(graph: Subgraph) -> str:
 
 
 def streamed(elements: Iterable[Vertex | Edge]) -> Iterator[str]:
-    """The same of any number of elements, line by line, without line ends; vertices come first.
+    """Yield the lines, without line ends, for any number of elements; vertices must come first.
 
-    Keys stand at the head of the file, before anything is known of what follows: all that there can be.
+    The head of the file declares all possible keys, because the elements are not known yet.
     """
     return _lines(elements, _declared(NODE_PROPERTIES), _declared(EDGE_PROPERTIES))
 
@@ -57,7 +57,7 @@ def _lines(elements: Iterable[Vertex | Edge], of_nodes: _Types, of_edges: _Types
 
 
 def _types(elements: Iterable[Vertex | Edge]) -> _Types:
-    """Of the properties that these elements have."""
+    """Return the types of the properties of these elements."""
     types: dict[str, str] = {"label": "string"}
     for each in elements:
         for name, value in each.properties.items():
@@ -66,7 +66,7 @@ def _types(elements: Iterable[Vertex | Edge]) -> _Types:
 
 
 def _declared(properties: Iterable[Property]) -> _Types:
-    """Of all properties that the graph model has."""
+    """Return the types of all properties of the graph model."""
     keys = dict.fromkeys(("label", "environment", "dag_name"), "string")
     return keys | {each.name: each.type for each in properties}
 
@@ -91,5 +91,5 @@ def _attribute(text: str) -> str:
 
 def _text(value: Any) -> str:
     text = ", ".join(value) if isinstance(value, tuple) else str(value)
-    # A reader of XML makes a line feed of a carriage return that is not written so.
+    # XML parsers convert unescaped carriage returns to line feeds.
     return escape(_IMPOSSIBLE.sub("\ufffd", text), {"\r": "&#13;"})

@@ -8,25 +8,24 @@ from lineage_merge.query.elements import Edge, Subgraph, Vertex
 
 
 def as_json(graph: Subgraph) -> dict[str, Any]:
-    """What is stable, and only grows::
+    """Return the subgraph in a stable JSON format, to which only fields are added::
 
         {"vertices": [{"id": "dev|s3://tickit-raw|sales", "label": "file", "name": "sales",
                        "properties": {"environment": "dev", "dag_name": ["tickit_daily"], ...}}],
          "edges": [{"id": "0f...", "label": "feeds", "from": "<vertex id>", "to": "<vertex id>",
                     "properties": {"dag_name": "tickit_daily", "job_name": "ingest", ...}}]}
 
-    Both lists are in a fixed order; `from` and `to` are ids of the vertices. Which properties there may
-    be stands in `graph_format/node.schema.json` and `edge.schema.json`; what an element does not have is left
-    out; sets are sorted lists.
+    Both lists are in a fixed order; `from` and `to` are ids of vertices. The possible properties are defined
+    in `graph_format/node.schema.json` and `edge.schema.json`; empty ones are omitted; sets are sorted lists.
     """
     return {
-        "vertices": [of_vertex(each) for each in graph.vertices.values()],
-        "edges": [of_edge(each) for each in graph.edges],
+        "vertices": [vertex_as_json(each) for each in graph.vertices.values()],
+        "edges": [edge_as_json(each) for each in graph.edges],
     }
 
 
-def of_vertex(vertex: Vertex) -> dict[str, Any]:
-    """A vertex as it stands under `vertices`."""
+def vertex_as_json(vertex: Vertex) -> dict[str, Any]:
+    """Return an item of `vertices`."""
     return {
         "id": vertex.id,
         "label": vertex.label,
@@ -35,8 +34,8 @@ def of_vertex(vertex: Vertex) -> dict[str, Any]:
     }
 
 
-def of_edge(edge: Edge) -> dict[str, Any]:
-    """An edge as it stands under `edges`."""
+def edge_as_json(edge: Edge) -> dict[str, Any]:
+    """Return an item of `edges`."""
     return {
         "id": edge.id,
         "label": edge.label,
@@ -47,7 +46,7 @@ def of_edge(edge: Edge) -> dict[str, Any]:
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """Any answer as text, names as they are spelled."""
+    """Return JSON text, without escaping non-ASCII characters."""
     return json.dumps(values, indent=2, ensure_ascii=False)
 
 

@@ -1,10 +1,10 @@
-"""A subgraph as a Mermaid flowchart, which Markdown on GitHub and GitLab shows."""
+"""A subgraph as a Mermaid flowchart, which GitHub and GitLab render in Markdown."""
 
 import re
 from collections.abc import Iterator
 
 from lineage_merge.query.elements import Subgraph, Vertex
-from lineage_merge.query.formats.describe import caption, shortened, title
+from lineage_merge.query.formats.describe import caption, title, truncate
 
 _SHAPES = {
     "file": ("[/", "/]"),
@@ -17,14 +17,14 @@ _SHAPES = {
     "job": ("{{", "}}"),
 }
 _ARROWS = {"influences": "-.->", "has_column": "---", "writes": "-.->"}
-# Mermaid reads what is written as #35; as the character of that number. These would end a text, begin
-# HTML, an entity or a directive, or be Markdown (an underscore is at the edge of a word only).
+# Characters to escape as #35; (by number): they would end a text, begin HTML, an entity or a directive, or be
+# Markdown (an underscore only at the edge of a word).
 _SPECIAL = re.compile(r"""["#<>&`|%*~\\{}\[\]$;]|(?<![^\W_])_+|_+(?![^\W_])|^\s*(?:[-+]|\d+[.)])(?=\s)""")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 def mermaid(graph: Subgraph) -> str:
-    """A flowchart from left to right, one line a vertex and an edge."""
+    """Return a flowchart from left to right, one line per vertex and edge."""
     return "\n".join(_lines(graph)) + "\n"
 
 
@@ -34,8 +34,8 @@ def _lines(graph: Subgraph) -> Iterator[str]:
     for vertex in graph.vertices.values():
         yield f"  {short[vertex.id]}{_shaped(graph, vertex)}"
     for edge in graph.edges:
-        said = shortened(caption(edge), 80)
-        label = f'|"{escaped(said)}"|' if said else ""
+        text = truncate(caption(edge), 80)
+        label = f'|"{escaped(text)}"|' if text else ""
         yield f"  {short[edge.from_id]} {_ARROWS.get(edge.label, '-->')}{label} {short[edge.to_id]}"
 
 
@@ -45,10 +45,10 @@ def _shaped(graph: Subgraph, vertex: Vertex) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text as it may stand between quotes; a line feed is a space."""
+    """Escape a text for use between quotes; line feeds become spaces."""
     line = " ".join(_CONTROL.sub("\ufffd", text).split("\n"))
     special = _SPECIAL.sub(lambda found: _numbered(found[0]), line)
-    # Before it parses, Mermaid takes the last semicolon from whatever looks like "style ...: ...#...;".
+    # Before parsing, Mermaid removes the last semicolon of anything like "style ...: ...#...;".
     if re.search("style|classDef", special):
         special = special.replace(":", "#58;")
     return special or " "

@@ -1,4 +1,4 @@
-"""A subgraph as a table: what feeds what, or where there are no edges, the vertices."""
+"""A subgraph as a table of its edges or, without edges, of its vertices."""
 
 from collections.abc import Iterable
 
@@ -10,10 +10,10 @@ from lineage_merge.query.formats.describe import one_line, title
 
 
 def table(graph: Subgraph) -> Table:
-    """Edges, a row each; without edges the vertices."""
+    """Return a table of the edges or, without edges, of the vertices."""
     if not graph.edges:
         return vertex_table(graph.vertices.values())
-    made = headed("from", "", "to", "job", "how", "DAG")
+    made = new_table("from", "", "to", "job", "how", "DAG")
     for each in graph.edges:
         ends = (title(graph, graph.vertices[end]) for end in (each.from_id, each.to_id))
         source, target = ends
@@ -22,30 +22,34 @@ def table(graph: Subgraph) -> Table:
             for key in ("transformation", "expression", "write_mode", "via")
             if key in each.properties
         ]
-        add(made, source, each.label, target, each.job, "  ".join(how), each.properties.get("dag_name", ""))
+        add_row(
+            made, source, each.label, target, each.job, "  ".join(how), each.properties.get("dag_name", "")
+        )
     return made
 
 
 def vertex_table(vertices: Iterable[Vertex]) -> Table:
-    """Vertices, a row each."""
-    made = headed("name", "label", "namespace", "environment", "DAGs", "about")
+    """Return a table of vertices."""
+    made = new_table("name", "label", "namespace", "environment", "DAGs", "about")
     for each in vertices:
         held = each.properties
         about = [str(held[key]) for key in ("job_type", "data_type", "format", "description") if key in held]
         namespace = str(held.get("namespace", ""))
-        add(made, each.title, each.label, namespace, each.environment, ", ".join(each.dags), "  ".join(about))
+        add_row(
+            made, each.title, each.label, namespace, each.environment, ", ".join(each.dags), "  ".join(about)
+        )
     return made
 
 
-def headed(*columns: str) -> Table:
-    """An empty table."""
+def new_table(*columns: str) -> Table:
+    """Return an empty table."""
     made = Table(box=None, pad_edge=False)
     for column in columns:
         made.add_column(column, overflow="fold", header_style="bold")
     return made
 
 
-def add(made: Table, *cells: str) -> None:
-    """One more row."""
-    # As Text: a name with square brackets is no markup.
+def add_row(made: Table, *cells: str) -> None:
+    """Add a row."""
+    # Text, because names may contain square brackets, which are markup in str.
     made.add_row(*(Text(one_line(cell)) for cell in cells))

@@ -1,8 +1,7 @@
-"""A subgraph as a tree of lines, for people.
+"""A subgraph as a tree of lines.
 
-A vertex stands with what lies behind it once, where the shortest way leads to it; wherever else it is
-mentioned, a mark says where that is. So a tree is as wide as the shortest ways are long, and cycles and
-diamonds end.
+A vertex is expanded once, at the end of its shortest path; other occurrences refer to that place. So the
+depth of the tree is limited by the shortest paths, also with cycles and diamonds.
 """
 
 from collections import defaultdict
@@ -12,21 +11,21 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
-from lineage_merge.query.formats.describe import one_line, shortened, title
+from lineage_merge.query.formats.describe import one_line, title, truncate
 from lineage_merge.query.graph import Direction
 
 
 def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Direction = "down") -> list[Text]:
-    """Lines from `roots` on, the way the data flows (`down`) or against it (`up`).
+    """Return lines from `roots`, in the direction of the data flow (`down`) or against it (`up`).
 
-    Without `roots` it begins wherever nothing leads to, and in a cycle that nothing leads to with its
-    first vertex. What decides on rows (`influences`) comes after the tree.
+    Without `roots`, the tree starts at all vertices without incoming edges, and at the first vertex of cycles
+    that have none. Columns that determine rows (`influences`) follow the tree.
     """
     plan = _planned(graph, roots, direction)
     lines = list(_drawn(plan))
     influences = [each for each in graph.edges if each.label == "influences"]
     if influences:
-        lines += [Text(), Text("rows decided by:", style="bold")]
+        lines += [Text(), Text("rows determined by:", style="bold")]
     for each in influences:
         source, target = (one_line(title(graph, graph.vertices[end])) for end in (each.from_id, each.to_id))
         line = Text(f"  {source} → {target}")
@@ -36,21 +35,21 @@ def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Directi
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is drawn: next to each vertex others, where each is opened, and in which order that happens."""
+    """The structure of the tree: neighbours, where each vertex is expanded, and in which order."""
 
     graph: Subgraph
     direction: Direction
     starts: list[str]
-    # For each vertex those next to it, with the edges between them.
+    # Neighbours by vertex, with the edges between them.
     following: dict[str, list[tuple[str, list[Edge]]]]
     # A dataset's columns, by place, where the subgraph has them.
     columns: dict[str, list[Vertex]]
-    made_of: dict[str, list[Edge]]
+    column_sources: dict[str, list[Edge]]
     opened_under: dict[str, str] = field(default_factory=dict)
     order: dict[str, int] = field(default_factory=dict)
 
     def children(self, identifier: str) -> Iterator[tuple[str, list[Edge], bool]]:
-        """What is drawn below a vertex, and whether it is opened there."""
+        """Yield the children of a vertex, with their edges and whether they are expanded there."""
         for there, edges in self.following.get(identifier, ()):
             yield there, edges, self.opened_under.get(there) == identifier
 
@@ -65,10 +64,10 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
         owned.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
     listed = {each.id for owned in columns.values() for each in owned}
     between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
-    made_of: dict[str, list[Edge]] = defaultdict(list)
+    column_sources: dict[str, list[Edge]] = defaultdict(list)
     for each in graph.edges:
         if each.label == "feeds_column" and each.to_id in listed:
-            made_of[each.to_id].append(each)
+            column_sources[each.to_id].append(each)
         elif each.label in ("feeds", "feeds_column", "writes"):
             pair = (each.from_id, each.to_id) if direction == "down" else (each.to_id, each.from_id)
             between[pair].append(each)
@@ -83,7 +82,7 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
         each for each in graph.vertices if each not in listed and (each not in deciding or each in following)
     ]
     starts = [each for each in (own if roots is None else roots) if roots is not None or each not in led_to]
-    plan = _Plan(graph, direction, starts, following, columns, made_of)
+    plan = _Plan(graph, direction, starts, following, columns, column_sources)
     _open(plan, starts)
     for identifier in own if roots is None else ():
         if identifier not in plan.opened_under:
@@ -94,7 +93,7 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
 
 
 def _open(plan: _Plan, starts: Iterable[str]) -> None:
-    """Decide where each vertex is opened: where it is first met, level by level."""
+    """Determine where each vertex is expanded: at its first occurrence, level by level."""
     frontier = list(starts)
     plan.opened_under.update(dict.fromkeys(frontier, ""))
     while frontier:
@@ -108,7 +107,7 @@ def _open(plan: _Plan, starts: Iterable[str]) -> None:
 
 
 def _number(plan: _Plan) -> None:
-    """In which order the vertices are opened in the drawing."""
+    """Number the vertices in the order of their expansion."""
     left = list(reversed(plan.starts))
     while left:
         here = left.pop()
@@ -121,7 +120,7 @@ def _drawn(plan: _Plan) -> Iterator[Text]:
         if start not in plan.graph.vertices:
             continue
         yield _named(plan, start)
-        # What is still to be drawn: the guide before it, the vertex and what leads to it.
+        # A stack of lines to draw, each with its prefix.
         left = [("", child) for child in reversed(_below(plan, start))]
         while left:
             guide, (line, opened, is_last) = left.pop()
@@ -132,7 +131,7 @@ def _drawn(plan: _Plan) -> Iterator[Text]:
 
 
 def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
-    """The lines below a vertex: each with the vertex that is opened there, and whether it is the last."""
+    """Return the lines below a vertex, each with the expanded vertex if any, and whether it is the last."""
     found: list[tuple[Text, str | None]] = [
         (_column(plan, each), None) for each in plan.columns.get(here, ())
     ]
@@ -161,15 +160,15 @@ def _named(plan: _Plan, identifier: str) -> Text:
 
 def _moved_by(edge: Edge) -> str:
     parts = [edge.job, edge.properties.get("transformation", ""), edge.properties.get("expression", "")]
-    return "  ".join(shortened(one_line(each)) for each in parts if each)
+    return "  ".join(truncate(one_line(each)) for each in parts if each)
 
 
 def _column(plan: _Plan, column: Vertex) -> Text:
     line = Text(f"· {one_line(column.name)}")
     line.append(f"  {one_line(column.properties.get('data_type', ''))}".rstrip(), style="dim")
-    for each in plan.made_of.get(column.id, ()):
+    for each in plan.column_sources.get(column.id, ()):
         source = one_line(title(plan.graph, plan.graph.vertices[each.from_id]))
-        said = shortened(one_line(each.properties.get("expression", "")), 60)
+        expression = truncate(one_line(each.properties.get("expression", "")), 60)
         line.append(f"  ← {source}  {each.properties.get('transformation', '')}", style="cyan")
-        line.append(f"  {said}".rstrip(), style="dim")
+        line.append(f"  {expression}".rstrip(), style="dim")
     return line

@@ -1,5 +1,5 @@
-"""What a change of SQL files does to lineage, before it is released.
+"""Review of changes of SQL files: their effect on lineage, before a release. Without Spark.
 
-`git` tells which files changed and what they were, `versions` makes a graph of each version, `changes`
-compares them (pure), `readers` asks who reads what goes. Needs no Spark.
+`git` finds changed files and their earlier content, `versions` builds a graph of each version, `changes`
+compares them (pure), `readers` finds the readers of dropped elements in the graph.
 """

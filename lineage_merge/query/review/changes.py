@@ -1,4 +1,4 @@
-"""What differs between two versions of folders of SQL. Pure."""
+"""Differences between two versions of folders of SQL files. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
@@ -11,30 +11,34 @@ from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
-# What the reader of queries notes of a statement that can only fail.
-_FAILS = ("names columns that its tables do not have", "gives ")
-# What it notes where it does not know enough; where it did before, the column that it meant is gone.
-_LOST = ("names columns whose table is unknown", "selects * of", "fills columns by position")
+# Prefixes of notes on statements that will fail.
+_ERROR_NOTES = ("names columns that its tables do not have", "has ")
+# Prefixes of notes on unknown columns; if they were known before, a referenced column was dropped.
+_UNKNOWN_COLUMN_NOTES = (
+    "names columns whose table is unknown",
+    "selects * from",
+    "fills columns by position",
+)
 
 
 class Flow(NamedTuple):
-    """An edge, whoever moves it: its label and the ids at its ends."""
+    """An edge, independent of its job: label and ids of its ends."""
 
     label: str
     source: str
     target: str
 
 
-class Altered(NamedTuple):
-    """An edge that is there as before, and says something else: `before` and `after` are told to people."""
+class AlteredFlow(NamedTuple):
+    """An edge with changed properties: `before` and `after` are display texts."""
 
     flow: Flow
     before: str
     after: str
 
 
-class Retyped(NamedTuple):
-    """A column (of a dataset's key) whose type is another."""
+class RetypedColumn(NamedTuple):
+    """A column (of a dataset's key) with a changed type."""
 
     dataset: str
     column: str
@@ -43,7 +47,7 @@ class Retyped(NamedTuple):
 
 
 class Break(NamedTuple):
-    """What will fail, or lacks what it reads: a file and line, or a job of the graph; and why."""
+    """A statement that will fail, or a reader of a dropped element: file and line or job, and the reason."""
 
     where: str
     why: str
@@ -51,25 +55,32 @@ class Break(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What changed files do otherwise. Datasets and columns are ids of the graph.
+    """Differences between versions. Datasets and columns are ids of the graph.
 
-    `gone`: datasets that nothing makes any more. `lost`: columns, by dataset, that a dataset has no
-    longer. `unsure`: datasets whose columns were known and are not.
+    `dropped_datasets`: no longer created. `dropped_columns`: by dataset. `unknown_columns`: datasets whose
+    columns were known before.
     """
 
-    added: tuple[Flow, ...] = ()
-    removed: tuple[Flow, ...] = ()
-    altered: tuple[Altered, ...] = ()
-    gone: tuple[str, ...] = ()
-    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    retyped: tuple[Retyped, ...] = ()
-    unsure: tuple[str, ...] = ()
+    added_flows: tuple[Flow, ...] = ()
+    removed_flows: tuple[Flow, ...] = ()
+    altered_flows: tuple[AlteredFlow, ...] = ()
+    dropped_datasets: tuple[str, ...] = ()
+    dropped_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    retyped_columns: tuple[RetypedColumn, ...] = ()
+    unknown_columns: tuple[str, ...] = ()
     breaks: tuple[Break, ...] = ()
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether lineage and columns are what they were."""
-        return not (self.added or self.removed or self.altered or self.gone or self.lost or self.retyped)
+    def is_empty(self) -> bool:
+        """Whether lineage and columns are unchanged."""
+        return not (
+            self.added_flows
+            or self.removed_flows
+            or self.altered_flows
+            or self.dropped_datasets
+            or self.dropped_columns
+            or self.retyped_columns
+        )
 
 
 def compare(
@@ -83,27 +94,27 @@ def compare(
 ) -> Difference:
     """Compare the jobs of the changed files before and after.
 
-    `files_after`: which files changed; `renamed`: what a file was called, by what it is called;
-    `path_of`: how a file is named in what breaks.
+    `files_after`: the changed files; `renamed`: old by new file; `path_of`: path of a file for reports.
     """
     old, new = _flows(before.edges), _flows(after.edges)
-    ours = _flows(each for each in before.edges if each.get("job_name") in jobs_before)
-    theirs = _flows(each for each in after.edges if each.get("job_name") in jobs_after)
-    altered = (
-        Altered(flow, _said(ours[flow]), _said(theirs[flow])) for flow in sorted(ours.keys() & theirs.keys())
+    owned_before = _flows(each for each in before.edges if each.get("job_name") in jobs_before)
+    owned_after = _flows(each for each in after.edges if each.get("job_name") in jobs_after)
+    altered_flows = (
+        AlteredFlow(flow, _description(owned_before[flow]), _description(owned_after[flow]))
+        for flow in sorted(owned_before.keys() & owned_after.keys())
     )
-    gone = tuple(sorted(_built(before) - _built(after)))
-    lost, retyped, unsure = _columns(before, after)
+    dropped_datasets = tuple(sorted(_datasets_of(before) - _datasets_of(after)))
+    dropped_columns, retyped_columns, unknown_columns = _columns(before, after)
     noted = _notes(before, after, files_after, renamed, path_of)
-    breaks = (*noted, *_readers_of(gone, before, after, path_of))
+    breaks = (*noted, *_readers_of(dropped_datasets, before, after, path_of))
     return Difference(
-        added=tuple(sorted(theirs.keys() - old.keys())),
-        removed=tuple(sorted(ours.keys() - new.keys())),
-        altered=tuple(each for each in altered if each.before != each.after),
-        gone=gone,
-        lost=lost,
-        retyped=retyped,
-        unsure=unsure,
+        added_flows=tuple(sorted(owned_after.keys() - old.keys())),
+        removed_flows=tuple(sorted(owned_before.keys() - new.keys())),
+        altered_flows=tuple(each for each in altered_flows if each.before != each.after),
+        dropped_datasets=dropped_datasets,
+        dropped_columns=dropped_columns,
+        retyped_columns=retyped_columns,
+        unknown_columns=unknown_columns,
         breaks=breaks,
     )
 
@@ -116,34 +127,34 @@ def _flows(edges: Iterable[Mapping[str, Any]]) -> dict[Flow, list[Mapping[str, A
     return found
 
 
-def _said(edges: Iterable[Mapping[str, Any]]) -> str:
-    """``SUM of ...``: how a column is made, and how a table is written."""
-    said = {
+def _description(edges: Iterable[Mapping[str, Any]]) -> str:
+    """Return write mode, transformation and expression of edges as text."""
+    descriptions = {
         " ".join(str(each[key]) for key in ("write_mode", "transformation", "expression") if each.get(key))
         for each in edges
     }
-    return " | ".join(sorted(said))
+    return " | ".join(sorted(descriptions))
 
 
-def _meant(version: Version, key: str) -> str:
+def _canonical(version: Version, key: str) -> str:
     return version.aliases.get(key, key)
 
 
-def _built(version: Version) -> set[str]:
-    """The datasets that files make or write, by the id that counts."""
+def _datasets_of(version: Version) -> set[str]:
+    """Return the canonical ids of the datasets that files create or write."""
     files = [file for folder in version.folders for file in folder.files]
-    created = {_meant(version, each.key) for file in files for each in file.created}
-    written = {_meant(version, each.target) for file in files for each in file.writes}
-    dropped = {_meant(version, key) for file in files for key in file.dropped}
+    created = {_canonical(version, each.key) for file in files for each in file.created}
+    written = {_canonical(version, each.target) for file in files for each in file.writes}
+    dropped = {_canonical(version, key) for file in files for key in file.dropped}
     return created | (written - dropped)
 
 
 def _known(version: Version) -> dict[str, dict[str, tuple[str, str]]]:
-    """The columns (folded: as spelled, with the type) of the datasets of which all are known."""
+    """Return columns (name and type, by lowercase name) of datasets whose columns are all known."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for folder in version.folders:
         for key, columns in _columns_of(folder).items():
-            found.setdefault(_meant(version, key), columns)
+            found.setdefault(_canonical(version, key), columns)
     return found
 
 
@@ -164,20 +175,20 @@ def _columns_of(folder: ProjectLineage) -> dict[str, dict[str, tuple[str, str]]]
 
 def _columns(
     before: Version, after: Version
-) -> tuple[dict[str, tuple[str, ...]], tuple[Retyped, ...], tuple[str, ...]]:
+) -> tuple[dict[str, tuple[str, ...]], tuple[RetypedColumn, ...], tuple[str, ...]]:
     old, new = _known(before), _known(after)
-    lost: dict[str, tuple[str, ...]] = {}
-    retyped: list[Retyped] = []
+    dropped_columns: dict[str, tuple[str, ...]] = {}
+    retyped_columns: list[RetypedColumn] = []
     for dataset in sorted(old.keys() & new.keys()):
         without = [name for key, (name, _) in old[dataset].items() if key not in new[dataset]]
         if without:
-            lost[dataset] = tuple(sorted(without))
+            dropped_columns[dataset] = tuple(sorted(without))
         for key, (name, kind) in sorted(old[dataset].items()):
             now = new[dataset].get(key, ("", ""))[1]
             if kind and now and kind != now:
-                retyped.append(Retyped(dataset, name, kind, now))
-    unsure = sorted((old.keys() - new.keys()) & _built(after))
-    return lost, tuple(retyped), tuple(unsure)
+                retyped_columns.append(RetypedColumn(dataset, name, kind, now))
+    unknown_columns = sorted((old.keys() - new.keys()) & _datasets_of(after))
+    return dropped_columns, tuple(retyped_columns), tuple(unknown_columns)
 
 
 def _notes(
@@ -187,7 +198,7 @@ def _notes(
     renamed: Mapping[FileKey, FileKey],
     path_of: Callable[[FileKey], str],
 ) -> Iterator[Break]:
-    """What files name that was there before the change and is not."""
+    """Yield references that were valid before the change."""
     known = {
         (at, file.name): {note.message for note in file.notes}
         for at, folder in enumerate(before.folders)
@@ -196,7 +207,7 @@ def _notes(
     for at, folder in enumerate(after.folders):
         for file in folder.files:
             key = (at, file.name)
-            fails = _FAILS if key in files_after else (*_FAILS, *_LOST)
+            fails = _ERROR_NOTES if key in files_after else (*_ERROR_NOTES, *_UNKNOWN_COLUMN_NOTES)
             for note in file.notes:
                 is_new = note.message not in known.get(renamed.get(key, key), set())
                 if is_new and note.message.startswith(fails):
@@ -204,14 +215,14 @@ def _notes(
 
 
 def _readers_of(
-    gone: Iterable[str], before: Version, after: Version, path_of: Callable[[FileKey], str]
+    dropped_datasets: Iterable[str], before: Version, after: Version, path_of: Callable[[FileKey], str]
 ) -> Iterator[Break]:
-    wanted, there = set(gone), _built(after)
+    wanted, there = set(dropped_datasets), _datasets_of(after)
     for at, folder in enumerate(after.folders):
         for file in folder.files:
             for write in file.writes:
                 for key in sorted(write.reads):
-                    meant = _meant(before, key)
-                    if meant in wanted and _meant(after, key) not in there:
-                        why = f"reads {title_of_id(meant)}, which nothing makes now"
+                    canonical = _canonical(before, key)
+                    if canonical in wanted and _canonical(after, key) not in there:
+                        why = f"reads {title_of_id(canonical)}, which is no longer created"
                         yield Break(f"{path_of((at, file.name))}, line {write.line}", why)

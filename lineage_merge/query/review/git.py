@@ -1,7 +1,7 @@
-"""Which files changed since a revision, and what they were: asked of the git program.
+"""Files that changed since a revision, and their earlier content, from the git program.
 
-The files are compared as they lie in the working tree, committed or not, with where the branch left the
-revision (``git merge-base REV HEAD``): what others did since then is none of this change.
+The working tree, committed or not, is compared with the branch point (``git merge-base REV HEAD``): later
+commits on the other branch are not part of the change.
 """
 
 import subprocess
@@ -14,8 +14,8 @@ from lineage_merge.model.errors import SourceError, SourceMissing
 _TIMEOUT_SECONDS = 120
 
 
-class Changed(NamedTuple):
-    """A file that changed, by paths below the repository's root; "" where there is none.
+class ChangedFile(NamedTuple):
+    """A changed file: paths relative to the repository's root, "" if there is none.
 
     `status` is added, changed, renamed or deleted.
     """
@@ -25,79 +25,81 @@ class Changed(NamedTuple):
     after: str
 
 
-class Since(NamedTuple):
-    """The repository's root, the commit that the files are compared with, and what changed."""
+class Changes(NamedTuple):
+    """The repository's root, the commit that files are compared with, and the changed files."""
 
     root: Path
     base: str
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedFile, ...]
 
 
 _STATUS = {"A": "added", "C": "added", "D": "deleted", "R": "renamed"}
 
 
-def changes(revision: str, paths: Sequence[Path]) -> Since:
-    """What changed below `paths` since `revision`, untracked files included.
+def read_changes(revision: str, paths: Sequence[Path]) -> Changes:
+    """Return the changes below `paths` since `revision`, including untracked files.
 
-    Raises `SourceError` where there is no git, no repository, or no such revision.
+    Raises `SourceError` if git, the repository or the revision is missing.
     """
     start = next((each if each.is_dir() else each.parent for each in paths), Path())
-    root = Path(_line(start, "rev-parse", "--show-toplevel"))
+    root = Path(_git_line(start, "rev-parse", "--show-toplevel"))
     if revision.startswith("-"):
-        raise SourceError(f"git: {revision} is no revision")
-    base = _line(start, "merge-base", revision, "HEAD")
+        raise SourceError(f"git: invalid revision: {revision}")
+    base = _git_line(start, "merge-base", revision, "HEAD")
     within = [str(each.resolve()) for each in paths]
-    told = _parts(_git(root, "diff", "--name-status", "-M", "-z", "--no-ext-diff", base, "--", *within))
-    new = _parts(_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *within))
-    return Since(root, base, (*_read(told), *(Changed("added", "", path) for path in new)))
+    output = _parts(_run_git(root, "diff", "--name-status", "-M", "-z", "--no-ext-diff", base, "--", *within))
+    new = _parts(_run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *within))
+    return Changes(root, base, (*_parse_changes(output), *(ChangedFile("added", "", path) for path in new)))
 
 
-def files_at(since: Since, paths: Sequence[Path]) -> list[str]:
-    """The files below `paths` that the base has."""
+def files_at(since: Changes, paths: Sequence[Path]) -> list[str]:
+    """Return the files below `paths` in the base commit."""
     within = [str(each.resolve().relative_to(since.root.resolve())) for each in paths]
-    return _parts(_git(since.root, "ls-tree", "-r", "-z", "--name-only", since.base, "--", *within))
+    return _parts(_run_git(since.root, "ls-tree", "-r", "-z", "--name-only", since.base, "--", *within))
 
 
-def contents(since: Since, files: Iterable[str]) -> dict[str, bytes]:
-    """What files were at the base, asked at once."""
+def contents(since: Changes, files: Iterable[str]) -> dict[str, bytes]:
+    """Return the contents of files in the base commit, in one request."""
     wanted = [each for each in files if "\n" not in each]
     asked = "".join(f"{since.base}:{each}\n" for each in wanted).encode()
-    told = _git(since.root, "cat-file", "--batch", given=asked)
+    output = _run_git(since.root, "cat-file", "--batch", given=asked)
     found: dict[str, bytes] = {}
     at = 0
     for each in wanted:
-        end = told.index(b"\n", at)
-        head = told[at:end].split()
+        end = output.index(b"\n", at)
+        head = output[at:end].split()
         if head[-1] == b"missing":
             at = end + 1
             continue
         size = int(head[-1])
-        found[each] = told[end + 1 : end + 1 + size]
+        found[each] = output[end + 1 : end + 1 + size]
         at = end + 1 + size + 1
     return found
 
 
-def _read(told: Sequence[str]) -> Iterable[Changed]:
-    parts = iter(told)
+def _parse_changes(output: Sequence[str]) -> Iterable[ChangedFile]:
+    parts = iter(output)
     for letter in parts:
         status = _STATUS.get(letter[:1], "changed")
         first = next(parts)
         if letter[:1] in "RC":
-            yield Changed(status, first if status == "renamed" else "", next(parts))
+            yield ChangedFile(status, first if status == "renamed" else "", next(parts))
         else:
-            yield Changed(status, "" if status == "added" else first, "" if status == "deleted" else first)
+            yield ChangedFile(
+                status, "" if status == "added" else first, "" if status == "deleted" else first
+            )
 
 
-def _parts(told: bytes) -> list[str]:
-    return [each.decode("utf-8", "surrogateescape") for each in told.split(b"\0") if each]
+def _parts(output: bytes) -> list[str]:
+    return [each.decode("utf-8", "surrogateescape") for each in output.split(b"\0") if each]
 
 
-def _line(folder: Path, *arguments: str) -> str:
-    return _git(folder, *arguments).decode("utf-8", "surrogateescape").strip()
+def _git_line(folder: Path, *arguments: str) -> str:
+    return _run_git(folder, *arguments).decode("utf-8", "surrogateescape").strip()
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    # "-c": no setting of the user changes what is printed.
+def _run_git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    # -c: independent of the user's settings.
     command = ["git", "-C", str(folder), "-c", "core.quotepath=off", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are paths and a revision
@@ -106,12 +108,12 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     except FileNotFoundError:
         raise SourceMissing("--since needs the git program") from None
     except subprocess.TimeoutExpired:
-        raise SourceError(f"git {arguments[0]} did not end in {_TIMEOUT_SECONDS} seconds") from None
+        raise SourceError(f"git {arguments[0]} timed out after {_TIMEOUT_SECONDS} seconds") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["failed"]
+        message = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["failed"]
         hint = ""
         if arguments[0] == "merge-base":
-            hint = "; in CI fetch enough history, such as with GIT_DEPTH: 0 or fetch-depth: 0"
-            said = said if done.stderr else [f"{arguments[1]} and HEAD have no commit in common"]
-        raise SourceError(f"git: {said[0].removeprefix('fatal: ')}{hint}")
+            hint = ". Fix: in CI, fetch the history (GIT_DEPTH: 0 or fetch-depth: 0)"
+            message = message if done.stderr else [f"{arguments[1]} and HEAD have no commit in common"]
+        raise SourceError(f"git: {message[0].removeprefix('fatal: ')}{hint}")
     return done.stdout

@@ -1,4 +1,4 @@
-"""Who, outside of the files, reads what a change takes away: asked of the graph."""
+"""Readers, in the graph, of datasets and columns that a change drops."""
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
@@ -13,48 +13,52 @@ from lineage_merge.sources.sql.translator import JOB_TYPE
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
-    """A dataset or column of the graph that goes or changes, and all that depends on it.
+class AffectedElement:
+    """A dataset or column of the graph that is dropped or changes, and everything that depends on it.
 
-    `readers`: who reads it at once, outside of the files. `goes`: it will not be there.
+    `readers`: direct readers that are not among the files. `is_dropped`: false if it only changes.
     """
 
     title: str
     impact: Impact
     readers: tuple[str, ...]
-    goes: bool
+    is_dropped: bool
 
 
-def touched(graph: LineageGraph, difference: Difference, jobs: Set[str], environment: str) -> list[Touched]:
-    """What of the graph goes or changes. `jobs`: those that the files are, which are judged by themselves."""
-    found: list[Touched] = []
-    for dataset in difference.gone:
+def affected(
+    graph: LineageGraph, difference: Difference, jobs: Set[str], environment: str
+) -> list[AffectedElement]:
+    """Return the affected elements of the graph. `jobs`: those of the files, reviewed separately."""
+    found: list[AffectedElement] = []
+    for dataset in difference.dropped_datasets:
         vertex = dataset_vertex(graph, dataset, environment)
         if vertex is not None:
-            found.append(_touched(graph, vertex, vertex.title, ["feeds"], jobs, goes=True))
-    lost = ((dataset, name, True) for dataset, names in difference.lost.items() for name in names)
-    retyped = ((each.dataset, each.column, False) for each in difference.retyped)
-    for dataset, name, goes in (*lost, *retyped):
+            found.append(_affected(graph, vertex, vertex.title, ["feeds"], jobs, is_dropped=True))
+    dropped_columns = (
+        (dataset, name, True) for dataset, names in difference.dropped_columns.items() for name in names
+    )
+    retyped_columns = ((each.dataset, each.column, False) for each in difference.retyped_columns)
+    for dataset, name, is_dropped in (*dropped_columns, *retyped_columns):
         owner = dataset_vertex(graph, dataset, environment)
         column = _column(graph, owner, name) if owner is not None else None
         if column is not None:
             labels = ["feeds_column", "influences"]
-            found.append(_touched(graph, column, column.title, labels, jobs, goes=goes))
+            found.append(_affected(graph, column, column.title, labels, jobs, is_dropped=is_dropped))
     return found
 
 
-def breaks(found: Iterable[Touched]) -> Iterator[Break]:
-    """The readers of what goes."""
+def breaks(found: Iterable[AffectedElement]) -> Iterator[Break]:
+    """Yield a break for each reader of a dropped element."""
     for each in found:
-        if each.goes:
+        if each.is_dropped:
             for reader in each.readers:
-                yield Break(reader, f"reads {each.title}, which goes")
+                yield Break(reader, f"reads {each.title}, which is dropped")
 
 
 def shapes(graph: LineageGraph, datasets: Iterable[str], environment: str) -> Shapes:
-    """The columns that the graph knows of datasets, by the ids under which files speak of them.
+    """Return the columns of datasets in the graph, by the ids that the files use.
 
-    They are all there are where each has its position.
+    They are complete if each has a position.
     """
     found: dict[str, Shape] = {}
     for dataset in datasets:
@@ -66,14 +70,16 @@ def shapes(graph: LineageGraph, datasets: Iterable[str], environment: str) -> Sh
         if columns:
             placed = sorted(columns, key=lambda each: (each.properties.get("position", 0), each.id))
             positions = sorted(each.properties.get("position", -1) for each in columns)
-            told = (ShapeColumn(each.name, str(each.properties.get("data_type", ""))) for each in placed)
+            columns_by_position = (
+                ShapeColumn(each.name, str(each.properties.get("data_type", ""))) for each in placed
+            )
             complete = positions == list(range(len(columns)))
-            found[dataset] = Shape(tuple(told), complete, declared=complete)
+            found[dataset] = Shape(tuple(columns_by_position), complete, declared=complete)
     return found
 
 
 def dataset_vertex(graph: LineageGraph, dataset: str, environment: str) -> Vertex | None:
-    """The dataset of an id, or the one that has it as another identity."""
+    """Return the dataset with an id, or the one with this alias."""
     there = graph.vertices([dataset])
     if there:
         return there[0]
@@ -93,15 +99,15 @@ def _column(graph: LineageGraph, owner: Vertex, name: str) -> Vertex | None:
     )
 
 
-def _touched(
-    graph: LineageGraph, vertex: Vertex, title: str, labels: list[str], jobs: Set[str], *, goes: bool
-) -> Touched:
-    reading = [each for each in graph.edges_from([vertex.id], labels) if not _is_ours(each, jobs)]
+def _affected(
+    graph: LineageGraph, vertex: Vertex, title: str, labels: list[str], jobs: Set[str], *, is_dropped: bool
+) -> AffectedElement:
+    reading = [each for each in graph.edges_from([vertex.id], labels) if not _is_file_job(each, jobs)]
     readers = sorted({_reader(each) for each in reading})
-    return Touched(title, impact(graph, vertex), tuple(readers), goes)
+    return AffectedElement(title, impact(graph, vertex), tuple(readers), is_dropped)
 
 
-def _is_ours(edge: Edge, jobs: Set[str]) -> bool:
+def _is_file_job(edge: Edge, jobs: Set[str]) -> bool:
     return edge.properties.get("job_type") == JOB_TYPE and edge.job in jobs
 
 

@@ -1,4 +1,4 @@
-"""Folders of SQL as they are, and as they were: both as graphs in memory."""
+"""Versions of folders of SQL files as graphs in memory."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.review.git import Since, contents, files_at
+from lineage_merge.query.review.git import Changes, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.project import ProjectLineage, read_project
@@ -22,40 +22,40 @@ from lineage_merge.sources.sql.shapes import Shapes
 from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.translator import job_key, translate
 
-# A file of a folder: the folder's place in the list, and the file's name in it.
+# A file: index of its folder, and its name in the folder.
 FileKey = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """All folders at one time: what their files do, and the graph that this makes.
+    """All folders at one time: the lineage of their files, and the resulting graph.
 
-    `rows` are the edges as node and edge files have them; `problems` what could not be told.
+    `edges`: rows as in edge files; `problems`: what could not be read.
     """
 
     folders: tuple[ProjectLineage, ...]
     graph: InMemory
     edges: tuple[Mapping[str, Any], ...]
     problems: tuple[Problem, ...]
-    # A table that lies at a path is its path: what its name was, by that.
+    # Canonical ids by alias: a table stored at a path is identified by its path.
     aliases: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders that are looked at, and what names their tables."""
+    """The reviewed folders, and the resolver of their table names."""
 
     settings: tuple[SqlFiles, ...]
     names: DatasetResolver
     dag_name: str
-    # The repository's, where versions of it are compared.
+    # The repository's root, if versions are compared.
     root: Path | None = None
 
     def path_of(self, key: FileKey) -> str:
-        """Return the path of a file for reports: below `root`, or as its folder was given."""
+        """Return the path of a file for reports: relative to `root`, or below its folder as given."""
         at, name = key
         given = self.settings[at].path.rstrip("/")
-        # A folder may be one file, which then has its own name.
+        # A folder may be a single file.
         path = given if files.is_sql(given) and given.rpartition("/")[2] == name else f"{given}/{name}"
         if self.root is None:
             return path
@@ -64,28 +64,28 @@ class Folders:
         return (folder / whole.name).relative_to(top).as_posix() if folder.is_relative_to(top) else path
 
     def jobs(self, keys: Iterable[FileKey]) -> set[str]:
-        """The names of the jobs that files are."""
+        """Return the names of the jobs of files."""
         return {job_key(self.settings[at].project, name).name for at, name in keys}
 
 
 class Texts:
-    """The parsed files of the folders, each parsed once however many versions have it."""
+    """The parsed files of the folders; files in several versions are parsed once."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
         self.now: dict[FileKey, Script] = {}
         self.schema = [schema_of(each) for each in folders.settings]
-        # One for all versions: a file that did not change is not read again.
+        # Shared by all versions: unchanged files are not read again.
         self.readers = [reader_of(each, folders.names) for each in folders.settings]
         for at, each in enumerate(folders.settings):
             for script in parsed(files.read(_find(each.path).items()), each):
                 self.now[at, script.name] = script
 
-    def before(self, since: Since) -> "Before":
-        """The files as they were."""
+    def before(self, since: Changes) -> "EarlierFiles":
+        """Return the files before the changes."""
         changed = {each.before for each in since.changed} - {""}
         after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
-        found = Before({}, {}, {})
+        found = EarlierFiles({}, {}, {})
         texts = contents(since, sorted(changed))
         for at, folder in enumerate(self._folders.settings):
             root = Path(folder.path).expanduser()
@@ -107,8 +107,8 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """The files as they were: which of them `changed`, and which of today's did (`changing`), by path."""
+class EarlierFiles:
+    """Files before the changes. Paths of changed files: `changed`, and `changing` in the current version."""
 
     files: dict[FileKey, Script]
     changed: dict[FileKey, str]
@@ -116,7 +116,7 @@ class Before:
 
 
 def _find(path: str) -> dict[str, str]:
-    """The files of a folder; one that git does not keep because it is empty is there too."""
+    """Return the files of a folder; none for an empty folder, which git does not track."""
     try:
         return files.find(path)
     except SourceMissing:
@@ -130,7 +130,7 @@ def _path(root: Path, name: str) -> Path:
 
 
 def _name(path: Path, root: Path) -> str | None:
-    """What a file that git tells is called below a folder; None: it is not read."""
+    """Return the name below a folder of a file from git; None if it is not read."""
     whole, top = path.resolve(), root.resolve()
     if whole == top:
         return top.name
@@ -145,18 +145,18 @@ def version(
     folders: Folders,
     scripts: Mapping[FileKey, Script],
     texts: Texts,
-    known: Shapes | None = None,
+    known_columns: Shapes | None = None,
     only: set[FileKey] | None = None,
 ) -> Version:
-    """What the files do together; `known`: columns by dataset; `only`: whose lineage is told."""
-    told: list[ProjectLineage] = []
+    """Return the lineage of files. `known_columns`: by dataset; `only`: files whose lineage is included."""
+    projects: list[ProjectLineage] = []
     elements: list[Element] = []
     for at, folder in enumerate(folders.settings):
         own = [script for (of, _), script in scripts.items() if of == at]
-        found = read_project(own, texts.readers[at], schema=texts.schema[at], known=known)
-        told.append(found)
+        found = read_project(own, texts.readers[at], schema=texts.schema[at], known=known_columns)
+        projects.append(found)
         shown = found.only({name for of, name in only if of == at}) if only is not None else found
-        # The file's name alone: the folder is added by `path_of`.
+        # Only the file's name: `path_of` adds the folder.
         elements += (
             replace(each, document=folders.path_of((at, each.document.removeprefix("/"))))
             if isinstance(each, Problem)
@@ -167,4 +167,4 @@ def version(
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
     aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
-    return Version(tuple(told), graph, tuple(merged.edges), tuple(problems), aliases)
+    return Version(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
