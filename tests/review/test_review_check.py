@@ -140,7 +140,7 @@ def test_an_insert_that_no_longer_fits_its_table_fails_the_check(repository: Rep
 
     assert code == 12
     assert output["breaks"] == [
-        {"where": "etl/load.sql, line 1", "why": "gives 3 columns to a table that has 4"}
+        {"where": "etl/load.sql, line 1", "why": "inserts 3 columns into a table of 4"}
     ]
 
 

@@ -12,7 +12,7 @@ from lineage_merge.sources.sql.shapes import NOTHING
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # Prefixes of notes on statements that will fail.
-_ERROR_NOTES = ("names columns that its tables do not have", "has ")
+_ERROR_NOTES = ("names columns that its tables do not have", "inserts ")
 # Prefixes of notes on unknown columns; if they were known before, a referenced column was dropped.
 _UNKNOWN_COLUMN_NOTES = (
     "names columns whose table is unknown",
