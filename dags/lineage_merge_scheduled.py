@@ -14,7 +14,7 @@ Connections and Variables: see `lineage_merge.py`. Do not run this file as a scr
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage_merge.orchestration.airflow import unclaimed_merge_task_group
+from lineage_merge.orchestration.airflow import unmanaged_merge_task_group
 
 try:
     from airflow.sdk import DAG
@@ -33,7 +33,7 @@ ON_GLUE: dict[str, Any] = {
 
 
 def scheduled_dag(dag_id: str, schedule: str | None, **merge: Any) -> DAG:
-    """Return the DAG; `merge` are arguments of `unclaimed_merge_task_group`."""
+    """The DAG; `merge` is what `unmanaged_merge_task_group` takes."""
     with DAG(
         dag_id,
         description="Lineage of applications that no DAG merges",
@@ -43,8 +43,8 @@ def scheduled_dag(dag_id: str, schedule: str | None, **merge: Any) -> DAG:
         max_active_runs=1,
         tags=["lineage"],
     ) as dag:
-        unclaimed_merge_task_group("unclaimed", **merge)
+        unmanaged_merge_task_group("unmanaged", **merge)
     return dag
 
 
-lineage_unclaimed = scheduled_dag("lineage_unclaimed", schedule="@hourly", **ON_GLUE)
+lineage_unmanaged = scheduled_dag("lineage_unmanaged", schedule="@hourly", **ON_GLUE)

@@ -123,7 +123,7 @@ def test_a_job_that_fails_says_why_in_a_line_and_in_the_folder(settings: dict[st
     reason = "configuration: spline.arango.password_secret: the secret has no text under 'wrong'"
     assert reason in failed.stdout  # where spark-submit passes on what Python says
     assert cluster_entrypoint.failure(folder, "1") == cluster_entrypoint.Failure(
-        reason, lasting=True, exit_code=2
+        reason, permanent=True, exit_code=2
     )
     assert cluster_entrypoint.failure(folder, "2") is None, "that is another attempt's"
 
@@ -148,7 +148,7 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
     }
 
     sent = cluster_entrypoint.arguments("load", "s3://b/folder", CONFIGURATION.by_key(settings), attempt="7")
-    told = cluster_entrypoint.told([*OF_GLUE, *words_of(sent)])
+    told = cluster_entrypoint.parse_arguments([*OF_GLUE, *words_of(sent)])
 
     assert CONFIGURATION.load(None, environ={}, flags=told.flags) == CONFIGURATION.parse(settings)
     assert (told.step, told.folder, told.attempt) == ("load", "s3://b/folder", "7")
@@ -157,7 +157,9 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
 
 
 def test_an_argument_may_be_one_word() -> None:
-    told = cluster_entrypoint.told(["--step=build", "--folder=s3://b/f=1", "--config=s3://b/lineage.yml"])
+    told = cluster_entrypoint.parse_arguments(
+        ["--step=build", "--folder=s3://b/f=1", "--config=s3://b/lineage.yml"]
+    )
 
     assert (told.step, told.folder, told.config, told.flags) == (
         "build",
@@ -177,7 +179,7 @@ def test_an_argument_may_be_one_word() -> None:
 )
 def test_arguments_that_are_missing_are_named(words: list[str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        cluster_entrypoint.told(words)
+        cluster_entrypoint.parse_arguments(words)
 
 
 def test_a_key_that_there_is_not_is_no_argument() -> None:

@@ -13,13 +13,13 @@ _PLAIN_MARKS = {"ok": "+", "warning": "!", "failed": "x", "skipped": "-"}
 
 
 def as_lines(findings: Sequence["Finding"], encoding: str) -> Iterator[tuple[str, str]]:
-    """Yield lines such as ``✗ failed   ArangoDB login: problem. Fix: remedy``, each with its state.
+    """``✗ failed   ArangoDB login: problem. Fix: command``, and the state.
 
     States are words, too, for output without colours; marks are ASCII if `encoding` is not UTF.
     """
     marks = _MARKS if encoding.lower().startswith("utf") else _PLAIN_MARKS
     width = max(len(state) for state in _MARKS)
-    # Checks with the same result are one line.
-    for (state, told, mend), alike in groupby(findings, lambda each: (each.state, each.told, each.mend)):
+    # Those that were skipped for one reason are one line.
+    for (state, message, fix), alike in groupby(findings, lambda each: (each.state, each.message, each.fix)):
         checks = ", ".join(each.check for each in alike)
-        yield f"{marks[state]} {state:<{width}}  {checks}: {told}{f'. Fix: {mend}' if mend else ''}", state
+        yield f"{marks[state]} {state:<{width}}  {checks}: {message}{f'. Fix: {fix}' if fix else ''}", state

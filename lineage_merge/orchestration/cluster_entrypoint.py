@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 FAILED = "failed.json"
 # What is wrong here is still wrong when the step is repeated.
-_LASTING = (
+_PERMANENT = (
     ConfigError,
     DocumentError,
     SourceDenied,
@@ -68,13 +68,13 @@ class JobArguments(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a step failed, in one line; `lasting`: it will fail again when it is only repeated.
+    """Why a step failed, in one line; `permanent`: it will fail again when it is only repeated.
 
     `exit_code`: that of the error, by which it is known.
     """
 
     message: str
-    lasting: bool
+    permanent: bool
     exit_code: int = LineageMergeError.exit_code
 
 
@@ -105,7 +105,7 @@ def as_text(value: Any) -> str:
     return text.replace("}}", "}\\u007d").replace("{{", "{\\u007b")
 
 
-def told(words: Sequence[str]) -> JobArguments:
+def parse_arguments(words: Sequence[str]) -> JobArguments:
     """What the words behind the script's name say. Raises `ConfigError`."""
     given = dict(_pairs(words))
     flags = {key.dotted: given.pop(key.flag) for key in CONFIGURATION.settable if key.flag in given}
@@ -141,7 +141,7 @@ def main(words: Sequence[str]) -> None:
 
     Raises `LineageMergeError`, whose message is one line.
     """
-    given = told(words)
+    given = parse_arguments(words)
     try:
         settings = CONFIGURATION.load(given.config or None, flags=given.flags)
         with _logging(settings), running(settings):
@@ -149,7 +149,7 @@ def main(words: Sequence[str]) -> None:
                 log.info("arguments that are not for lineage_merge: %s", ", ".join(given.others))
             outcome = _run(given, settings)
     except LineageMergeError as error:
-        _keep(given, error)
+        _record_failure(given, error)
         raise
     sys.stdout.write(json.dumps(outcome, ensure_ascii=False) + "\n")
 
@@ -211,19 +211,19 @@ def _logging(settings: Config) -> Iterator[None]:
         own.setLevel(level)
 
 
-def is_lasting(error: LineageMergeError) -> bool:
+def is_permanent(error: LineageMergeError) -> bool:
     """Whether the same step will fail again when it is only repeated."""
-    return isinstance(error, _LASTING)
+    return isinstance(error, _PERMANENT)
 
 
-def _keep(given: JobArguments, error: LineageMergeError) -> None:
+def _record_failure(given: JobArguments, error: LineageMergeError) -> None:
     """Leave the reason in the folder: of a cluster's run others see little more than that it failed."""
     if not given.attempt:
         return
     failure = {
         "attempt": given.attempt,
         "step": given.step,
-        **Failure(error.message, is_lasting(error), error.exit_code)._asdict(),
+        **Failure(error.message, is_permanent(error), error.exit_code)._asdict(),
     }
     with suppress(SourceError):  # it is told in the log too, and hides no other error
         storage.write_text(f"{given.folder.rstrip('/')}/{FAILED}", json.dumps(failure) + "\n")
@@ -240,6 +240,6 @@ def failure(folder: str, attempt: str) -> Failure | None:
     code = found.get("exit_code")
     return Failure(
         str(found.get("message")),
-        bool(found.get("lasting")),
+        bool(found.get("permanent")),
         code if isinstance(code, int) else LineageMergeError.exit_code,
     )

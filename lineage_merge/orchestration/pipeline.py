@@ -94,8 +94,8 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
     raises `DocumentError`. Raises `SourceError` where a source cannot be read at all.
     """
     with running(config), step("build") as building, own_errors():
-        known = dataset_resolver.from_config(config)
-        records = _records(spark, config, known, on_progress)
+        resolver = dataset_resolver.from_config(config)
+        records = _records(spark, config, resolver, on_progress)
         with _released_on_error(records.engine):
             if config.strict:
                 _stop_at_rejected(records)
@@ -121,7 +121,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
 def _records(
     spark: SparkSession,
     config: Config,
-    known: dataset_resolver.DatasetResolver,
+    resolver: dataset_resolver.DatasetResolver,
     on_progress: ProgressCallback,
 ) -> Rows[Record]:
     """The records of all sources: in this process where the input is small, distributed otherwise."""
@@ -131,13 +131,13 @@ def _records(
     if listed is not None and listed <= limit:
         with step("read"):
             on_progress(f"reading {', '.join(source.name for source in sources)}")
-            records = read_in_one_task(spark, config, known, sources, limit)
+            records = read_in_one_task(spark, config, resolver, sources, limit)
         if records is not None:
             return _local_engine().rows(records)
         on_progress(
             f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it"
         )
-    return read_all(SparkEngine(spark), config, known, sources, on_progress)
+    return read_all(SparkEngine(spark), config, resolver, sources, on_progress)
 
 
 def _local_engine() -> LocalEngine:
@@ -246,13 +246,13 @@ def load_graph(
     """
 
     with running(config), step("load") as loading, own_errors():
-        tell = in_step(on_progress)
+        on_step_progress = in_step(on_progress)
 
         def on_written(what: str, done: int, total: int) -> None:
-            tell(f"writing {what} ({done} of {total} partitions)")
+            on_step_progress(f"writing {what} ({done} of {total} partitions)")
 
         on_progress("comparing with the graph")
-        whose = _whose(built, config)
+        owner = _owner_of(built, config)
         loaded = update(
             Merge(
                 built.nodes,
@@ -264,32 +264,32 @@ def load_graph(
                 built.report,
             ),
             target,
-            *whose,
+            *owner,
             allow_retire=config.load.allow_retire,
             verify=config.load.verify,
             dry_run=dry_run,
             on_written=on_written,
             in_bulk=bulk_load.configured(config.gremlin, target),
-            on_progress=tell,
+            on_progress=on_step_progress,
         )
         loading.count(**load_counts(loaded))
     if dry_run or not config.exporters:
         return loaded
     with running(config), step("export"):
-        return replace(loaded, exported=after_load.send(config.exporters, target, *whose, on_progress))
+        return replace(loaded, exported=after_load.send(config.exporters, target, *owner, on_progress))
 
 
-def _whose(built: Built, config: Config) -> tuple[str, str]:
+def _owner_of(built: Built, config: Config) -> tuple[str, str]:
     """Environment and DAG of the nodes: files say it themselves."""
     if built.owner:
         return built.owner
-    found = built.nodes.map(_tag).distinct().collect()
+    found = built.nodes.map(_owner).distinct().collect()
     if len(found) > 1:
         raise IntermediateError("the files hold several environments or DAGs: load each by itself")
     return found[0] if found else (config.environment, config.dag_name)
 
 
-def _tag(row: Row) -> tuple[str, str]:
+def _owner(row: Row) -> tuple[str, str]:
     return row["environment"], row["dag_name"]
 
 

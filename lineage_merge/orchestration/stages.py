@@ -46,7 +46,7 @@ def build(
 
     with pipeline.build(spark, config, on_progress) as built:
         on_progress(f"writing {folder}")
-        if _through_here(spark, folder):
+        if _uses_local_disk(spark, folder):
             with TemporaryDirectory(prefix="lineage-merge-") as work:
                 pipeline.write_folder(built, work)
                 storage.replace_folder(folder, Path(work))
@@ -59,7 +59,7 @@ def load(spark: "SparkSession", config: Config, folder: str, on_progress: Progre
     """The node and edge files of `folder` to the graph. Returns what was written, as JSON."""
     from lineage_merge.orchestration import pipeline
 
-    with _within_reach(spark, folder) as reachable:
+    with _local_copy(spark, folder) as reachable:
         loaded = asdict(pipeline.load_folder(spark, config, reachable, on_progress))
     storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(loaded, indent=2) + "\n")
     return loaded
@@ -71,7 +71,7 @@ def record_refusal(folder: str, refusal: str) -> None:
     storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(refused, indent=2) + "\n")
 
 
-def told(folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def outcomes(folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the build reported and the load wrote, as JSON. Raises `IntermediateError` where they did not."""
     return _json(folder, REPORT, "build"), _json(folder, LOADED, "load")
 
@@ -89,14 +89,14 @@ def _json(folder: str, name: str, step: Step) -> dict[str, Any]:
     return found
 
 
-def _through_here(spark: "SparkSession", folder: str) -> bool:
+def _uses_local_disk(spark: "SparkSession", folder: str) -> bool:
     """Whether files go over this machine's disk: Spark on one machine has no connector to S3."""
     return storage.is_s3(folder) and (spark.sparkContext.master or "").startswith("local")
 
 
 @contextmanager
-def _within_reach(spark: "SparkSession", folder: str) -> Iterator[str]:
-    if not _through_here(spark, folder):
+def _local_copy(spark: "SparkSession", folder: str) -> Iterator[str]:
+    if not _uses_local_disk(spark, folder):
         yield folder
         return
     with TemporaryDirectory(prefix="lineage-merge-") as work:

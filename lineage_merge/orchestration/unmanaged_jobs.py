@@ -29,7 +29,7 @@ class Plan(NamedTuple):
     """What to do: merges by DAG, and jobs to take out of the collecting merge's lineage."""
 
     due: tuple[PendingMerge, ...]
-    doubled: tuple[str, ...]
+    duplicates: tuple[str, ...]
 
 
 def plan(
@@ -37,10 +37,10 @@ def plan(
     owners: Iterable[Owner],
     *,
     collector: str,
-    left_alone: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     not_after: int,
 ) -> Plan:
-    """`collector` is the DAG name for jobs without a label, `left_alone` globs of jobs not to be merged.
+    """`collector` is the DAG name for jobs without a label, `exclude` globs of jobs not to be merged.
 
     A job that wrote after `not_after` (ms since 1970) has time: the DAG that runs it may merge it.
     """
@@ -48,16 +48,16 @@ def plan(
     for owner in owners:
         known.setdefault(owner.job, {})[owner.dag_name] = owner.last_run_at
     due: dict[str, list[str]] = {}
-    doubled: list[str] = []
+    duplicates: list[str] = []
     for one in seen:
         own = known.get(redact(one.job), {})  # as the graph names it
         name = one.dag_name if _NAME.fullmatch(one.dag_name) else collector
         others = own.keys() - {name, collector}
         if collector in own and (others or name != collector):
-            doubled.append(redact(one.job))
-        if others or any(fnmatchcase(one.job, glob) for glob in left_alone):
+            duplicates.append(redact(one.job))
+        if others or any(fnmatchcase(one.job, glob) for glob in exclude):
             continue
         if own.get(name, 0) < one.newest <= not_after:
             due.setdefault(name, []).append(one.job)
     merges = (PendingMerge(name, tuple(sorted(jobs))) for name, jobs in sorted(due.items()))
-    return Plan(tuple(merges), tuple(sorted(doubled)))
+    return Plan(tuple(merges), tuple(sorted(duplicates)))

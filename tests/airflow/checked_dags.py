@@ -79,8 +79,8 @@ check_emr_serverless = pipeline_dag(
     },
     **{**MERGE, "wait": False},
 )
-check_unclaimed = scheduled_dag(
-    "check_unclaimed", None, engine="local", grace=timedelta(0), settings=MERGE["settings"], retries=0
+check_unmanaged = scheduled_dag(
+    "check_unmanaged", None, engine="local", grace=timedelta(0), settings=MERGE["settings"], retries=0
 )
 with DAG("check_missing", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as check_missing:
     lineage_merge_task_group(

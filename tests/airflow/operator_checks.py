@@ -306,7 +306,7 @@ def test_the_trigger_always_ends_in_an_event(state: str, status: str) -> None:
 def test_a_failed_deferred_run_shows_the_reason_that_the_job_left(stored: Stored) -> None:
     killed_during(Glue())
     stored.files[f"{ROOT}/try-1/failed.json"] = json.dumps(
-        {"attempt": "sales/lineage.build/manual/-1/1", "message": "no permission", "lasting": True}
+        {"attempt": "sales/lineage.build/manual/-1/1", "message": "no permission", "permanent": True}
     )
 
     with pytest.raises(AirflowFailException, match=r"^no permission$"):
@@ -465,7 +465,7 @@ def report_with(
     monkeypatch: pytest.MonkeyPatch, policies: dict[str, str], written: dict[str, Any] | None = None
 ) -> tuple[ReportInstance, Any]:
     """Run the task; returns its instance, and the asset event or the error."""
-    monkeypatch.setattr(stages, "told", lambda folder: (REPORT, written or WRITTEN))
+    monkeypatch.setattr(stages, "outcomes", lambda folder: (REPORT, written or WRITTEN))
     asset = lineage_asset("sales")
     task = ReportMerge(
         task_id="report", merge={"policies": policies, "page": "https://page", "aws": None}, outlets=[asset]
@@ -525,7 +525,7 @@ def test_a_refused_retirement_follows_its_policy(
 def test_a_load_whose_refusal_is_a_warning_ends_well_and_leaves_it_for_the_report(stored: Stored) -> None:
     attempt = Attempt("sales/lineage.load/manual/-1/1", f"{ROOT}/try-1")
     stored.files[f"{attempt.folder}/failed.json"] = json.dumps(
-        {"attempt": attempt.name, "message": "too much", "lasting": True, "exit_code": 8}
+        {"attempt": attempt.name, "message": "too much", "permanent": True, "exit_code": 8}
     )
 
     def fail(policy: str) -> None:
@@ -556,7 +556,7 @@ def test_a_group_can_be_mapped_over_dbt_projects() -> None:
 
 def test_a_failed_deferred_emr_run_shows_the_reason_that_the_job_left(stored: Stored) -> None:
     stored.files[f"{ROOT}/try-1/failed.json"] = json.dumps(
-        {"attempt": "sales/lineage.build/manual/-1/1", "message": "no permission", "lasting": True}
+        {"attempt": "sales/lineage.build/manual/-1/1", "message": "no permission", "permanent": True}
     )
     step = EmrServerlessStep(
         task_id="build",

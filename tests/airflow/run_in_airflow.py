@@ -30,7 +30,7 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 REPOSITORY = TESTS.parent
 SAMPLE = REPOSITORY / "sample_data"
-SHIPPED = {"lineage_merge.py": "tickit_daily", "lineage_merge_scheduled.py": "lineage_unclaimed"}
+SHIPPED = {"lineage_merge.py": "tickit_daily", "lineage_merge_scheduled.py": "lineage_unmanaged"}
 GLUE_JOBS = ("tickit_sales_ingest", "tickit_sales_load")
 STEPS = ["lineage.wait", "lineage.build", "lineage.load", "lineage.report"]
 PARSE_SECONDS = 0.5
@@ -121,8 +121,8 @@ def parsed() -> float:
     chain = [*(f"glue_{job}" for job in GLUE_JOBS), "dbt_build", *STEPS]
     assert order(dags["tickit_daily"]) == chain, order(dags["tickit_daily"])
     steps = {"find", *(f"each.merge.{step}" for step in ("build", "load", "report"))}
-    assert {task.task_id for task in dags["lineage_unclaimed"].tasks} == {
-        f"unclaimed.{step}" for step in steps
+    assert {task.task_id for task in dags["lineage_unmanaged"].tasks} == {
+        f"unmanaged.{step}" for step in steps
     }
     registered = import_module("airflow.providers_manager").ProvidersManager().extra_links_class_names
     links = {f"lineage_merge.orchestration.airflow.links.{name}" for name in ("ReportLink", "PageLink")}
@@ -202,7 +202,7 @@ def run(home: Path) -> dict[str, Any]:
         cloud.prepare(spline.password)
         dags = bag_of(dag_folder() / "checked_dags.py").dags
         told: dict[str, Any] = {}
-        for check in (glue, emr_serverless, missing, local, unclaimed):
+        for check in (glue, emr_serverless, missing, local, unmanaged):
             log.begin()
             started = time.monotonic()
             check(Check(dags, cloud, spline, graph.url, log, dbt_arguments), told)
@@ -322,10 +322,10 @@ def local(check: Check, told: dict[str, Any]) -> None:
     }
 
 
-def unclaimed(check: Check, told: dict[str, Any]) -> None:
+def unmanaged(check: Check, told: dict[str, Any]) -> None:
     """Of three applications two are claimed by now; the third says its DAG in a label."""
     check.spline.report("nightly_export", labels={"airflow.dag_id": ["nightly"]}, like="tickit_sales_load")
-    check.succeeds("check_unclaimed")
+    check.succeeds("check_unmanaged")
     with graph_of(check) as g:
         owners = sorted(tuple(each) for each in _jobs(g))
     assert ("nightly", "nightly_export") in owners, owners

@@ -25,33 +25,33 @@ def examined(*locations: str | Path) -> list[Finding]:
     return list(agent.examine(settings(agent=[str(each) for each in locations])))
 
 
-def test_files_with_plans_are_well_wherever_they_lie(data: Path, s3: S3) -> None:
+def test_files_with_plans_pass_at_any_location(data: Path, s3: S3) -> None:
     in_s3 = s3.put("logs", "spline/agent.log.gz", data / "agent" / "seed_queries.jsonl.gz")
 
     found = examined(data / "agent", in_s3)
 
     assert [(each.check, each.state) for each in found] == [("Spline agent", "ok"), ("Spline agent", "ok")]
-    assert found[0].told == f"{data}/agent: 6 files, with lineage"
+    assert found[0].message == f"{data}/agent: 6 files, with lineage"
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "mend"),
+    ("text", "message", "fix"),
     [
         ("2026-11-21 INFO Driver: OK\n", "no lineage", "spark.spline.lineageDispatcher"),
-        ('INFO ["plan", {"id": \n', "not JSON", "leaves it out"),
+        ('INFO ["plan", {"id": \n', "not JSON", "a run skips it"),
     ],
 )
-def test_a_log_without_a_good_plan_is_a_warning(tmp_path: Path, text: str, told: str, mend: str) -> None:
+def test_a_log_without_a_valid_plan_is_a_warning(tmp_path: Path, text: str, message: str, fix: str) -> None:
     (tmp_path / "agent.log").write_text(text)
 
     (found,) = examined(tmp_path)
 
     assert found.state == "warning"
-    assert told in found.told
-    assert mend in found.mend
+    assert message in found.message
+    assert fix in found.fix
 
 
-def test_a_folder_that_is_not_there_stops_doctor_and_run(tmp_path: Path) -> None:
+def test_a_missing_folder_fails_in_doctor_and_run(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
 
     (found,) = examined(nowhere)
@@ -65,7 +65,7 @@ def topic(servers: str, landing: Path | str, **more: Any) -> Config:
     return settings(kafka={"servers": servers, "topic": "spline", "landing": str(landing), **more})
 
 
-def test_a_broker_that_listens_is_well_and_how_far_it_was_read_is_told(tmp_path: Path) -> None:
+def test_an_available_broker_passes_with_the_landed_offsets(tmp_path: Path) -> None:
     for each in (Range(0, 0, 40), Range(1, 5, 7)):
         file = tmp_path / "spline" / file_name(each)
         file.parent.mkdir(parents=True)
@@ -77,32 +77,34 @@ def test_a_broker_that_listens_is_well_and_how_far_it_was_read_is_told(tmp_path:
         check_sources(asked)
 
     assert found.state == "ok"
-    assert found.told == f"spline at {servers} answers; {tmp_path}/spline: read up to 47 in 2 partitions"
+    assert (
+        found.message == f"spline at {servers} is available; {tmp_path}/spline: read up to 47 in 2 partitions"
+    )
 
 
-def test_a_broker_that_nobody_is_stops_doctor_and_run(tmp_path: Path) -> None:
+def test_an_unavailable_broker_fails_in_doctor_and_run(tmp_path: Path) -> None:
     asked = topic(NOBODY, tmp_path)
 
     (found,) = kafka.examine(asked)
 
     assert (found.state, found.exit_code) == ("failed", 3)
-    assert found.told == "Kafka topic spline: no connection to 127.0.0.1:1 (Connection refused)"
+    assert found.message == "Kafka topic spline: no connection to 127.0.0.1:1 (Connection refused)"
     with pytest.raises(SourceUnreachable):
         check_sources(asked)
 
 
-def test_a_password_that_is_not_there_is_told_without_its_name(tmp_path: Path) -> None:
+def test_a_missing_password_is_reported_without_its_name(tmp_path: Path) -> None:
     asked = topic(NOBODY, tmp_path, options_env={"sasl.jaas.config": "HUNTER2"})
 
     (found,) = kafka.examine(asked)
 
     assert (found.state, found.exit_code) == ("failed", 2)
-    assert "HUNTER2" not in found.told + found.mend
+    assert "HUNTER2" not in found.message + found.fix
     with pytest.raises(ConfigError, match="options_env"):
         check_sources(asked)
 
 
-def test_aws_is_needed_for_s3_and_for_secrets() -> None:
+def test_s3_and_secrets_need_aws() -> None:
     local = topic(NOBODY, "landing")
     in_s3 = topic(NOBODY, "s3://lake/landing")
     by_secret = topic(NOBODY, "landing", options_secret={"sasl.jaas.config": "kafka/login"})

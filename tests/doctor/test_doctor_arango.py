@@ -53,15 +53,15 @@ def spline(**more: Any) -> dict[str, Any]:
     return {**PLANS, "dbVersion": [CURRENT], "progress": [written], **more}
 
 
-def test_a_database_as_spline_makes_it_is_found_well(server: ArangoStandin, data: Path) -> None:
+def test_a_database_created_by_spline_passes(server: ArangoStandin, data: Path) -> None:
     server.load("spline", spline())
 
     findings = found(settings(server.url))
 
     assert set(states(findings).values()) == {"ok"}
-    assert findings["ArangoDB connection"].told == "ArangoDB 3.11.8"
-    assert findings["Spline version"].told.startswith("1.0.0")
-    assert findings["Spline writes"].told.startswith("1, the newest at ")
+    assert findings["ArangoDB connection"].message == "ArangoDB 3.11.8"
+    assert findings["Spline version"].message.startswith("1.0.0")
+    assert findings["Spline writes"].message.startswith("1, the newest at ")
 
 
 def test_captured_databases_are_read_without_failure(arango: ArangoServer, data: Path) -> None:
@@ -76,14 +76,14 @@ def test_captured_databases_are_read_without_failure(arango: ArangoServer, data:
 
 
 @pytest.mark.parametrize("name", ["tickit_sales_ingest", "tickit_sales_load"])
-def test_a_database_of_spline_0_7_is_found_well(server: ArangoStandin, data: Path, name: str) -> None:
+def test_a_database_of_spline_0_7_passes(server: ArangoStandin, data: Path, name: str) -> None:
     server.load("spline", read_folder(data / "spline_0_7" / name))
 
     findings = found(settings(server.url))
 
     assert set(states(findings).values()) == {"ok"}
-    assert "no failed writes and no labels" in findings["Spline version"].told
-    assert "txInfo" not in findings["ArangoDB collections"].told
+    assert "no failed writes and no labels" in findings["Spline version"].message
+    assert "txInfo" not in findings["ArangoDB collections"].message
 
 
 def test_labels_in_spline_0_7_are_a_warning_with_a_hint(server: ArangoStandin, data: Path) -> None:
@@ -96,11 +96,11 @@ def test_labels_in_spline_0_7_are_a_warning_with_a_hint(server: ArangoStandin, d
     ]
 
     assert version.state == "warning"
-    assert "spline.applications" in version.mend
+    assert "spline.applications" in version.fix
 
 
 @pytest.mark.parametrize("auth_method", ["basic", "jwt"])
-def test_a_wrong_password_fails_at_the_login_and_leaves_the_rest_out(auth_method: str) -> None:
+def test_a_wrong_password_fails_at_the_login_and_skips_the_rest(auth_method: str) -> None:
     with ArangoStandin({"spline": spline()}, password="another") as other:
         findings = found(settings(other.url, auth_method=auth_method))
 
@@ -115,12 +115,12 @@ def test_a_wrong_password_fails_at_the_login_and_leaves_the_rest_out(auth_method
         "writes": "skipped",
     }
     login = findings["ArangoDB login"]
-    assert "rejects user 'root'" in login.told
+    assert "refuses user 'root'" in login.message
     assert login.exit_code == 3
-    assert "password" in login.mend
+    assert "password" in login.fix
 
 
-def test_a_password_that_is_not_set_is_a_fault_of_the_configuration(
+def test_a_missing_password_is_a_configuration_error(
     server: ArangoStandin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SPLINE_PASSWORD")
@@ -128,14 +128,14 @@ def test_a_password_that_is_not_set_is_a_fault_of_the_configuration(
     login = found(settings(server.url))["ArangoDB login"]
 
     assert (login.state, login.exit_code) == ("failed", 2)
-    assert "password_env" in login.told
+    assert "password_env" in login.message
 
 
-def test_an_unknown_database_fails_there(server: ArangoStandin) -> None:
+def test_an_unknown_database_fails(server: ArangoStandin) -> None:
     findings = found(settings(server.url, "splin"))
 
     assert (findings["ArangoDB login"].state, findings["ArangoDB database"].state) == ("ok", "failed")
-    assert findings["ArangoDB database"].told.endswith("missing database 'splin'")
+    assert findings["ArangoDB database"].message.endswith("no database named 'splin'")
 
 
 def test_missing_collections_are_named(server: ArangoStandin) -> None:
@@ -144,7 +144,7 @@ def test_missing_collections_are_named(server: ArangoStandin) -> None:
     findings = found(settings(server.url))
 
     assert findings["ArangoDB collections"].state == "failed"
-    assert "no executionPlan" in findings["ArangoDB collections"].told
+    assert "no executionPlan" in findings["ArangoDB collections"].message
     assert findings["Spline writes"].state == "skipped"
 
 
@@ -155,7 +155,7 @@ def test_a_database_without_progress_is_a_warning(server: ArangoStandin) -> None
 
 
 @pytest.mark.parametrize(
-    ("documents", "state", "told"),
+    ("documents", "state", "message"),
     [
         ([CURRENT, {"version": "0.6.0", "status": "Deprecated"}], "ok", "1.0.0"),
         ([{"version": "0.7.0", "status": "current"}], "ok", "0.7.0"),
@@ -164,36 +164,36 @@ def test_a_database_without_progress_is_a_warning(server: ArangoStandin) -> None
         ([{"version": "0.6.0", "status": "Current"}], "failed", "0.6.0"),
         ([{"version": "0.5.6", "status": "Current"}], "failed", "0.5 and older"),
         ([{"version": "0.4", "status": "Current"}], "failed", "0.5 and older"),
-        ([{"version": "2.0.0", "status": "Current"}], "failed", "0.7 and 1.x are supported"),
-        ([{"version": "soon", "status": "Current"}], "failed", "0.7 and 1.x are supported"),
+        ([{"version": "2.0.0", "status": "Current"}], "failed", "supported: 0.7 and 1.x"),
+        ([{"version": "soon", "status": "Current"}], "failed", "supported: 0.7 and 1.x"),
         ([CURRENT, {"version": "1.1.0", "status": "Preparing"}], "warning", "1.1.0"),
         ([], "warning", "no current version"),
     ],
 )
-def test_the_version_of_splines_database_is_judged(
-    server: ArangoStandin, documents: list[dict[str, str]], state: str, told: str
+def test_the_version_of_splines_database_is_checked(
+    server: ArangoStandin, documents: list[dict[str, str]], state: str, message: str
 ) -> None:
     server.load("spline", spline(dbVersion=documents))
 
     version = found(settings(server.url))["Spline version"]
 
     assert version.state == state
-    assert told in version.told
+    assert message in version.message
 
 
-def test_a_lost_index_is_a_warning_that_names_it() -> None:
+def test_a_missing_index_is_a_warning_with_its_name() -> None:
     indexes = {"operation": ("_belongsTo",), "progress": ("timestamp",)}
     with ArangoStandin({"spline": spline()}, password=SECRET, indexes=indexes) as standin:
         index = found(settings(standin.url))["ArangoDB indexes"]
 
     assert index.state == "warning"
-    assert "follows._belongsTo, progress.execPlanDetails.applicationName" in index.told
-    assert "operation" not in index.told
-    assert "timestamp" not in index.told
-    assert "--indices-create" in index.mend
+    assert "follows._belongsTo, progress.execPlanDetails.applicationName" in index.message
+    assert "operation" not in index.message
+    assert "timestamp" not in index.message
+    assert "--indices-create" in index.fix
 
 
-def test_a_collection_that_may_not_be_read_is_named(server: ArangoStandin) -> None:
+def test_an_unreadable_collection_is_named(server: ArangoStandin) -> None:
     server.load("spline", spline())
     # Queries come in order: that of the version, then one for each collection.
     server.delay_next(0.0, method="POST", path="/_api/cursor")
@@ -202,10 +202,10 @@ def test_a_collection_that_may_not_be_read_is_named(server: ArangoStandin) -> No
     findings = found(settings(server.url))
 
     assert findings["ArangoDB read"].state == "failed"
-    assert findings["ArangoDB read"].told == "user 'root' may not read executionPlan"
+    assert findings["ArangoDB read"].message == "user 'root' may not read executionPlan"
 
 
-def test_open_transactions_are_counted_and_their_writes_are_not_the_newest(server: ArangoStandin) -> None:
+def test_open_transactions_are_counted_and_their_writes_ignored(server: ArangoStandin) -> None:
     database = SplineDatabase()
     key = database.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=1)
     database.ended(key, 2, transaction=database.begin())
@@ -215,22 +215,22 @@ def test_open_transactions_are_counted_and_their_writes_are_not_the_newest(serve
     writes = found(settings(server.url))["Spline writes"]
 
     assert writes.state == "ok"
-    assert writes.told == (
-        "3, the newest at 2026-01-01 01:00 UTC; 1 transactions not committed, which are left out"
+    assert writes.message == (
+        "3, the newest at 2026-01-01 01:00 UTC; 1 uncommitted transactions, which are not read"
     )
 
 
-def test_a_write_in_the_future_is_a_matter_of_clocks(server: ArangoStandin) -> None:
+def test_a_write_in_the_future_is_a_warning_about_clocks(server: ArangoStandin) -> None:
     tomorrow = time.time_ns() // 1_000_000 + 24 * 3600 * 1000
     server.load("spline", spline(progress=[{"_key": "e1", "timestamp": tomorrow}]))
 
     writes = found(settings(server.url))["Spline writes"]
 
     assert writes.state == "warning"
-    assert "clocks" in writes.mend
+    assert "clocks" in writes.fix
 
 
-def test_a_closed_port_and_a_silent_host_are_no_connection_within_seconds() -> None:
+def test_a_closed_port_and_a_silent_host_fail_within_seconds() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
@@ -244,5 +244,5 @@ def test_a_closed_port_and_a_silent_host_are_no_connection_within_seconds() -> N
     for findings in (refused, hung):
         connection = findings["ArangoDB connection"]
         assert (connection.state, connection.exit_code) == ("failed", 3)
-        assert "security group" in connection.mend
+        assert "security group" in connection.fix
         assert findings["ArangoDB login"].state == "skipped"

@@ -21,7 +21,7 @@ def found(url: str, s3: str = "s3://lineage/bulk", **more: Any) -> dict[str, Fin
     return {each.check: each for each in bulk.examine(CONFIGURATION.parse(settings, needs_source=False))}
 
 
-def test_a_prefix_and_a_loader_that_answer_are_found_well_and_nothing_stays(s3: S3) -> None:
+def test_an_available_prefix_and_loader_pass_and_no_object_remains(s3: S3) -> None:
     s3.put("lineage", "other.txt", "stays")
 
     with http(200, {"status": "200 OK", "payload": {"loadIds": []}}) as (url, _):
@@ -35,7 +35,7 @@ def test_a_prefix_and_a_loader_that_answer_are_found_well_and_nothing_stays(s3: 
     assert [each["Key"] for each in left] == ["other.txt"]
 
 
-def test_a_bucket_that_is_not_there_and_a_loader_that_refuses_are_told_apart(s3: S3) -> None:
+def test_a_missing_bucket_and_a_denied_loader_are_distinguished(s3: S3) -> None:
     with http(403, {"code": "AccessDeniedException", "detailedMessage": "not authorized"}) as (url, _):
         findings = found(url, "s3://no-such-bucket/bulk")
 
@@ -43,11 +43,11 @@ def test_a_bucket_that_is_not_there_and_a_loader_that_refuses_are_told_apart(s3:
         "bulk files": "failed",
         "bulk loader": "failed",
     }
-    assert "no such bucket" in findings["bulk files"].told
-    assert "ListLoaderJobs" in findings["bulk loader"].mend
+    assert "no such bucket" in findings["bulk files"].message
+    assert "ListLoaderJobs" in findings["bulk loader"].fix
 
 
-def test_denied_writing_names_the_rights(s3: S3) -> None:
+def test_denied_writes_name_the_permissions(s3: S3) -> None:
     s3.put("lineage", "other.txt", "stays")
     s3.refuse_strangers()
 
@@ -55,10 +55,10 @@ def test_denied_writing_names_the_rights(s3: S3) -> None:
         files = found(url)["bulk files"]
 
     assert (files.state, files.exit_code) == ("failed", 3)
-    assert "s3:PutObject" in files.mend
+    assert "s3:PutObject" in files.fix
 
 
-def test_nothing_is_asked_where_loads_go_over_gremlin() -> None:
+def test_without_bulk_loads_nothing_is_checked() -> None:
     findings = found("ws://127.0.0.1:1/gremlin", mode="gremlin")
 
     assert {each.state for each in findings.values()} == {"skipped"}

@@ -22,7 +22,7 @@ PLAIN = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_s
 
 
 @pytest.mark.jvm
-def test_the_sample_is_found_well_line_by_line() -> None:
+def test_the_sample_passes() -> None:
     outcome = in_process("doctor", "--config", config_file())
 
     assert outcome.code == 0
@@ -48,14 +48,14 @@ def test_json_has_every_finding_and_the_exit_code_of_the_first_failure(tmp_path:
 
     outcome = in_process("doctor", "-c", tmp_path / "merge.yml", "--json")
 
-    told = json.loads(outcome.out)
-    assert outcome.code == told["exit_code"] == 3
-    failed = {each["check"]: each["exit_code"] for each in told["findings"] if each["state"] == "failed"}
+    message = json.loads(outcome.out)
+    assert outcome.code == message["exit_code"] == 3
+    failed = {each["check"]: each["exit_code"] for each in message["findings"] if each["state"] == "failed"}
     assert failed == {"Spline export": 3, "graph connection": 5}
-    assert all(each["mend"] for each in told["findings"] if each["state"] in ("failed", "warning"))
+    assert all(each["fix"] for each in message["findings"] if each["state"] in ("failed", "warning"))
 
 
-def test_a_broken_configuration_is_the_one_finding(tmp_path: Path) -> None:
+def test_an_invalid_configuration_is_the_only_finding(tmp_path: Path) -> None:
     (tmp_path / "merge.yml").write_text("dag_name: daily\nenvironment: dev\nspline: {eksport: x}\n")
 
     outcome = in_process("doctor", "-c", tmp_path / "merge.yml")
@@ -65,7 +65,7 @@ def test_a_broken_configuration_is_the_one_finding(tmp_path: Path) -> None:
     assert line.startswith("✗ failed   configuration: configuration: spline")
 
 
-def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
+def test_a_hanging_or_failing_check_hides_no_other() -> None:
     with socket.create_server(("127.0.0.1", 0)) as no_progress:
 
         def hangs(_config: Config) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
     assert "hunter2" not in str(found)
 
 
-def test_hosts_that_never_answer_do_not_keep_the_command_from_ending(tmp_path: Path) -> None:
+def test_silent_hosts_do_not_block_the_command(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=64) as no_progress:
         address = f"127.0.0.1:{no_progress.getsockname()[1]}"
         settings = {
@@ -112,7 +112,7 @@ def test_hosts_that_never_answer_do_not_keep_the_command_from_ending(tmp_path: P
     assert failed == {"✗ failed   ArangoDB connection", "✗ failed   graph connection"}
 
 
-def test_a_silent_s3_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_s3_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=64) as no_progress:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{no_progress.getsockname()[1]}")
         project = {"manifest": "s3://artifacts/manifest.json", "namespace": "redshift://wh.us-east-1:5439"}
@@ -121,14 +121,14 @@ def test_a_silent_s3_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (dbt,) = examine(of, [check for check in CHECKS if check.area == "dbt"], seconds=1)
 
     assert (dbt.state, dbt.exit_code) == ("failed", 3)
-    assert dbt.told.startswith("no end after 1 s")
+    assert dbt.message.startswith("no result after 1 s")
 
 
-def test_lines_are_plain_where_the_terminal_is() -> None:
+def test_lines_are_ascii_for_ascii_terminals() -> None:
     found = [Finding("a", "ok", "is"), Finding("b", "skipped", "why"), Finding("c", "skipped", "why")]
     found.append(Finding("d", "failed", "is not", "do"))
 
     lines = [line for line, _ in as_lines(found, "US-ASCII")]
 
-    assert lines == ["+ ok       a: is", "- skipped  b, c: why", "x failed   d: is not. Mend: do"]
+    assert lines == ["+ ok       a: is", "- skipped  b, c: why", "x failed   d: is not. Fix: do"]
     assert all(check.exit_code in (1, 3, 5) for check in CHECKS)

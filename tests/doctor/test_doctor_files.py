@@ -30,7 +30,7 @@ def export(folder: str | Path) -> Finding:
     return found
 
 
-def test_captured_manifests_catalogs_and_exports_are_found_well(data: Path, s3: S3) -> None:
+def test_captured_manifests_catalogs_and_exports_pass(data: Path, s3: S3) -> None:
     project = data / "dbt" / "duckdb_v12"
     manifest = s3.put("artifacts", "manifest.json", project / "manifest.json")
 
@@ -47,7 +47,7 @@ def test_captured_manifests_catalogs_and_exports_are_found_well(data: Path, s3: 
 @pytest.mark.parametrize(
     ("command", "state"), [("build", "ok"), ("generate", "warning"), (None, "warning"), ("", "failed")]
 )
-def test_run_results_are_well_when_they_are_of_a_build_and_may_be_missing(
+def test_run_results_of_a_build_pass_and_missing_ones_warn(
     data: Path, tmp_path: Path, command: str | None, state: str
 ) -> None:
     file = tmp_path / "run_results.json"
@@ -62,7 +62,7 @@ def test_run_results_are_well_when_they_are_of_a_build_and_may_be_missing(
     assert (found.check, found.state) == ("dbt run results", state)
 
 
-def test_a_manifest_of_an_unknown_version_fails_with_the_versions_that_are_known(
+def test_a_manifest_of_an_unknown_version_fails_with_the_supported_versions(
     data: Path, tmp_path: Path
 ) -> None:
     document = json.loads((data / "dbt" / "duckdb_v12" / "manifest.json").read_text())
@@ -72,11 +72,11 @@ def test_a_manifest_of_an_unknown_version_fails_with_the_versions_that_are_known
     (found,) = dbt(tmp_path / "manifest.json")
 
     assert (found.state, found.exit_code) == ("failed", 3)
-    assert "v99.json" in found.told
-    assert "v1 to v12" in found.told
+    assert "v99.json" in found.message
+    assert "v1 to v12" in found.message
 
 
-def test_broken_entries_of_a_manifest_are_a_warning(data: Path, tmp_path: Path) -> None:
+def test_invalid_entries_of_a_manifest_are_a_warning(data: Path, tmp_path: Path) -> None:
     document = json.loads((data / "dbt" / "duckdb_v12" / "manifest.json").read_text())
     unique_id = next(iter(document["nodes"]))
     document["nodes"][unique_id]["name"] = 7
@@ -85,28 +85,28 @@ def test_broken_entries_of_a_manifest_are_a_warning(data: Path, tmp_path: Path) 
     (found,) = dbt(tmp_path / "manifest.json")
 
     assert found.state == "warning"
-    assert f"1 broken, first nodes.{unique_id}.name" in found.told
+    assert f"1 invalid, first nodes.{unique_id}.name" in found.message
 
 
 @pytest.mark.parametrize(
-    ("location", "told", "mend"),
+    ("location", "message", "fix"),
     [
         ("s3://no-such-bucket/manifest.json", "no such bucket", "dbt[0].manifest"),
         ("s3://artifacts/absent.json", "no such object", "dbt[0].manifest"),
         ("absent/manifest.json", "no such file", "dbt[0].manifest"),
     ],
 )
-def test_a_manifest_that_is_not_there_names_its_key(s3: S3, location: str, told: str, mend: str) -> None:
+def test_a_missing_manifest_names_its_key(s3: S3, location: str, message: str, fix: str) -> None:
     s3.put("artifacts", "other.json", "{}")
 
     (found,) = dbt(location)
 
     assert found.state == "failed"
-    assert told in found.told
-    assert mend in found.mend
+    assert message in found.message
+    assert fix in found.fix
 
 
-def test_denied_s3_and_glue_name_the_rights_that_are_needed(s3: S3) -> None:
+def test_denied_s3_and_glue_name_the_required_permissions(s3: S3) -> None:
     s3.put("artifacts", "manifest.json", "{}")
     s3.refuse_strangers()
 
@@ -115,9 +115,9 @@ def test_denied_s3_and_glue_name_the_rights_that_are_needed(s3: S3) -> None:
     folder = export("s3://artifacts/spline")
 
     assert [each.state for each in (manifest, catalog, folder)] == ["failed"] * 3
-    assert "s3:GetObject" in manifest.mend
-    assert "glue:GetTables" in catalog.mend
-    assert "s3:ListBucket" in folder.mend
+    assert "s3:GetObject" in manifest.fix
+    assert "glue:GetTables" in catalog.fix
+    assert "s3:ListBucket" in folder.fix
 
 
 def test_an_export_without_a_required_collection_fails(data: Path, tmp_path: Path) -> None:
@@ -128,15 +128,15 @@ def test_an_export_without_a_required_collection_fails(data: Path, tmp_path: Pat
     found = export(tmp_path)
 
     assert (found.state, found.exit_code) == ("failed", 3)
-    assert "operation is missing" in found.told
+    assert "operation is missing" in found.message
 
 
-def test_an_export_of_spline_0_7_is_found_well_and_its_limits_are_named(data: Path) -> None:
+def test_an_export_of_spline_0_7_passes_with_its_limits(data: Path) -> None:
     found = export(data / "spline_0_7")
 
     assert found.state == "ok"
-    assert "3 databases" in found.told
-    assert "no failed writes and no labels" in found.told
+    assert "3 databases" in found.message
+    assert "no failed writes and no labels" in found.message
 
 
 def test_labels_for_an_export_of_spline_0_7_are_a_warning_with_a_hint(data: Path) -> None:
@@ -145,7 +145,7 @@ def test_labels_for_an_export_of_spline_0_7_are_a_warning_with_a_hint(data: Path
     (found,) = exports.examine_export(parsed(spline=settings))
 
     assert found.state == "warning"
-    assert "spline.applications" in found.mend
+    assert "spline.applications" in found.fix
 
 
 def test_an_export_of_spline_0_5_fails_by_its_version(data: Path, tmp_path: Path) -> None:
@@ -156,10 +156,10 @@ def test_an_export_of_spline_0_5_fails_by_its_version(data: Path, tmp_path: Path
     found = export(folder)
 
     assert (found.state, found.exit_code) == ("failed", 3)
-    assert "0.5 and older" in found.told
+    assert "0.5 and older" in found.message
 
 
-def test_an_export_whose_documents_do_not_fit_is_a_warning(data: Path, tmp_path: Path) -> None:
+def test_an_export_with_invalid_documents_is_a_warning(data: Path, tmp_path: Path) -> None:
     for file in (data / "spline" / "tpch").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "operation.jsonl").write_text('{"_key": "p:1", "_belongsTo": 7}\n')
@@ -167,10 +167,10 @@ def test_an_export_whose_documents_do_not_fit_is_a_warning(data: Path, tmp_path:
     found = export(tmp_path)
 
     assert found.state == "warning"
-    assert "operation/p:1" in found.told
+    assert "operation/p:1" in found.message
 
 
-def test_glue_tells_how_many_databases_fit_and_warns_of_none(s3: S3) -> None:
+def test_glue_counts_matching_databases_and_warns_of_none(s3: S3) -> None:
     client: Any = boto3.client("glue")
     client.create_database(DatabaseInput={"Name": "tickit"})
     client.close()
@@ -182,7 +182,7 @@ def test_glue_tells_how_many_databases_fit_and_warns_of_none(s3: S3) -> None:
     assert [each.state for each in findings] == ["ok", "warning"]
 
 
-def test_credentials_are_told_by_where_they_are_from_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_are_reported_only_by_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-secret")
     with_s3 = parsed(spline={"export": "s3://exports/spline"})
 
@@ -191,6 +191,6 @@ def test_credentials_are_told_by_where_they_are_from_only(monkeypatch: pytest.Mo
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     (none,) = aws.examine(with_s3)
 
-    assert (found.state, found.told) == ("ok", "from env, region us-east-1")
+    assert (found.state, found.message) == ("ok", "from env, region us-east-1")
     assert (none.state, none.exit_code) == ("failed", 3)
     assert list(aws.examine(parsed(spline={"export": "exports"}))) == []

@@ -55,7 +55,7 @@ def believing(secret: str) -> Callable[[Request], tuple[int, str] | None]:
     return gate
 
 
-def test_a_signed_connection_is_found_well_and_a_wrong_key_is_not(
+def test_a_signed_connection_passes_and_a_wrong_key_fails(
     gremlin: GraphTraversalSource, gremlin_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with neptune_proxy(gremlin_url, believing("testing")) as proxy:
@@ -63,18 +63,18 @@ def test_a_signed_connection_is_found_well_and_a_wrong_key_is_not(
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
         bad = found(proxy.url, iam_auth=True, region=REGION)
 
-    assert good["graph signing"].told == "for eu-west-1, with the credentials of this machine"
+    assert good["graph signing"].message == "for eu-west-1, with the credentials of this machine"
     assert set(states(good).values()) == {"ok"}
     assert (bad["graph signing"].state, bad["graph connection"].state) == ("ok", "failed")
-    assert "deploy/iam" in bad["graph connection"].mend
+    assert "deploy/iam" in bad["graph connection"].fix
 
 
 @pytest.mark.parametrize(
-    ("code", "mend"),
+    ("code", "fix"),
     [("ReadOnlyViolationException", "writer"), ("AccessDeniedException", "WriteDataViaQuery")],
 )
-def test_what_neptune_says_of_a_write_that_it_refuses_is_understood(
-    gremlin: GraphTraversalSource, gremlin_url: str, code: str, mend: str
+def test_neptunes_errors_of_denied_writes_have_a_fix(
+    gremlin: GraphTraversalSource, gremlin_url: str, code: str, fix: str
 ) -> None:
     def refusing(request: bytes) -> Answer | None:
         return Answer(code) if b"mergeV" in request else None
@@ -83,13 +83,11 @@ def test_what_neptune_says_of_a_write_that_it_refuses_is_understood(
         findings = found(proxy.url)
 
     assert (findings["graph read"].state, findings["graph write"].state) == ("ok", "failed")
-    assert mend in findings["graph write"].mend
+    assert fix in findings["graph write"].fix
     assert findings["graph delete"].state == "skipped"
 
 
-def test_a_write_whose_answer_is_lost_is_taken_away_all_the_same(
-    gremlin: GraphTraversalSource, gremlin_url: str
-) -> None:
+def test_the_probe_is_deleted_after_a_lost_response(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     def losing(request: bytes) -> Literal["close after"] | None:
         return "close after" if b"mergeE" in request else None
 
@@ -124,7 +122,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
         server.stop()
 
 
-def test_a_graph_that_behaves_as_neptunes_is_found_well_and_left_as_it_was(
+def test_a_graph_like_neptunes_passes_and_stays_unchanged(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
     gremlin.add_v("file").iterate()
@@ -132,8 +130,8 @@ def test_a_graph_that_behaves_as_neptunes_is_found_well_and_left_as_it_was(
     findings = found(gremlin_url)
 
     assert set(states(findings).values()) == {"ok"}
-    assert findings["graph version"].told.startswith("TinkerPop 3.7")
-    assert findings["graph read"].told == "a graph with vertices"
+    assert findings["graph version"].message.startswith("TinkerPop 3.7")
+    assert findings["graph read"].message == "a graph with vertices"
     assert gremlin.V().label().to_list() == ["file"]
     assert gremlin.E().count().next() == 0
 
@@ -143,11 +141,11 @@ def test_a_graph_whose_properties_default_to_lists_is_a_warning(monkeypatch: pyt
         findings = found(url)
 
     assert findings["graph cardinality"].state == "warning"
-    assert "the default is list" in findings["graph cardinality"].told
+    assert "the default is list" in findings["graph cardinality"].message
     assert {state for check, state in states(findings).items() if check != "graph cardinality"} == {"ok"}
 
 
-def test_a_graph_that_takes_numbers_as_ids_only_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_with_numeric_ids_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with server_with(monkeypatch, "graph.properties", "vertexIdManager=ANY", "vertexIdManager=LONG") as url:
         findings = found(url)
 
@@ -156,7 +154,7 @@ def test_a_graph_that_takes_numbers_as_ids_only_is_refused(monkeypatch: pytest.M
     assert findings["graph ids"].state == "skipped"
 
 
-def test_a_graph_that_only_reads_says_where_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_graph_refers_to_the_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = "org.apache.tinkerpop.gremlin.process.traversal.strategy.verification.ReadOnlyStrategy"
     bound = "traversal().withEmbedded(graph)"
     read_only = f"{bound}.withStrategies({strategy}.instance())"
@@ -165,11 +163,11 @@ def test_a_graph_that_only_reads_says_where_to_write(monkeypatch: pytest.MonkeyP
 
     assert findings["graph read"].state == "ok"
     assert findings["graph write"].state == "failed"
-    assert "writer" in findings["graph write"].mend
+    assert "writer" in findings["graph write"].fix
     assert findings["graph delete"].state == "skipped"
 
 
-def test_no_connection_is_told_once_and_within_seconds() -> None:
+def test_a_missing_connection_is_reported_once_and_within_seconds() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         refused = found(f"ws://admin:{SECRET}@127.0.0.1:{closed.getsockname()[1]}/gremlin")
@@ -181,7 +179,7 @@ def test_no_connection_is_told_once_and_within_seconds() -> None:
     for findings in (refused, hung):
         assert states(findings).pop("graph connection") == "failed"
         assert set(list(states(findings).values())[1:]) == {"skipped"}
-        assert "8182" in findings["graph connection"].mend
+        assert "8182" in findings["graph connection"].fix
 
 
 STATUS = {
@@ -192,15 +190,15 @@ STATUS = {
 }
 
 
-def test_a_refused_handshake_names_iam_authentication() -> None:
+def test_a_rejected_handshake_refers_to_iam_authentication() -> None:
     with http(403, {"detailedMessage": "Missing Authentication Token"}) as (url, _):
         connection = found(url)["graph connection"]
 
     assert (connection.state, connection.exit_code) == ("failed", 5)
-    assert "gremlin.iam_auth" in connection.mend
+    assert "gremlin.iam_auth" in connection.fix
 
 
-def test_neptunes_status_page_is_asked_with_a_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_neptunes_status_page_are_signed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     with http(200, STATUS) as (url, seen):
@@ -212,34 +210,34 @@ def test_neptunes_status_page_is_asked_with_a_signature(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("status", "state", "told"),
+    ("status", "state", "message"),
     [
         (STATUS, "ok", "Neptune 1.4.1.0.R3"),
-        (STATUS | {"role": "reader"}, "failed", "only reads"),
+        (STATUS | {"role": "reader"}, "failed", "read-only"),
         (
             STATUS | {"dbEngineVersion": "1.2.1.0", "gremlin": {"version": "tinkerpop-3.6.2"}},
             "failed",
             "older",
         ),
         (STATUS | {"gremlin": {"version": "tinkerpop-3.8.0"}}, "warning", "newer"),
-        ({"dbEngineVersion": "1.4.1.0"}, "skipped", "does not tell"),
+        ({"dbEngineVersion": "1.4.1.0"}, "skipped", "does not report"),
     ],
 )
-def test_versions_and_roles_of_neptune_are_judged(status: dict[str, Any], state: str, told: str) -> None:
+def test_versions_and_roles_of_neptune_are_checked(status: dict[str, Any], state: str, message: str) -> None:
     finding = gremlin.version_finding(neptune.from_status(status))
 
     assert finding.state == state
-    assert told in finding.told
+    assert message in finding.message
 
 
-def test_a_server_that_tells_nothing_is_no_failure() -> None:
+def test_a_server_without_a_version_is_no_failure() -> None:
     with http(404, {}) as (url, _):
         server = neptune.server_behind(Endpoint(url, 2, 0))
 
     assert gremlin.version_finding(server).state == "skipped"
 
 
-def test_an_endpoint_that_cannot_be_right_is_a_fault_of_the_configuration() -> None:
+def test_an_invalid_endpoint_is_a_configuration_error() -> None:
     connection = found("wss://db.cluster-ro-abc.us-east-1.neptune.amazonaws.com:8182/gremlin")[
         "graph connection"
     ]
@@ -247,7 +245,7 @@ def test_an_endpoint_that_cannot_be_right_is_a_fault_of_the_configuration() -> N
     assert (connection.state, connection.exit_code) == ("failed", 2)
 
 
-def test_signing_without_credentials_fails_before_anybody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signing_without_credentials_fails_before_any_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
 

@@ -14,34 +14,34 @@ def examined(*locations: str | Path) -> list[Finding]:
     return list(hive.examine(CONFIGURATION.parse(settings)))
 
 
-def test_logs_with_lineage_are_well_wherever_they_lie(data: Path, s3: S3) -> None:
+def test_logs_with_lineage_pass_at_any_location(data: Path, s3: S3) -> None:
     in_s3 = s3.put("logs", "hive/hive.log", data / "hive" / "hive-lineage.log")
 
     found = examined(data / "hive", in_s3)
 
     assert [(each.check, each.state) for each in found] == [("Hive log", "ok"), ("Hive log", "ok")]
-    assert found[0].told == f"{data}/hive: 2 files, with lineage"
+    assert found[0].message == f"{data}/hive: 2 files, with lineage"
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "mend"),
+    ("text", "message", "fix"),
     [
         ("2026-11-21 INFO ql.Driver: OK\n", "no lineage", "hive.exec.post.hooks"),
-        ('INFO hooks.LineageLogger: {"version":"1.0","edges":[{]}\n', "not JSON", "leaves it out"),
+        ('INFO hooks.LineageLogger: {"version":"1.0","edges":[{]}\n', "not JSON", "a run skips it"),
     ],
 )
-def test_a_log_without_good_lineage_is_a_warning(tmp_path: Path, text: str, told: str, mend: str) -> None:
+def test_a_log_without_valid_lineage_is_a_warning(tmp_path: Path, text: str, message: str, fix: str) -> None:
     (tmp_path / "hive.log").write_text(text)
 
     (found,) = examined(tmp_path)
 
     assert found.state == "warning"
-    assert told in found.told
-    assert mend in found.mend
+    assert message in found.message
+    assert fix in found.fix
 
 
-def test_a_log_that_is_not_there_fails_as_a_run_would(tmp_path: Path) -> None:
+def test_a_missing_log_fails_as_in_a_run(tmp_path: Path) -> None:
     (found,) = examined(tmp_path / "nowhere")
 
     assert (found.state, found.exit_code) == ("failed", 3)
-    assert "hive.log" in found.mend
+    assert "hive.log" in found.fix

@@ -68,7 +68,7 @@ def test_its_settings_are_flags_and_checked(settings: Path, tmp_path: Path) -> N
 @pytest.mark.jvm
 def test_doctor_examines_it(settings: Path) -> None:
     found = json.loads(started("doctor", "-c", settings, "--gremlin-endpoint", "embedded", "--json").stdout)
-    told = {each["check"]: (each["state"], each["told"]) for each in found["findings"]}
+    told = {each["check"]: (each["state"], each["message"]) for each in found["findings"]}
     state, words = told["Letters"]
     assert state == "ok"
     assert words.endswith("letters.txt: 1 files, with lineage")

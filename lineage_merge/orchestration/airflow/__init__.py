@@ -20,20 +20,20 @@ if TYPE_CHECKING:
         lineage_merge_task_group as lineage_merge_task_group,
     )
     from lineage_merge.orchestration.airflow.unmanaged_jobs import (
-        unclaimed_merge_task_group as unclaimed_merge_task_group,
+        unmanaged_merge_task_group as unmanaged_merge_task_group,
     )
 
-_PLACES = {
+_MODULES = {
     "lineage_asset": "task_group",
     "lineage_merge_task_group": "task_group",
     "merge_counts": "callbacks",
-    "unclaimed_merge_task_group": "unclaimed",
+    "unmanaged_merge_task_group": "unmanaged_jobs",
 }
-__all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unclaimed_merge_task_group"]
+__all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unmanaged_merge_task_group"]
 
 
 def __getattr__(name: str) -> Any:
     # Only here, so that what needs no Airflow can be imported where there is none.
-    if name in _PLACES:
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -73,6 +73,6 @@ def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
             if failure.exit_code == RetireRefused.exit_code and refusal_is_warning(merge):
                 stages.record_refusal(attempt.folder, failure.message)
                 return
-        if failure.lasting:
+        if failure.permanent:
             raise AirflowFailException(failure.message) from error
         raise AirflowException(failure.message) from error

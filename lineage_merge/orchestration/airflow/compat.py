@@ -7,49 +7,51 @@ from importlib.util import find_spec
 from typing import Any
 
 
-def _first(*places: str) -> Any:
+def _first_of(*locations: str) -> Any:
     """The first of ``module:name`` that this Airflow has."""
-    for place in places:
-        module, _, name = place.partition(":")
+    for location in locations:
+        module, _, name = location.partition(":")
         try:
             return getattr(import_module(module), name)
         except (ImportError, AttributeError):
             continue
-    raise ImportError(f"this Airflow has none of {', '.join(places)}")
+    raise ImportError(f"this Airflow has none of {', '.join(locations)}")
 
 
-BaseOperator: Any = _first("airflow.sdk:BaseOperator", "airflow.models.baseoperator:BaseOperator")
-BaseSensorOperator: Any = _first("airflow.sdk:BaseSensorOperator", "airflow.sensors.base:BaseSensorOperator")
-TaskGroup: Any = _first("airflow.sdk:TaskGroup", "airflow.utils.task_group:TaskGroup")
-task_group: Any = _first("airflow.sdk:task_group", "airflow.decorators:task_group")
-Asset: Any = _first("airflow.sdk:Asset", "airflow.datasets:Dataset")
-AirflowException: Any = _first(
+BaseOperator: Any = _first_of("airflow.sdk:BaseOperator", "airflow.models.baseoperator:BaseOperator")
+BaseSensorOperator: Any = _first_of(
+    "airflow.sdk:BaseSensorOperator", "airflow.sensors.base:BaseSensorOperator"
+)
+TaskGroup: Any = _first_of("airflow.sdk:TaskGroup", "airflow.utils.task_group:TaskGroup")
+task_group: Any = _first_of("airflow.sdk:task_group", "airflow.decorators:task_group")
+Asset: Any = _first_of("airflow.sdk:Asset", "airflow.datasets:Dataset")
+AirflowException: Any = _first_of(
     "airflow.sdk.exceptions:AirflowException", "airflow.exceptions:AirflowException"
 )
-AirflowFailException: Any = _first(
+AirflowFailException: Any = _first_of(
     "airflow.sdk.exceptions:AirflowFailException", "airflow.exceptions:AirflowFailException"
 )
-AirflowSensorTimeout: Any = _first(
+AirflowSensorTimeout: Any = _first_of(
     "airflow.sdk.exceptions:AirflowSensorTimeout", "airflow.exceptions:AirflowSensorTimeout"
 )
-AirflowNotFoundException: Any = _first(
+AirflowNotFoundException: Any = _first_of(
     "airflow.sdk.exceptions:AirflowNotFoundException", "airflow.exceptions:AirflowNotFoundException"
 )
-BaseTrigger: Any = _first("airflow.triggers.base:BaseTrigger")
-TriggerEvent: Any = _first("airflow.triggers.base:TriggerEvent")
-BaseOperatorLink: Any = _first(
+BaseTrigger: Any = _first_of("airflow.triggers.base:BaseTrigger")
+TriggerEvent: Any = _first_of("airflow.triggers.base:TriggerEvent")
+BaseOperatorLink: Any = _first_of(
     "airflow.sdk:BaseOperatorLink", "airflow.models.baseoperatorlink:BaseOperatorLink"
 )
 
 
 def base_hook() -> Any:
     """`BaseHook`, by which connections are read: at run time only, as parsing a file must not."""
-    return _first("airflow.sdk:BaseHook", "airflow.hooks.base:BaseHook")
+    return _first_of("airflow.sdk:BaseHook", "airflow.hooks.base:BaseHook")
 
 
 def xcom() -> Any:
     """`XCom`, by which an operator's links read what a task has pushed."""
-    return _first("airflow.sdk.execution_time.xcom:XCom", "airflow.models.xcom:XCom")
+    return _first_of("airflow.sdk.execution_time.xcom:XCom", "airflow.models.xcom:XCom")
 
 
 def show_rendered(context: Mapping[str, Any]) -> None:

@@ -22,14 +22,14 @@ _IAM_PORT = 8182
 _GREMLIN_EXTRAS = {"iam_auth": "iam_auth", "region_name": "region", "role_arn": "role_arn"}
 
 
-class Reached(NamedTuple):
+class ConnectionSettings(NamedTuple):
     """Settings by dotted key, and the variables that must be set while they are used."""
 
     settings: dict[str, Any]
     environment: dict[str, str]
 
 
-def arangodb(connection: Any, *, here: bool) -> Reached:
+def arangodb(connection: Any, *, here: bool) -> ConnectionSettings:
     """Spline's ArangoDB out of a connection in the form of Airflow's ArangoDB provider.
 
     Host: one URL or several with commas; schema: the database. Extra: `password_secret` (the
@@ -55,13 +55,13 @@ def arangodb(connection: Any, *, here: bool) -> Reached:
         settings["spline.arango.password_secret"] = extra["password_secret"]
     elif connection.password and here:
         settings["spline.arango.password_env"] = PASSWORD_VARIABLE
-        return Reached(settings, {PASSWORD_VARIABLE: connection.password})
+        return ConnectionSettings(settings, {PASSWORD_VARIABLE: connection.password})
     elif connection.password:
         problem = (
             "a cluster gets no passwords: keep it in Secrets Manager and name it in extra, password_secret"
         )
         raise ConfigError("", f"connection {name}: {problem}")
-    return Reached(settings, {})
+    return ConnectionSettings(settings, {})
 
 
 def _url(host: str, port: int | None) -> str:
@@ -70,7 +70,7 @@ def _url(host: str, port: int | None) -> str:
     return f"http://{host}:{port or 8529}"
 
 
-def gremlin(connection: Any) -> Reached:
+def gremlin(connection: Any) -> ConnectionSettings:
     """The graph out of a connection: host, port. Raises `ConfigError`.
 
     Extra: `iam_auth` (sign connections, as Neptune wants it), `region_name`, `role_arn`, `scheme`
@@ -91,7 +91,7 @@ def gremlin(connection: Any) -> Reached:
     settings["gremlin.endpoint"] = _gremlin_url(connection.host, connection.port, extra)
     if extra.get("reader_host"):
         settings["gremlin.reader_endpoint"] = _gremlin_url(extra["reader_host"], connection.port, extra)
-    return Reached(settings, {})
+    return ConnectionSettings(settings, {})
 
 
 def _gremlin_url(host: str, port: int | None, extra: Mapping[str, Any]) -> str:

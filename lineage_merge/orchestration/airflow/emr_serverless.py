@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Two hours, where the operator's own limit is 25 minutes.
 _POLL_SECONDS = 30
-_MOST_POLLS = 240
+_MAX_POLLS = 240
 
 
 class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # as above
@@ -37,7 +37,7 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
     def __init__(
         self, *, step: "Step", merge: Merge, spark_submit_parameters: str = "", **options: Any
     ) -> None:
-        given = {"waiter_delay": _POLL_SECONDS, "waiter_max_attempts": _MOST_POLLS, **options}
+        given = {"waiter_delay": _POLL_SECONDS, "waiter_max_attempts": _MAX_POLLS, **options}
         super().__init__(job_driver={}, **given)
         self.step = step
         self.merge = merge

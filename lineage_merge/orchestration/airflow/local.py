@@ -58,10 +58,10 @@ def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]
     """Pass a line of progress on only when it says something new: a log is not a screen."""
     last = ""
 
-    def say_changes(line: str) -> None:
+    def report_changes(line: str) -> None:
         nonlocal last
         if line != last:
             last = line
             on_progress(line)
 
-    return say_changes
+    return report_changes

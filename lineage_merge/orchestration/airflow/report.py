@@ -56,7 +56,7 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # Airflow is not there wh
 
         folder = build_folder(context)
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
-            report, written = stages.told(folder)
+            report, written = stages.outcomes(folder)
         self._datasets = folder_dataset(folder)
         self.log.info("\n%s", as_text(report, written))
         counts = short(report, written)

@@ -13,7 +13,7 @@ REJECTED = "rejected"
 RETIRE_REFUSED = "retire-refused"
 _TITLES = {REJECTED: "rejected documents"}
 # The message appears in a list of tasks and in mails; the log and the folder have all.
-_MOST_EXAMPLES = 5
+_MAX_EXAMPLES = 5
 
 
 class Finding(NamedTuple):
@@ -50,8 +50,8 @@ def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) 
     if not number:
         return []
     examples = [_line(each) for each in report.get("problems") or () if each["kind"] == kind]
-    shown = "; ".join(examples[:_MOST_EXAMPLES])
-    rest = f"; and {number - _MOST_EXAMPLES} more" if number > _MOST_EXAMPLES else ""
+    shown = "; ".join(examples[:_MAX_EXAMPLES])
+    rest = f"; and {number - _MAX_EXAMPLES} more" if number > _MAX_EXAMPLES else ""
     return [Finding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]
 
 

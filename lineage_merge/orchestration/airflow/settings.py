@@ -113,7 +113,7 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
         if reached.settings:
             flags |= {key: _text(value) for key, value in reached.settings.items()}
             settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
-        _take_applications(settings, task, context)
+        _add_applications(settings, task, context)
         with connections.environment(reached.environment):
             yield Resolved(settings, CONFIGURATION.parse(settings))
 
@@ -155,12 +155,12 @@ def _given(merge: Merge) -> dict[str, Any]:
 
 def _connected(
     merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
-) -> connections.Reached:
+) -> connections.ConnectionSettings:
     """Settings from connections: those that the group names, and defaults for what the settings lack."""
     from lineage_merge.orchestration.airflow import source_connections
     from lineage_merge.sources.registry import SOURCES
 
-    found = connections.Reached({}, {})
+    found = connections.ConnectionSettings({}, {})
     for source in SOURCES:
         named = merge.get(_CONNECTION_OF.get(source.connection, ""))
         need = source_connections.need(
@@ -191,7 +191,7 @@ def _connection(named: str | None, default: str, *, optional: bool) -> Any:
         ) from None
 
 
-def _take_applications(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
+def _add_applications(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
     spline = settings.get("spline")
     if not isinstance(spline, dict) or spline.get("applications") or spline.get("labels"):
         return
@@ -208,8 +208,8 @@ def fail_if_permanent() -> Iterator[None]:
     try:
         yield
     except LineageMergeError as error:
-        from lineage_merge.orchestration.cluster_entrypoint import is_lasting
+        from lineage_merge.orchestration.cluster_entrypoint import is_permanent
 
-        if is_lasting(error):
+        if is_permanent(error):
             raise AirflowFailException(error.message) from None
         raise

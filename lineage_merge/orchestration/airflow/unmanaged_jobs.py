@@ -33,7 +33,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
         *,
         merge: Merge,
         labels: Sequence[str],
-        left_alone: Sequence[str],
+        exclude: Sequence[str],
         lookback: timedelta,
         grace: timedelta,
         **kwargs: Any,
@@ -41,7 +41,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
         super().__init__(**kwargs)
         self.merge = merge
         self.labels = labels
-        self.left_alone = left_alone
+        self.exclude = exclude
         self.lookback = lookback
         self.grace = grace
 
@@ -66,10 +66,10 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
                 observed_jobs(config.spline.arango, _ms(now - self.lookback), self.labels),
                 known,
                 collector=config.dag_name,
-                left_alone=self.left_alone,
+                exclude=self.exclude,
                 not_after=_ms(now - self.grace),
             )
-            for job in found.doubled:
+            for job in found.duplicates:
                 self.log.info("a DAG has claimed %s: taking it out of %s", job, config.dag_name)
                 remove(graph, Pipeline(config.environment, config.dag_name, job))
         for due in found.due:
@@ -90,12 +90,12 @@ def _literal(name: str) -> str:
     return escape(name)
 
 
-def unclaimed_merge_task_group(
+def unmanaged_merge_task_group(
     group_id: str = "unclaimed",
     *,
     collector: str = "{{ dag.dag_id }}",
     labels: Sequence[str] = LABELS,
-    left_alone: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     lookback: timedelta = timedelta(days=2),
     grace: timedelta = timedelta(minutes=30),
     **merge: Any,
@@ -104,7 +104,7 @@ def unclaimed_merge_task_group(
 
     An application is claimed by the DAG under whose name the graph has it. One that is not is merged
     under the DAG that one of the `labels` names, on the run or on its plan, else under `collector`.
-    `left_alone` are globs of applications that are not to be merged at all. What wrote within
+    `exclude` are globs of applications that are not to be merged at all. What wrote within
     `grace` has time: its own DAG may merge it. `lookback` is how far back to look, and should span
     several intervals of the schedule. `merge` is what `lineage_merge_task_group` takes, but for
     names and dbt. Raises `ValueError`.
@@ -127,7 +127,7 @@ def unclaimed_merge_task_group(
                 "aws": merge.get("aws_conn_id", "aws_default"),
             },
             labels=list(labels),
-            left_alone=list(left_alone),
+            exclude=list(exclude),
             lookback=lookback,
             grace=grace,
             **common,

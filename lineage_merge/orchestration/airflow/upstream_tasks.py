@@ -73,8 +73,10 @@ def _states(context: Mapping[str, Any], task_ids: list[str]) -> dict[str, str]:
     if not task_ids:
         return {}
     if hasattr(instance, "get_task_states"):  # Airflow 3: a task has no database
-        told = instance.get_task_states(dag_id=dag_run.dag_id, task_ids=task_ids, run_ids=[dag_run.run_id])
-        states = told.get(dag_run.run_id, {})
+        task_states = instance.get_task_states(
+            dag_id=dag_run.dag_id, task_ids=task_ids, run_ids=[dag_run.run_id]
+        )
+        states = task_states.get(dag_run.run_id, {})
     else:
         states = {
             each.task_id: each.state for each in dag_run.get_task_instances() if each.task_id in task_ids

@@ -1,4 +1,4 @@
-"""Looks at each connection and right that a configuration needs, before anybody runs it."""
+"""Diagnosis of the connections and permissions that a configuration needs."""
 
 from lineage_merge.orchestration.doctor.finding import Finding
 

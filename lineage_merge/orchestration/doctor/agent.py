@@ -1,4 +1,4 @@
-"""Are the files there that Spline agents wrote, and is there a plan or an event in them?"""
+"""Check of the files of Spline agents: they exist and contain plans or events."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -17,13 +17,13 @@ _DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its l
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """The files of each location, and a plan or an event in the last one."""
+    """Check the files of each location, and the last one for a plan or an event."""
     files = config.spline.agent if config.spline else ()
-    return logs.examine(AGENT, "spline.agent", files, _look, _DISPATCHER)
+    return logs.examine(AGENT, "spline.agent", files, _inspect, _DISPATCHER)
 
 
-def _look(part: Slice) -> tuple[bool, Problem | None]:
-    """Whether there is a good message; without one, what is wrong with the first."""
+def _inspect(part: Slice) -> tuple[bool, Problem | None]:
+    """Return whether there is a valid message, else the problem of the first one."""
     problem: Problem | None = None
     for found in islice(line_files.until_damage(messages(line_files.numbered(part))), 100):
         wrong = found if isinstance(found, Problem) else checks.problem(found)

@@ -1,4 +1,4 @@
-"""Is Spline's ArangoDB there, may we read it, and is it as our queries need it?"""
+"""Check of Spline's ArangoDB: connection, permissions, version, indexes, writes."""
 
 import time
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ WRITES = "Spline writes"
 _STEPS = (CONNECTION, LOGIN, DATABASE, COLLECTION, VERSION, READ, INDEXES, WRITES)
 
 _SECONDS = 5.0
-# What the queries filter by, besides keys and the ends of edges, which are always indexed.
+# Attributes that queries filter by, besides keys and edge ends, which are always indexed.
 _INDEXED = (
     ("operation", "_belongsTo"),
     ("follows", "_belongsTo"),
@@ -48,7 +48,7 @@ _DENIED = (11, 403)
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """From the connection to the newest write; the first that fails leaves the rest out."""
+    """Check from the connection to the newest write; skip the rest after the first failure."""
     if config.spline is None or config.spline.arango is None:
         return
     settings = config.spline.arango
@@ -57,7 +57,7 @@ def examine(config: Config) -> Iterator[Finding]:
     try:
         server = arango.log_in(quick)
     except LineageMergeError as error:
-        yield failed(LOGIN, error, _mend_password(error))
+        yield failed(LOGIN, error, _password_fix(error))
         yield from skipped_all((CONNECTION, *_STEPS[2:]), "no password to log in with")
         return
     try:
@@ -66,24 +66,24 @@ def examine(config: Config) -> Iterator[Finding]:
                 reached = max(reached, _STEPS.index(finding.check) + 1)
                 yield finding
     except SourceError as error:
-        # What was passed on the way to this error is as it should be.
-        at = max(reached, _STEPS.index(_place(error)))
+        # The steps before this error passed.
+        at = max(reached, _STEPS.index(_step_of(error)))
         for step in _STEPS[reached:at]:
             yield ok(step, "passed")
-        yield failed(_STEPS[at], error, _mend(error, settings))
+        yield failed(_STEPS[at], error, _fix_for(error, settings))
         yield from skipped_all(_STEPS[at + 1 :], f"{_STEPS[at]} failed")
 
 
-def _mend_password(error: LineageMergeError) -> str:
+def _password_fix(error: LineageMergeError) -> str:
     match error:
         case SourceDenied():
             return "allow secretsmanager:GetSecretValue on this one secret (deploy/iam)"
         case SourceUnreachable():
             return "check the network (Secrets Manager endpoint of the VPC) and the region"
-    return "put the password where password_env or password_secret says that it is"
+    return "set the password that password_env or password_secret refers to"
 
 
-def _place(error: SourceError) -> str:
+def _step_of(error: SourceError) -> str:
     match error:
         case SourceDenied():
             return LOGIN
@@ -92,18 +92,18 @@ def _place(error: SourceError) -> str:
     return CONNECTION
 
 
-def _mend(error: SourceError, settings: Arango) -> str:
+def _fix_for(error: SourceError, settings: Arango) -> str:
     match error:
         case SourceUnreachable():
-            return "check spline.arango.hosts, and that this machine may reach the port (security group, VPN)"
+            return "correct spline.arango.hosts, and allow access to the port (security group, VPN)"
         case SourceDenied():
             return (
                 f"correct spline.arango.username and its password, and give {settings.username!r} "
                 f"read access to the database {settings.database!r}"
             )
         case SourceMissing():
-            return "correct spline.arango.database, or make it: spline-admin db-init URL"
-    return "see the log of the ArangoDB server"
+            return "correct spline.arango.database, or run spline-admin db-init URL"
+    return "check the log of the ArangoDB server"
 
 
 def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> Iterator[Finding]:
@@ -111,7 +111,7 @@ def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> It
     try:
         version = str(db.version())
     except (KeyError, TypeError):
-        raise SourceError(f"{settings.hosts} does not answer as ArangoDB does") from None
+        raise SourceError(f"{settings.hosts} is not an ArangoDB server") from None
     yield ok(CONNECTION, f"ArangoDB {version}")
     yield ok(LOGIN, f"as {settings.username}")
     found: Any = db.collections()
@@ -136,27 +136,29 @@ def _collections(settings: Arango, names: frozenset[str], versions: Versions) ->
     missing = [name for name in expected if name not in names]
     required = [name for name in missing if name in REQUIRED]
     if required:
-        lost = SourceMissing(f"the database {settings.database} has no {' and no '.join(required)}")
-        return failed(COLLECTION, lost, "name Spline's database, or make it: spline-admin db-init URL")
+        error = SourceMissing(f"the database {settings.database} has no {' and no '.join(required)}")
+        return failed(COLLECTION, error, "correct spline.arango.database, or run spline-admin db-init URL")
     if "progress" in missing:
-        told = "no collection progress: nothing says which writes went well"
-        return warning(COLLECTION, told, "the newest plan of each target counts; upgrade Spline's server")
+        message = "no collection progress: the outcome of writes is unknown"
+        return warning(
+            COLLECTION, message, "upgrade Spline's server; now the newest plan of each target counts"
+        )
     others = f", without {', '.join(missing)}" if missing else ""
     return ok(COLLECTION, f"{len(expected) - len(missing)} of {len(expected)}{others}")
 
 
 def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool) -> Finding:
-    mend = "upgrade it: spline-admin db-upgrade URL"
+    fix = "run spline-admin db-upgrade URL"
     if COLLECTION_OF_VERSIONS not in names:
-        return warning(VERSION, "no collection dbVersion: older than any that was tried", mend)
+        return warning(VERSION, "no collection dbVersion: older than all tested versions", fix)
     if versions.preparing:
         state = f"an upgrade to {versions.preparing} is not complete"
-        return warning(VERSION, state, "wait for it, or repeat it: spline-admin db-upgrade URL")
+        return warning(VERSION, state, "wait for it, or run spline-admin db-upgrade URL again")
     if not versions.current:
-        return warning(VERSION, "dbVersion names no current version", mend)
+        return warning(VERSION, "dbVersion has no current version", fix)
     if not versions.is_supported:
-        problem = f"Spline's database is of version {versions.current}, {SUPPORTED} are supported"
-        return failed(VERSION, SourceError(versions.refusal or problem), mend)
+        problem = f"Spline's database has version {versions.current}; supported: {SUPPORTED}"
+        return failed(VERSION, SourceError(versions.refusal or problem), fix)
     state = f"{versions.current} of Spline's database"
     if not versions.is_0_7:
         return ok(VERSION, state)
@@ -177,7 +179,7 @@ def _readable(db: StandardDatabase, settings: Arango, collections: list[str]) ->
             denied.append(collection)
     if denied:
         error_ = SourceDenied(f"user {settings.username!r} may not read {', '.join(denied)}")
-        return failed(READ, error_, f"give the user read-only access to database {settings.database!r}")
+        return failed(READ, error_, f"grant the user read-only access to database {settings.database!r}")
     return ok(READ, f"{len(collections)} collections")
 
 
@@ -187,28 +189,28 @@ def _indexes(db: StandardDatabase, names: frozenset[str]) -> Finding:
         if collection not in names:
             continue
         listed: Any = db.collection(collection).indexes()
-        # An index serves a filter by its first attribute.
+        # An index supports filters by its first attribute.
         if not any(each["fields"][:1] == [attribute] for each in listed if each.get("fields")):
             missing.append(f"{collection}.{attribute}")
     if missing:
-        told = f"none on {', '.join(missing)}: queries read more documents than they need"
-        return warning(INDEXES, told, "make them: spline-admin db-exec --indices-create URL")
-    return ok(INDEXES, "as the queries need them")
+        message = f"missing on {', '.join(missing)}: queries read more documents than necessary"
+        return warning(INDEXES, message, "run spline-admin db-exec --indices-create URL")
+    return ok(INDEXES, "complete")
 
 
 def _newest_write(server: arango.Server) -> Finding:
     seen = arango.overview(server)
     if not seen.events:
-        mend = "run a Spark job with Spline's agent, and look at the agent's log"
-        return warning(WRITES, "none yet: the merge would find nothing", mend)
+        fix = "run a Spark job with Spline's agent, and check the agent's log"
+        return warning(WRITES, "none: the merge would be empty", fix)
     newest = datetime.fromtimestamp(seen.newest / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
-    told = f"{seen.events}, the newest at {newest}"
+    message = f"{seen.events}, the newest at {newest}"
     if seen.newest > time.time_ns() // 1_000_000 + _CLOCK_MS:
-        mend = "set the clocks right: spline.lookback counts back from the newest write"
-        return warning(WRITES, f"{told}, which has not come yet", mend)
+        fix = "synchronize the clocks: spline.lookback is relative to the newest write"
+        return warning(WRITES, f"{message}, in the future", fix)
     if seen.snapshot.open:
-        told += f"; {len(seen.snapshot.open)} transactions not committed, which are left out"
-    return ok(WRITES, told)
+        message += f"; {len(seen.snapshot.open)} uncommitted transactions, which are not read"
+    return ok(WRITES, message)
 
 
 def _rows(db: StandardDatabase, query: str, **bind: Any) -> list[Any]:

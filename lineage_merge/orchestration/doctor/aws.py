@@ -1,4 +1,4 @@
-"""Whose AWS credentials are used, and for which region. Asks nobody but the machine."""
+"""Check of the AWS credentials and region of this machine, without requests."""
 
 from collections.abc import Iterator
 
@@ -13,28 +13,28 @@ CREDENTIALS = "AWS credentials"
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """Nothing where nothing of AWS is asked for."""
+    """Check the credentials, if the configuration needs AWS."""
     if not needs_aws(config):
         return
     import boto3
     from botocore.exceptions import BotoCoreError
 
-    mend = "attach a role, or run aws sso login, or set AWS_PROFILE"
+    fix = "attach a role, run aws sso login, or set AWS_PROFILE"
     try:
         session = boto3.Session()
         credentials = session.get_credentials()
         region = session.region_name
     except BotoCoreError as error:
-        yield failed(CREDENTIALS, SourceDenied(f"no AWS credentials ({type(error).__name__})"), mend)
+        yield failed(CREDENTIALS, SourceDenied(f"no AWS credentials ({type(error).__name__})"), fix)
         return
     if credentials is None:
-        yield failed(CREDENTIALS, SourceDenied("no AWS credentials found"), mend)
+        yield failed(CREDENTIALS, SourceDenied("no AWS credentials found"), fix)
     else:
         yield ok(CREDENTIALS, f"from {credentials.method}, {f'region {region}' if region else 'no region'}")
 
 
 def needs_aws(config: Config) -> bool:
-    """Whether anything that the configuration names is reached with AWS credentials."""
+    """Whether any part of the configuration needs AWS credentials."""
     sources = list(registry.configured(config))
     topics = list(broker_check.configured(config))
     files = [file for each in sources for file in each.source.files(each.settings)]

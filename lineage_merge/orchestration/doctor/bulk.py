@@ -1,4 +1,4 @@
-"""May we write where the bulk loader reads, and does the loader answer? No load is started."""
+"""Check of the bulk loader: its API, and write access to its S3 prefix. Starts no load."""
 
 import uuid
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ LOADER = "bulk loader"
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """Nothing where loads go over Gremlin alone."""
+    """Check the bulk loader, if it is configured."""
     if config.gremlin.bulk is None:
         return
     try:
@@ -25,24 +25,24 @@ def examine(config: Config) -> Iterator[Finding]:
         yield failed(LOADER, error, f"correct {error.key}")
         return
     if found is None:
-        yield from skipped_all((FILES, LOADER), "gremlin.mode or the endpoint leaves them unused")
+        yield from skipped_all((FILES, LOADER), "unused with this gremlin.mode or endpoint")
         return
     yield _files(found.s3)
-    # An S3 prefix that no load can have: nothing is waited for, but everybody's loads are asked for.
-    nobodys = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
+    # An unused S3 prefix: lists all loads, and waits for none.
+    unused_prefix = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
     try:
-        loader_jobs.await_earlier(found.loader, nobodys, lambda _line: None)
+        loader_jobs.await_earlier(found.loader, unused_prefix, lambda _line: None)
     except GraphError as error:
-        mend = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
-        yield failed(LOADER, error, f"{mend} (deploy/iam), and check gremlin.bulk.endpoint")
+        fix = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
+        yield failed(LOADER, error, f"{fix} (deploy/iam), or correct gremlin.bulk.endpoint")
     else:
-        yield ok(LOADER, f"{found.loader.url} answers; whether it may read S3 shows with the first load")
+        yield ok(LOADER, f"{found.loader.url} is available; its access to S3 is checked by a load")
 
 
 def _files(s3: str) -> Finding:
-    """Write, read and delete one small object below the prefix."""
+    """Write, read and delete a small object below the prefix."""
     folder = f"{s3.rstrip('/')}/doctor-{uuid.uuid4().hex}"
-    mend = f"allow s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket on {redact(s3)} (deploy/iam)"
+    fix = f"allow s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket on {redact(s3)} (deploy/iam)"
     try:
         storage.write_text(f"{folder}/probe", "of lineage-merge doctor\n")
         try:
@@ -50,7 +50,7 @@ def _files(s3: str) -> Finding:
         finally:
             storage.delete_folder(folder)
     except SourceMissing as error:
-        return failed(FILES, error, "correct gremlin.bulk.s3, or make the bucket, in the cluster's region")
+        return failed(FILES, error, "correct gremlin.bulk.s3, or create the bucket in the cluster's region")
     except SourceError as error:
-        return failed(FILES, error, mend)
-    return ok(FILES, f"{redact(s3)} can be written, read and emptied")
+        return failed(FILES, error, fix)
+    return ok(FILES, f"{redact(s3)} is readable and writable")

@@ -1,4 +1,4 @@
-"""All checks at once: each by itself in a thread, and none may keep a person waiting."""
+"""Concurrent run of all checks, with a time limit."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from lineage_merge.orchestration.doctor.finding import Check, Finding, one_line,
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import function
 
-# In the order in which they are shown.
+# In display order.
 CHECKS: tuple[Check, ...] = (
     Check("AWS credentials", aws.examine, SourceError.exit_code),
     *(
@@ -29,9 +29,9 @@ SECONDS = 20.0
 
 
 def examine(config: Config, checks: Sequence[Check] = CHECKS, seconds: float = SECONDS) -> list[Finding]:
-    """What all checks find, in their order. A check that takes longer than `seconds` has failed.
+    """Return the findings of all checks in order. A check that exceeds `seconds` has failed.
 
-    What such a check found before stands in the result; it is left alone and ends with the process.
+    Its findings so far are included; its thread ends with the process.
     """
     running = [_Running(check, config) for check in checks]
     deadline = time.monotonic() + seconds
@@ -41,7 +41,7 @@ def examine(config: Config, checks: Sequence[Check] = CHECKS, seconds: float = S
 
 
 class _Running:
-    """A check in a thread that does not keep the process alive."""
+    """A check in a daemon thread."""
 
     def __init__(self, check: Check, config: Config) -> None:
         self._check = check
@@ -66,7 +66,8 @@ class _Running:
         found = list(self._found)
         if self._thread.is_alive():
             waited = time.monotonic() - self._started
-            told = one_line(f"no end after {waited:.0f} s: somebody accepts connections and does not answer")
-            mend = "check addresses and the network"
-            found.append(Finding(self._check.area, "failed", told, mend, self._check.exit_code))
+            problem = "a server accepts connections but does not respond"
+            message = one_line(f"no result after {waited:.0f} s: {problem}")
+            fix = "correct the addresses, and check the network"
+            found.append(Finding(self._check.area, "failed", message, fix, self._check.exit_code))
         return found

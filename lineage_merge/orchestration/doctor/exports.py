@@ -1,4 +1,4 @@
-"""Are the files there that lineage is read from: Spline's exports, dbt's manifests and catalogs?"""
+"""Check of input files: Spline's exports, dbt's manifests, catalogs and run results."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ RUN_RESULTS = "dbt run results"
 
 
 def examine_export(config: Config) -> Iterator[Finding]:
-    """The folder, its collections, and the first document of each that is required."""
+    """Check the folder, its collections, and the first document of each required collection."""
     if config.spline is None or not config.spline.export:
         return
     folder = config.spline.export
@@ -40,39 +40,39 @@ def examine_export(config: Config) -> Iterator[Finding]:
         versions = export.versions_of(parts)
         broken = list(_broken(parts))
     except SourceError as error:
-        yield failed(EXPORT, error, how_to_mend(error, folder, "spline.export"))
+        yield failed(EXPORT, error, fix_for(error, folder, "spline.export"))
         return
     refused = [each for _, each in sorted(versions.items()) if each.current and not each.is_supported]
     if refused:
-        problem = f"{redact(folder)}: of version {refused[0].current}, {SUPPORTED} are supported"
-        remedy = "upgrade Spline's database and export it again"
-        yield failed(EXPORT, SourceError(refused[0].refusal or problem), remedy)
+        problem = f"{redact(folder)}: version {refused[0].current}; supported: {SUPPORTED}"
+        fix = "upgrade Spline's database, and export it again"
+        yield failed(EXPORT, SourceError(refused[0].refusal or problem), fix)
         return
     databases = {part.database for part in parts}
     collections = {part.collection for part in parts} - {VERSION}
-    told = f"{redact(folder)}: {len(collections)} collections"
-    told += f" of {len(databases)} databases" if len(databases) > 1 else ""
+    message = f"{redact(folder)}: {len(collections)} collections"
+    message += f" of {len(databases)} databases" if len(databases) > 1 else ""
     if broken:
         first = f"{broken[0].document}: {broken[0].field}: {broken[0].message}".replace(": : ", ": ")
-        yield warning(EXPORT, f"{told}, but {first}", "export the collection again; the run leaves it out")
+        yield warning(EXPORT, f"{message}, but {first}", "export it again; a run skips invalid documents")
     elif "progress" not in collections:
-        mend = "export progress too; without it the newest plan of each target counts"
-        yield warning(EXPORT, f"{told}, none of them progress", mend)
+        fix = "export the collection progress; until then the newest plan of each target counts"
+        yield warning(EXPORT, f"{message}, without progress", fix)
     else:
-        yield _passed(told, versions.values(), bool(config.spline.labels))
+        yield _export_finding(message, versions.values(), bool(config.spline.labels))
 
 
-def _passed(contents: str, versions: Iterable[Versions], has_labels: bool) -> Finding:
+def _export_finding(contents: str, versions: Iterable[Versions], has_labels: bool) -> Finding:
     if not any(each.is_0_7 for each in versions):
         return ok(EXPORT, contents)
-    state = f"{contents}; of version 0.7: {LIMITS_OF_0_7}"
+    state = f"{contents}; version 0.7: {LIMITS_OF_0_7}"
     return (
         warning(EXPORT, f"{state}, and spline.labels is set", NO_LABELS) if has_labels else ok(EXPORT, state)
     )
 
 
 def _broken(parts: list[export.Part]) -> Iterator[Problem]:
-    """What is wrong with the first document of each required collection. Large files are not read whole."""
+    """Yield the problem of the first document of each required collection, without reading large files."""
     seen = set()
     for part in parts:
         name = (part.database, part.collection)
@@ -93,7 +93,7 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 
 
 def examine_dbt(config: Config) -> Iterator[Finding]:
-    """Each project's manifest and catalog: readable, of a known version, by the schema."""
+    """Check manifest, catalog and run results of each project: readable, known version, valid."""
     for index, project in enumerate(config.dbt):
         yield _manifest(project, f"dbt[{index}].manifest")
         if project.catalog:
@@ -107,18 +107,18 @@ def _manifest(project: DbtProject, key: str) -> Finding:
     try:
         manifest, problems = read_manifest(location, read_text(location))
     except SourceError as error:
-        return failed(MANIFEST, error, how_to_mend(error, location, key))
-    told = f"{redact(location)}: {manifest.project or 'a project without name'}, {len(manifest.nodes)} nodes"
+        return failed(MANIFEST, error, fix_for(error, location, key))
+    message = f"{redact(location)}: {manifest.project or 'unnamed project'}, {len(manifest.nodes)} nodes"
     if manifest.dbt_version:
-        told += f", dbt {manifest.dbt_version}"
+        message += f", dbt {manifest.dbt_version}"
     if manifest.generated_at:
         made = datetime.fromtimestamp(manifest.generated_at / 1000, tz=UTC)
-        told += f", made {made:%Y-%m-%d %H:%M UTC}"
+        message += f", generated {made:%Y-%m-%d %H:%M UTC}"
     rejected = [problem for problem in problems if problem.kind == "rejected"]
     if rejected:
-        told += f"; {len(rejected)} broken, first {rejected[0].field}: {rejected[0].message}"
-        return warning(MANIFEST, told, "write it again: dbt parse; the run leaves broken entries out")
-    return ok(MANIFEST, told)
+        message += f"; {len(rejected)} invalid, first {rejected[0].field}: {rejected[0].message}"
+        return warning(MANIFEST, message, "run dbt parse; a run skips invalid entries")
+    return ok(MANIFEST, message)
 
 
 def _catalog(project: DbtProject, key: str) -> Finding:
@@ -126,11 +126,11 @@ def _catalog(project: DbtProject, key: str) -> Finding:
     try:
         catalog, problems = read_catalog(location, read_text(location))
     except SourceError as error:
-        return failed(CATALOG, error, how_to_mend(error, location, key))
-    told = f"{redact(location)}: {len(catalog)} tables"
+        return failed(CATALOG, error, fix_for(error, location, key))
+    message = f"{redact(location)}: {len(catalog)} tables"
     if problems:
-        return warning(CATALOG, f"{told}; {len(problems)} broken", "write it again: dbt docs generate")
-    return ok(CATALOG, told)
+        return warning(CATALOG, f"{message}; {len(problems)} invalid", "run dbt docs generate")
+    return ok(CATALOG, message)
 
 
 def _run_results(project: DbtProject, key: str) -> Finding:
@@ -138,31 +138,29 @@ def _run_results(project: DbtProject, key: str) -> Finding:
     try:
         results, problems = read_run_results(location, read_text(location))
     except SourceMissing as error:
-        return warning(
-            RUN_RESULTS, f"{error}; last runs will not be known", how_to_mend(error, location, key)
-        )
+        return warning(RUN_RESULTS, f"{error}; the last runs are unknown", fix_for(error, location, key))
     except SourceError as error:
-        return failed(RUN_RESULTS, error, how_to_mend(error, location, key))
+        return failed(RUN_RESULTS, error, fix_for(error, location, key))
     what = f"{redact(location)}: {len(results.runs)} runs"
     if problems:
         first = f"{problems[0].field}: {problems[0].message}"
         return warning(
-            RUN_RESULTS, f"{what}; {first}", "save the file of dbt build before another command runs"
+            RUN_RESULTS, f"{what}; {first}", "save the file after dbt build, before another dbt command"
         )
     return ok(RUN_RESULTS, what)
 
 
-def how_to_mend(error: SourceError, location: str, key: str) -> str:
-    """What to do about a file or folder that cannot be read; `key` is where the configuration names it."""
+def fix_for(error: SourceError, location: str, key: str) -> str:
+    """Return the fix for an unreadable file or folder; `key` is its configuration key."""
     match error:
         case SourceDenied():
             if is_s3(location):
                 return f"allow s3:GetObject on {redact(location)} and s3:ListBucket on its bucket"
-            return "let the user who runs this read it"
+            return "grant this user read access"
         case SourceMissing():
-            return f"correct {key}, or put it there first"
+            return f"correct {key}, or create the file"
         case SourceUnreachable():
             return "check the network (S3 endpoint of the VPC), AWS_REGION and AWS_ENDPOINT_URL_S3"
         case DocumentError():
-            return "write it again with dbt parse or dbt docs generate, by a dbt whose version is supported"
-    return f"check {key}"
+            return "run dbt parse or dbt docs generate with a supported version of dbt"
+    return f"correct {key}"

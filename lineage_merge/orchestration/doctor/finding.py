@@ -1,4 +1,4 @@
-"""What a check found: one line for a person, and how to mend it."""
+"""Findings of checks: a message and its fix."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,15 +15,14 @@ State = Literal["ok", "warning", "failed", "skipped"]
 class Finding:
     """The outcome of one check.
 
-    `told` says what is there or what is wrong, `mend` what to do about it (empty where there is
-    nothing to do). Neither holds a secret. `exit_code`: what a command would end with that meets
-    the same fault, 0 unless `failed`.
+    `message`: the state or the problem; `fix`: the remedy as a command ("" if none is needed). Neither
+    contains secrets. `exit_code`: that of a command with the same error, 0 unless `failed`.
     """
 
     check: str
     state: State
-    told: str
-    mend: str = ""
+    message: str
+    fix: str = ""
     exit_code: int = 0
 
 
@@ -31,10 +30,9 @@ Examine = Callable[[Config], Iterator[Finding]]
 
 
 class Check(NamedTuple):
-    """One area that is looked at by itself, and `examine`, which yields what it finds, in order.
+    """A check of one area; `examine` yields its findings in order, none if it is not configured.
 
-    It yields nothing where the configuration names nothing of the kind. `exit_code`: that of a
-    run which meets no answer there.
+    `exit_code`: that of a run without a response in this area.
     """
 
     area: str
@@ -42,41 +40,41 @@ class Check(NamedTuple):
     exit_code: int = 1
 
 
-def ok(check: str, told: str) -> Finding:
-    """As it should be."""
-    return Finding(check, "ok", one_line(told))
+def ok(check: str, message: str) -> Finding:
+    """Return a finding without a problem."""
+    return Finding(check, "ok", one_line(message))
 
 
-def warning(check: str, told: str, mend: str) -> Finding:
-    """A run would pass, and may not do what is meant."""
-    return Finding(check, "warning", one_line(told), mend)
+def warning(check: str, message: str, fix: str) -> Finding:
+    """Return a problem that does not stop a run."""
+    return Finding(check, "warning", one_line(message), fix)
 
 
-def failed(check: str, error: LineageMergeError, mend: str) -> Finding:
-    """A run would stop here, with this error."""
-    return Finding(check, "failed", one_line(error.message), mend, error.exit_code)
+def failed(check: str, error: LineageMergeError, fix: str) -> Finding:
+    """Return a problem that stops a run with this error."""
+    return Finding(check, "failed", one_line(error.message), fix, error.exit_code)
 
 
 def skipped(check: str, why: str) -> Finding:
-    """Nobody looked, because of something else."""
+    """Return a check that was not run."""
     return Finding(check, "skipped", why)
 
 
 def skipped_all(checks: tuple[str, ...], why: str) -> Iterator[Finding]:
-    """Several at once."""
+    """Return several checks that were not run."""
     return (skipped(check, why) for check in checks)
 
 
 def unexpected(check: str, error: Exception) -> Finding:
-    """A fault of ours, or an answer that nobody thought of."""
-    told = redact(f"unexpected: {type(error).__name__}: {error}")
-    return Finding(check, "failed", one_line(told), "report it as a fault of lineage_merge", 1)
+    """Return an internal error, or an unexpected response."""
+    message = redact(f"unexpected: {type(error).__name__}: {error}")
+    return Finding(check, "failed", one_line(message), "report it as a bug of lineage_merge", 1)
 
 
-_LONGEST = 500
+_MAX_LENGTH = 500
 
 
 def one_line(text: str) -> str:
-    """The text without line ends, cut where it is very long."""
+    """Return the text as one line, truncated to a maximum length."""
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 3]}..."

@@ -1,4 +1,4 @@
-"""May we list databases and tables of the Glue catalogs?"""
+"""Check of the permissions to list databases and tables of Glue catalogs."""
 
 from collections.abc import Iterator
 
@@ -12,29 +12,29 @@ CATALOG = "Glue catalog"
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """One line a catalog."""
+    """Yield one finding per catalog."""
     for index, catalog in enumerate(config.sources.get("glue", ())):
         try:
             yield _catalog(catalog, index)
         except SourceError as error:
-            yield failed(CATALOG, error, _mend(error, catalog, index))
+            yield failed(CATALOG, error, _fix_for(error, catalog, index))
 
 
 def _catalog(catalog: GlueCatalog, index: int) -> Finding:
     names = client.database_names(catalog)
     if not names:
         wanted = ", ".join(catalog.databases) or "anything"
-        told = f"{catalog}: no database matches {wanted}"
-        return warning(CATALOG, told, f"correct glue[{index}].databases and glue[{index}].region")
-    # Databases and tables are two rights: one table is enough to know of the second.
+        message = f"{catalog}: no database matches {wanted}"
+        return warning(CATALOG, message, f"correct glue[{index}].databases and glue[{index}].region")
+    # Databases and tables need separate permissions: one table is enough for the second.
     next(client.tables(catalog, names[0]), None)
-    return ok(CATALOG, f"{catalog}: {len(names)} databases, tables can be listed")
+    return ok(CATALOG, f"{catalog}: {len(names)} databases, tables are readable")
 
 
-def _mend(error: SourceError, catalog: GlueCatalog, index: int) -> str:
+def _fix_for(error: SourceError, catalog: GlueCatalog, index: int) -> str:
     match error:
         case SourceDenied():
             return f"allow glue:GetDatabases and glue:GetTables in {catalog.region} (deploy/iam)"
         case SourceUnreachable():
-            return "check the network (Glue endpoint of the VPC) and the region"
+            return "correct the region, and check the network (Glue endpoint of the VPC)"
     return f"correct glue[{index}]"

@@ -1,7 +1,6 @@
-"""Is the graph there, may we read and write it, and does it behave as Neptune does?
+"""Check of the graph: connection, permissions, and behaviour like Neptune's.
 
-The one thing that is written is a vertex with an id of its own and an edge from it to itself; both
-are dropped again, whatever happens in between.
+Writes only one vertex with a unique id and one edge from it to itself, and always drops both again.
 """
 
 import uuid
@@ -54,13 +53,13 @@ _STEPS = (CONNECTION, VERSION, READ, WRITE, IDS, CARDINALITY, CLEAN, GRAMMAR)
 
 _SECONDS = 5.0
 _LABEL = "doctor_probe"
-_OLDEST, _NEWEST_TRIED = (3, 7), (3, 7)
+_OLDEST, _NEWEST_TESTED = (3, 7), (3, 7)
 
 Ask = Callable[[GraphTraversalSource], GraphTraversal]
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """From the connection to the grammar of queries."""
+    """Check from the connection to the grammar of queries."""
     if config.gremlin.endpoint == EMBEDDED:
         yield skipped(CONNECTION, "the embedded server starts with the run")
         return
@@ -78,7 +77,7 @@ def examine(config: Config) -> Iterator[Finding]:
             return
         check(endpoint)
     except GraphError as error:
-        yield failed(CONNECTION, error, _mend_connection(error))
+        yield failed(CONNECTION, error, _connection_fix(error))
         yield from skipped_all(_STEPS[1:], f"{CONNECTION} failed")
         return
     yield ok(CONNECTION, endpoint.address)
@@ -90,25 +89,25 @@ def examine(config: Config) -> Iterator[Finding]:
             yield from _writing(endpoint, g)
         yield _grammar(endpoint)
     except GraphError as error:
-        yield failed(CONNECTION, error, _mend_connection(error))
+        yield failed(CONNECTION, error, _connection_fix(error))
 
 
 def quick_endpoint(config: Config) -> Endpoint:
-    """The configuration's endpoint, with limits that a person at a terminal accepts. Raises `ConfigError`."""
+    """Return the configured endpoint with short time limits. Raises `ConfigError`."""
     endpoint = configured_endpoint.endpoint(config.gremlin)
     return replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _SECONDS), retry_seconds=0)
 
 
 def _signing(endpoint: Endpoint) -> list[Finding]:
-    """Whether there are credentials to sign with; nothing where nobody asks for signatures."""
+    """Check the credentials for signing; nothing without iam_auth."""
     if endpoint.iam is None:
         return []
     whose = f"as {endpoint.iam.role_arn}" if endpoint.iam.role_arn else "with the credentials of this machine"
     try:
         signed_headers(endpoint.url, endpoint.iam)
     except GraphError as error:
-        mend = "attach a role to this machine, or log in (aws sso login); gremlin.role_arn must trust it"
-        return [failed(SIGNING, error, mend)]
+        fix = "attach a role to this machine, or run aws sso login; gremlin.role_arn must trust it"
+        return [failed(SIGNING, error, fix)]
     return [ok(SIGNING, f"for {endpoint.iam.region}, {whose}")]
 
 
@@ -118,40 +117,40 @@ def _reader(endpoint: Endpoint) -> Iterator[Finding]:
     try:
         check(endpoint.reader)
     except GraphError as error:
-        yield failed(READER, error, "correct gremlin.reader_endpoint, or leave it out")
+        yield failed(READER, error, "correct or remove gremlin.reader_endpoint")
     else:
         yield ok(READER, endpoint.reader.address)
 
 
-def _mend_connection(error: GraphError) -> str:
+def _connection_fix(error: GraphError) -> str:
     if isinstance(error, GraphDenied) or "HTTP 403" in error.message:
-        return "set gremlin.iam_auth, and allow the role the neptune-db actions of deploy/iam on this cluster"
+        return "set gremlin.iam_auth, and allow the neptune-db actions of deploy/iam on this cluster"
     if isinstance(error, GraphUnreachable):
         return (
-            "check gremlin.endpoint (wss:// for Neptune, port 8182), and that this machine may reach it: "
-            "Neptune is open to its VPC only (security group)"
+            "correct gremlin.endpoint (wss:// for Neptune, port 8182), and allow access from this machine: "
+            "Neptune is only reachable in its VPC (security group)"
         )
-    return "check who may use the graph"
+    return "grant this user access to the graph"
 
 
 def version_finding(server: Server) -> Finding:
-    """Whether the server's version is one that was tried, or at least can work."""
-    if server.refused:
-        denied = GraphRejected(f"Neptune does not tell its status: {server.refused}")
+    """Check whether the server's version is tested, or supported at all."""
+    if server.refusal:
+        denied = GraphRejected(f"Neptune does not report its status: {server.refusal}")
         return failed(VERSION, denied, "allow the role neptune-db:GetEngineStatus (deploy/iam)")
     if server.role == "reader":
-        reader = GraphRejected(f"{server.told}: an instance that only reads")
+        reader = GraphRejected(f"{server.description}: a read-only instance")
         return failed(VERSION, reader, "set gremlin.endpoint to the cluster's writer endpoint")
     number = server.tinkerpop
     if number is None:
-        return skipped(VERSION, "the server does not tell it")
+        return skipped(VERSION, "the server does not report it")
     if number < _OLDEST:
-        old = GraphRejected(f"{server.told}: older than TinkerPop {_dotted(_OLDEST)}")
-        return failed(VERSION, old, "upgrade the server: Neptune 1.3.2.0 or newer, Gremlin Server 3.7")
-    if number > _NEWEST_TRIED:
-        newer = f"{server.told}: newer than TinkerPop {_dotted(_NEWEST_TRIED)}, which was tried"
+        old = GraphRejected(f"{server.description}: older than TinkerPop {_dotted(_OLDEST)}")
+        return failed(VERSION, old, "upgrade the server to Neptune 1.3.2.0, or Gremlin Server 3.7")
+    if number > _NEWEST_TESTED:
+        newer = f"{server.description}: newer than TinkerPop {_dotted(_NEWEST_TESTED)}, which was tested"
         return warning(VERSION, newer, "load into a test graph first")
-    return ok(VERSION, server.told)
+    return ok(VERSION, server.description)
 
 
 def _dotted(number: tuple[int, int]) -> str:
@@ -179,14 +178,14 @@ def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Finding]:
         ids = _answer(endpoint, g, lambda g: _vertex(g, probe))
         _answer(endpoint, g, lambda g: _edge(g, probe))
     except GraphError as error:
-        yield failed(WRITE, error, _mend_write(error))
+        yield failed(WRITE, error, _write_fix(error))
         yield from skipped_all((IDS, CARDINALITY), f"{WRITE} failed")
     else:
         yield ok(WRITE, "a vertex and an edge, upserted")
         yield _string_ids(probe, ids)
         yield _cardinality(endpoint, g, probe)
-    # Even where the write failed: an answer that was lost may have been a good one.
-    yield _cleaned(endpoint, probe)
+    # Also after a failure: the write may have succeeded without a response.
+    yield _clean_up(endpoint, probe)
 
 
 def _vertex(g: GraphTraversalSource, probe: str) -> GraphTraversal:
@@ -203,24 +202,24 @@ def _edge(g: GraphTraversalSource, probe: str) -> GraphTraversal:
     return g.merge_e({T.id: f"{probe}|edge"}).option(Merge.on_create, created).id_()
 
 
-def _mend_write(error: GraphError) -> str:
-    told = error.message.lower()
-    if "readonly" in told.replace("-", "").replace(" ", ""):
+def _write_fix(error: GraphError) -> str:
+    message = error.message.lower()
+    if "readonly" in message.replace("-", "").replace(" ", ""):
         return "set gremlin.endpoint to the writer (Neptune's cluster endpoint), not to a reader"
-    if isinstance(error, GraphDenied) or "accessdenied" in told.replace(" ", ""):
+    if isinstance(error, GraphDenied) or "accessdenied" in message.replace(" ", ""):
         return "allow the role neptune-db:WriteDataViaQuery (deploy/iam)"
-    if "merge" in told and ("no signature" in told or "unknown" in told or "could not locate" in told):
-        return "upgrade the server: mergeV() came with TinkerPop 3.6, Neptune 1.3.2.0 has 3.7"
-    return (
-        "let this user write: Neptune's writer endpoint, neptune-db:WriteDataViaQuery, no read-only strategy"
-    )
+    if "merge" in message and (
+        "no signature" in message or "unknown" in message or "could not locate" in message
+    ):
+        return "upgrade the server to TinkerPop 3.6 or newer, which has mergeV() (Neptune 1.3.2.0)"
+    return "allow writes: Neptune's writer endpoint, neptune-db:WriteDataViaQuery, no read-only strategy"
 
 
 def _string_ids(probe: str, ids: list[Any]) -> Finding:
     if ids == [probe]:
-        return ok(IDS, "strings, as given")
-    refused = GraphRejected(f"the graph gave the id {ids} instead of the text that it was told")
-    return failed(IDS, refused, "let the graph take strings as ids of vertices and edges (as Neptune does)")
+        return ok(IDS, "strings, unchanged")
+    refused = GraphRejected(f"the graph returned the id {ids} instead of the given string")
+    return failed(IDS, refused, "configure string ids for vertices and edges (as in Neptune)")
 
 
 def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Finding:
@@ -239,20 +238,20 @@ def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Fin
             for key in ("said", "unsaid", "one")
         }
     except GraphError as error:
-        return failed(CARDINALITY, error, "let vertices have properties of single and of set cardinality")
+        return failed(CARDINALITY, error, "enable single and set cardinality for vertex properties")
     if sorted(values["said"]) != ["a", "b"] or values["one"] != ["b"]:
         wrong = GraphRejected(f"set gives {sorted(values['said'])}, single {sorted(values['one'])}")
-        return failed(CARDINALITY, wrong, "let vertices have properties of single and of set cardinality")
+        return failed(CARDINALITY, wrong, "enable single and set cardinality for vertex properties")
     default = {2: "set", 1: "single"}.get(len(values["unsaid"]), "list")
     if default != "set":
-        told = f"single and set work, but the default is {default}, where Neptune's is set"
-        mend = "lineage_merge says it each time; make set the default for the queries of others"
-        return warning(CARDINALITY, told, mend)
+        message = f"single and set work, but the default is {default}, Neptune's is set"
+        fix = "set the default cardinality to set for other clients; lineage_merge always sets it"
+        return warning(CARDINALITY, message, fix)
     return ok(CARDINALITY, "single and set, the default is set")
 
 
-def _cleaned(endpoint: Endpoint, probe: str) -> Finding:
-    mend = f"allow neptune-db:DeleteDataViaQuery (deploy/iam), then drop it: g.V('{probe}').drop()"
+def _clean_up(endpoint: Endpoint, probe: str) -> Finding:
+    fix = f"allow neptune-db:DeleteDataViaQuery (deploy/iam), then run g.V('{probe}').drop()"
     try:
         with connect(endpoint) as g:
             if _answer(endpoint, g, lambda g: g.V(probe).count()) == [0]:
@@ -260,10 +259,10 @@ def _cleaned(endpoint: Endpoint, probe: str) -> Finding:
             _answer(endpoint, g, lambda g: g.V(probe).drop())
             left = _answer(endpoint, g, lambda g: g.V(probe).count())
     except GraphError as error:
-        return failed(CLEAN, error, mend)
+        return failed(CLEAN, error, fix)
     if left != [0]:
-        return failed(CLEAN, GraphRejected(f"the vertex {probe} is still there"), mend)
-    return ok(CLEAN, "nothing of the check is left")
+        return failed(CLEAN, GraphRejected(f"the vertex {probe} still exists"), fix)
+    return ok(CLEAN, "the probe was deleted")
 
 
 def _grammar(endpoint: Endpoint) -> Finding:
@@ -273,6 +272,6 @@ def _grammar(endpoint: Endpoint) -> Finding:
             with translated_errors(endpoint):
                 client.submit("g.V('doctor').count()", request_options=options).all().result()
         except GraphRejected as error:
-            told = f"queries as text may not pass: {error.message}"
-            return warning(GRAMMAR, told, "use queries as text only where gremlin-lang is installed")
-    return ok(GRAMMAR, "gremlin-lang, that of Neptune")
+            message = f"text queries may be rejected: {error.message}"
+            return warning(GRAMMAR, message, "install gremlin-lang on the server for text queries")
+    return ok(GRAMMAR, "gremlin-lang, as in Neptune")

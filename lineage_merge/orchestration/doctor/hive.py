@@ -1,4 +1,4 @@
-"""Are Hive's logs there, and is there lineage in them?"""
+"""Check of Hive's logs: they exist and contain lineage."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -18,13 +18,13 @@ _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger,
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """The files of each location, and a lineage line in the last one."""
+    """Check the files of each location, and the last one for a line with lineage."""
     hive = config.of(Hive)
-    return logs.examine(LOG, "hive.log", hive.log if hive else (), _look, _HOOK)
+    return logs.examine(LOG, "hive.log", hive.log if hive else (), _inspect, _HOOK)
 
 
-def _look(part: Slice) -> tuple[bool, Problem | None]:
-    """Whether there is a good line; without one, what is wrong with the first."""
+def _inspect(part: Slice) -> tuple[bool, Problem | None]:
+    """Return whether there is a valid line, else the problem of the first one."""
     problem: Problem | None = None
     for found in islice(line_files.until_damage(documents(line_files.numbered(part))), 100):
         query = read_query(found) if isinstance(found, Found) else found

@@ -1,4 +1,4 @@
-"""Does Kafka answer, and is the landing folder a place that can be read?"""
+"""Check of Kafka: its servers, and the landing folder."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from lineage_merge.config import Config
 from lineage_merge.infra.storage import list_files
 from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing
 from lineage_merge.naming import redact
-from lineage_merge.orchestration.doctor.exports import how_to_mend
+from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok
 from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.kafka_landing.offsets import folder_of, landed_until
@@ -15,15 +15,15 @@ KAFKA = "Kafka"
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """Each topic's servers, and how far it was read. Topics themselves only Spark can ask for."""
+    """Check the servers of each topic and its landed offsets. Topics themselves require Spark."""
     for kafka in broker_check.configured(config):
         try:
             broker_check.check(kafka)
         except ConfigError as error:
-            yield failed(KAFKA, error, "set what the options name, or name another")
+            yield failed(KAFKA, error, "set the variable or secret that the options refer to")
             continue
         except SourceError as error:
-            yield failed(KAFKA, error, f"check {kafka.key}.servers, the network and the security group")
+            yield failed(KAFKA, error, f"correct {kafka.key}.servers, or allow access (security group)")
             continue
         folder = folder_of(kafka)
         try:
@@ -31,8 +31,8 @@ def examine(config: Config) -> Iterator[Finding]:
         except SourceMissing:
             until = {}
         except SourceError as error:
-            yield failed(KAFKA, error, how_to_mend(error, folder, f"{kafka.key}.landing"))
+            yield failed(KAFKA, error, fix_for(error, folder, f"{kafka.key}.landing"))
             continue
-        told = f"{kafka.topic} at {kafka.servers} answers"
+        message = f"{kafka.topic} at {kafka.servers} is available"
         read = sum(until.values())
-        yield ok(KAFKA, f"{told}; {redact(folder)}: read up to {read} in {len(until)} partitions")
+        yield ok(KAFKA, f"{message}; {redact(folder)}: read up to {read} in {len(until)} partitions")

@@ -1,4 +1,4 @@
-"""Are the files there whose lines a source reads, and is there lineage at the end of them?"""
+"""Check of line-based input files: they exist, and the last one contains lineage."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -7,43 +7,43 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.orchestration.doctor.exports import how_to_mend
+from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, warning
 from lineage_merge.sources import line_files
 
-# So much of a file's end is looked at: what is written today.
-_LOOKED_AT = 4 << 20
+# Bytes at the end of a file to inspect: recent lines.
+_TAIL_BYTES = 4 << 20
 
-# Whether a part has a good document, and what is wrong with the first broken one.
-Look = Callable[[Slice], tuple[bool, Problem | None]]
+# Returns whether a part has a valid document, and the problem of the first invalid one.
+Inspect = Callable[[Slice], tuple[bool, Problem | None]]
 Find = Callable[[Iterable[str]], list[Slice]]
 
 
 def examine(
-    check: str, key: str, locations: tuple[str, ...], look: Look, mend: str, find: Find = line_files.find
+    check: str, key: str, locations: tuple[str, ...], inspect: Inspect, fix: str, find: Find = line_files.find
 ) -> Iterator[Finding]:
-    """The files of each location, which `key` of the configuration names, and the end of the last one.
+    """Check the files of each location of `key`, and the end of the last one.
 
-    `mend` says what to do where that holds nothing of the kind.
+    `fix`: the remedy if it contains no lineage.
     """
     for location in locations:
         try:
             parts = find([location])
-            told = f"{redact(location)}: {len({part.location for part in parts})} files"
-            is_there, problem = look(_end(parts[-1]))
+            message = f"{redact(location)}: {len({part.location for part in parts})} files"
+            has_lineage, problem = inspect(_end(parts[-1]))
         except SourceError as error:
-            yield failed(check, error, how_to_mend(error, location, key))
+            yield failed(check, error, fix_for(error, location, key))
             continue
         if problem:
             first = f"{problem.document}: {problem.field}: {problem.message}".replace(": : ", ": ")
-            yield warning(check, f"{told}, but {first}", "look at it; a run leaves it out")
-        elif is_there:
-            yield ok(check, f"{told}, with lineage")
+            yield warning(check, f"{message}, but {first}", "correct the document; a run skips it")
+        elif has_lineage:
+            yield ok(check, f"{message}, with lineage")
         else:
-            yield warning(check, f"{told}, no lineage in what was looked at", mend)
+            yield warning(check, f"{message}, no lineage at the end of the last one", fix)
 
 
 def _end(part: Slice) -> Slice:
-    """The last part of a file; of one that is packed, or one document, all."""
+    """Return the end of a file; a packed file or a single document completely."""
     is_cut = not part.location.endswith((".gz", ".json"))
-    return replace(part, start=max(part.start, part.end - _LOOKED_AT)) if is_cut else part
+    return replace(part, start=max(part.start, part.end - _TAIL_BYTES)) if is_cut else part

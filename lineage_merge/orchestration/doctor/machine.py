@@ -1,4 +1,4 @@
-"""What a run on this machine needs: Spark, Java, and a parser of SQL for columns."""
+"""Check of this machine: Spark, Java, and the SQL parser for column lineage."""
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -16,12 +16,12 @@ _INSTALL = "pip install 'lineage-merge[local]'"
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """Spark and Java, of which a cluster brings its own, and sqlglot."""
+    """Check Spark and Java, which clusters provide, and sqlglot."""
     spark = _version("pyspark")
     if spark is None:
-        yield warning(SPARK, "PySpark is not installed", f"{_INSTALL}; a Glue or EMR job brings its own")
+        yield warning(SPARK, "PySpark is not installed", f"{_INSTALL} (Glue and EMR provide it)")
     elif not spark.startswith(("3.5", "4.")):
-        yield warning(SPARK, f"PySpark {spark} was never tried", f"{_INSTALL} (3.5 or 4)")
+        yield warning(SPARK, f"PySpark {spark} is not tested", f"{_INSTALL} (3.5 or 4)")
     else:
         yield ok(SPARK, f"PySpark {spark}")
     yield _java(needed=spark is not None or config.gremlin.endpoint == EMBEDDED)
@@ -30,11 +30,11 @@ def examine(config: Config) -> Iterator[Finding]:
 
 def _java(*, needed: bool) -> Finding:
     if not needed:
-        return skipped(JAVA, "nothing here would use it")
+        return skipped(JAVA, "not needed")
     try:
         return ok(JAVA, str(java.find_java()))
     except JavaMissing as error:
-        return failed(JAVA, error, f"{_INSTALL}, or set JAVA_HOME; a Glue job brings its own")
+        return failed(JAVA, error, f"{_INSTALL}, or set JAVA_HOME (Glue provides it)")
 
 
 def _sql(config: Config) -> Finding:
@@ -42,9 +42,9 @@ def _sql(config: Config) -> Finding:
     if found:
         return ok(SQL, f"sqlglot {found}")
     if not config.dbt:
-        return skipped(SQL, "no dbt project whose columns it would read")
-    told = "sqlglot is not installed: columns of dbt models are left out"
-    return warning(SQL, told, "pip install 'lineage-merge[columns]'")
+        return skipped(SQL, "not needed without dbt projects")
+    message = "sqlglot is not installed: no column lineage of dbt models"
+    return warning(SQL, message, "pip install 'lineage-merge[columns]'")
 
 
 def _version(package: str) -> str | None:

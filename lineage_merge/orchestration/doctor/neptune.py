@@ -1,4 +1,4 @@
-"""What server is behind a Gremlin endpoint: Neptune tells by its status page, others by a script.
+"""Server behind a Gremlin endpoint: from Neptune's status page, or by a script.
 
 https://docs.aws.amazon.com/neptune/latest/userguide/access-graph-status.html
 """
@@ -22,31 +22,31 @@ _NEPTUNE = re.compile(r"\.neptune\.amazonaws\.com(\.cn)?$")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """`told` in words, `tinkerpop` the first two numbers of its version, `role` as Neptune names it.
+    """A server: description, TinkerPop version (first two numbers), role in the Neptune cluster.
 
-    `refused`: why Neptune does not tell.
+    `refusal`: why Neptune does not report its status.
     """
 
-    told: str = ""
+    description: str = ""
     tinkerpop: tuple[int, int] | None = None
     role: str = ""
-    refused: str = ""
+    refusal: str = ""
 
 
 def server_behind(endpoint: Endpoint) -> Server:
-    """Ask, a few seconds at most; a server that tells nothing is `Server()`."""
+    """Return the server, within seconds; `Server()` if it reports nothing."""
     is_neptune = bool(_NEPTUNE.search(urlsplit(endpoint.url).hostname or ""))
-    # Gremlin Server lets a GET wait without an answer, Neptune refuses a script at once.
-    told = None if is_neptune else _by_script(endpoint)
-    return told or _by_status(endpoint) or Server(refused="no answer" if is_neptune else "")
+    # Gremlin Server does not respond to a GET; Neptune rejects scripts.
+    by_script = None if is_neptune else _by_script(endpoint)
+    return by_script or _by_status(endpoint) or Server(refusal="no answer" if is_neptune else "")
 
 
 def from_status(status: Mapping[str, Any]) -> Server:
-    """What Neptune's status says."""
+    """Return the server of Neptune's status."""
     gremlin = str((status.get("gremlin") or {}).get("version", ""))
     role, engine = str(status.get("role", "")), str(status.get("dbEngineVersion", ""))
-    told = f"Neptune {engine}, {gremlin}, {role}".rstrip(", ")
-    return Server(told, _number(gremlin), role)
+    description = f"Neptune {engine}, {gremlin}, {role}".rstrip(", ")
+    return Server(description, _number(gremlin), role)
 
 
 def _number(text: str) -> tuple[int, int] | None:
@@ -55,25 +55,25 @@ def _number(text: str) -> tuple[int, int] | None:
 
 
 def _by_status(endpoint: Endpoint) -> Server | None:
-    """What the status page says, or why Neptune does not show it; None where there is none."""
+    """Return the server of the status page, or why Neptune refuses it; None without a page."""
     parts = urlsplit(endpoint.url)
     page = f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc.rpartition('@')[2]}/status"
     try:
         signed = signed_headers(page, endpoint.iam) if endpoint.iam else {}
         answer = requests.get(page, headers=signed, timeout=_SECONDS, allow_redirects=False)
-        told = answer.json() if answer.ok else None
+        status = answer.json() if answer.ok else None
     except (requests.RequestException, ValueError, GraphError):
         return None
-    if isinstance(told, dict) and "dbEngineVersion" in told:
-        return from_status(told)
-    return Server(refused=f"HTTP {answer.status_code}") if _NEPTUNE.search(parts.hostname or "") else None
+    if isinstance(status, dict) and "dbEngineVersion" in status:
+        return from_status(status)
+    return Server(refusal=f"HTTP {answer.status_code}") if _NEPTUNE.search(parts.hostname or "") else None
 
 
 def _by_script(endpoint: Endpoint) -> Server | None:
-    # Groovy, which Neptune has not and nothing else of the package uses: Gremlin Server tells no other way.
+    # Groovy, only here: Gremlin Server reports its version by no other means.
     try:
         with open_client(endpoint, 1) as client, translated_errors(endpoint):
-            (told,) = client.submit("Gremlin.version()").all().result()
+            (version,) = client.submit("Gremlin.version()").all().result()
     except (GraphError, ValueError):
         return None
-    return Server(f"TinkerPop {told}", _number(str(told)))
+    return Server(f"TinkerPop {version}", _number(str(version)))

@@ -1,4 +1,4 @@
-"""Are OpenLineage's events there, and do they fit?"""
+"""Check of OpenLineage events: they exist and are valid."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -13,18 +13,18 @@ from lineage_merge.sources.openlineage.settings import OpenLineage
 
 EVENTS = "OpenLineage"
 _EVENTS = 200
-_GIVE = "give the file or console transport's log of a producer, or a folder of them"
+_TRANSPORT = "set openlineage.events to the log of a file or console transport, or a folder of them"
 
 
 def examine(config: Config) -> Iterator[Finding]:
-    """The files of each location, and the events at the end of the last one."""
+    """Check the files of each location, and the events at the end of the last one."""
     openlineage = config.of(OpenLineage)
     events = openlineage.events if openlineage else ()
-    return logs.examine(EVENTS, "openlineage.events", events, _look, _GIVE, files.find)
+    return logs.examine(EVENTS, "openlineage.events", events, _inspect, _TRANSPORT, files.find)
 
 
-def _look(part: Slice) -> tuple[bool, Problem | None]:
-    """Whether there is an event that fits, and what is wrong with the first that does not."""
+def _inspect(part: Slice) -> tuple[bool, Problem | None]:
+    """Return whether there is a valid event, and the problem of the first invalid one."""
     found = list(islice(files.events(part), _EVENTS))
     broken = (each for each in found if isinstance(each, Problem) and each.kind == "rejected")
     return any(not isinstance(each, Problem) for each in found), next(broken, None)

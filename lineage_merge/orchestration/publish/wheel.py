@@ -18,7 +18,7 @@ from lineage_merge.model.errors import LineageMergeError
 
 NAME = "lineage-merge"
 _PACKAGE = "lineage_merge"
-_LEFT_OUT = ("__pycache__", ".pyc")
+_EXCLUDED = ("__pycache__", ".pyc")
 # The oldest time that a zip can hold: the same files make the same wheel, byte for byte.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -41,7 +41,7 @@ def build(folder: Path) -> Path:
     wheel = folder / f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
 
-        def put(name: str, data: bytes) -> None:
+        def add(name: str, data: bytes) -> None:
             info = zipfile.ZipInfo(name, _TIME)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o644 << 16
@@ -50,13 +50,13 @@ def build(folder: Path) -> Path:
             written.append((name, f"sha256={digest}", len(data)))
 
         for name, path in _package_files():
-            put(name, path.read_bytes())
+            add(name, path.read_bytes())
         information = f"{stem}.dist-info"
         for name, text in _metadata(found):
-            put(f"{information}/{name}", text.encode())
+            add(f"{information}/{name}", text.encode())
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerows([*written, (f"{information}/RECORD", "", "")])
-        put(f"{information}/RECORD", record.getvalue().encode())
+        add(f"{information}/RECORD", record.getvalue().encode())
     return wheel
 
 
@@ -64,7 +64,7 @@ def _package_files() -> Iterator[tuple[str, Path]]:
     root = Path(str(files(_PACKAGE)))
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root.parent).as_posix()
-        if path.is_file() and not any(part.endswith(_LEFT_OUT) for part in path.parts):
+        if path.is_file() and not any(part.endswith(_EXCLUDED) for part in path.parts):
             yield name, path
 
 

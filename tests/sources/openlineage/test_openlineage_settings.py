@@ -88,9 +88,9 @@ def test_doctor_finds_events_and_says_what_is_wrong_with_others(tmp_path: Path, 
         ("OpenLineage", "warning", 0),
         ("OpenLineage", "failed", 3),
     ]
-    assert found[0].told == f"{good}: 1 files, with lineage"
-    assert found[2].told == f"{broken}: 1 files, but {broken}, line 1: run.runId: is missing"
-    assert found[3].mend == "correct openlineage.events, or put it there first"
+    assert found[0].message == f"{good}: 1 files, with lineage"
+    assert found[2].message == f"{broken}: 1 files, but {broken}, line 1: run.runId: is missing"
+    assert found[3].fix == "correct openlineage.events, or create the file"
 
 
 def test_events_in_s3_need_credentials() -> None:

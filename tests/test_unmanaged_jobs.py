@@ -13,14 +13,14 @@ from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time
 
-COLLECTOR = "lineage_unclaimed"
+COLLECTOR = "lineage_unmanaged"
 LABELS = ("airflow.dag_id", "dag")
 
 
 def planned(
-    applications: list[ObservedJob], known: list[Owner] | None = None, left_alone: tuple[str, ...] = ()
+    applications: list[ObservedJob], known: list[Owner] | None = None, exclude: tuple[str, ...] = ()
 ) -> Plan:
-    return plan(applications, known or [], collector=COLLECTOR, left_alone=left_alone, not_after=100)
+    return plan(applications, known or [], collector=COLLECTOR, exclude=exclude, not_after=100)
 
 
 def test_what_nobody_claims_is_collected() -> None:
@@ -58,7 +58,7 @@ def test_what_has_just_written_has_time_for_its_own_dag() -> None:
 
 
 def test_what_is_to_be_left_alone_is() -> None:
-    assert planned([ObservedJob("tmp_a", 50), ObservedJob("b", 50)], left_alone=("tmp_*",)).due == (
+    assert planned([ObservedJob("tmp_a", 50), ObservedJob("b", 50)], exclude=("tmp_*",)).due == (
         PendingMerge(COLLECTOR, ("b",)),
     )
 
