@@ -14,7 +14,7 @@ from tests.properties.drawn import examples
 _NAMES = [*(f"l{number}" for number in range(4)), *(f"t{number}" for number in range(5))]
 _COLUMNS = st.sampled_from(["a", "A", "b"])
 _JOBS = st.sampled_from([("spark", "one"), ("spark", "two")])
-_WAYS = st.lists(
+_TRANSFORMATIONS = st.lists(
     st.sampled_from(["IDENTITY", "TRANSFORMATION", "AGGREGATION", "CONDITIONAL", "WINDOW"]),
     min_size=1,
     max_size=2,
@@ -30,7 +30,7 @@ def graphs(draw: st.DrawFn) -> list[Moved]:
     for job, source, target in draw(st.lists(ends, max_size=14, unique=True)):
         rows.append(Moved("feeds", job, source, target, sets={"operations": [f"{source}{target}"]}))
         for column, other in draw(st.lists(st.tuples(_COLUMNS, _COLUMNS), max_size=2, unique=True)):
-            sets = {"transformation": draw(_WAYS)}
+            sets = {"transformation": draw(_TRANSFORMATIONS)}
             rows.append(Moved("feeds_column", job, source, target, column, other, sets=sets))
         if draw(st.booleans()):
             sets = {"transformation": ["FILTER"]}

@@ -14,7 +14,7 @@ from tests.sources.letters.translate import translate
 
 
 def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
-    """Everything that the file tells, as records."""
+    """Read the whole file, as records."""
     letters = config.of(Letters)
     assert letters
 

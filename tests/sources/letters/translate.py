@@ -7,8 +7,8 @@ from lineage_merge.model.elements import Element, Feeds, Job, JobKey, Problem, R
 
 def translate(line: str, place: str) -> Iterator[Element]:
     """``copier: a -> b``: the job copier feeds b from a."""
-    name, colon, ways = line.partition(": ")
-    source, arrow, target = ways.partition(" -> ")
+    name, colon, flow = line.partition(": ")
+    source, arrow, target = flow.partition(" -> ")
     if not (colon and arrow):
         yield Problem("rejected", place, "", "expected job: source -> target")
         return

@@ -167,7 +167,7 @@ def test_a_folder_without_documents_of_spline_is_missing(tmp_path: Path) -> None
         export.find(str(tmp_path))
 
 
-def test_a_broken_line_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_malformed_line_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     good = [json.dumps(each).encode() for each in HEADERS]
     lines = [good[0], b'{"_key": "cut', good[1], b"7", b'{"name": "\xff"}', good[2]]
 
@@ -201,7 +201,7 @@ def test_a_line_of_a_later_slice_is_named_by_its_byte(
 
 
 @pytest.mark.parametrize("layout", ["compact", "pretty", "arangoexport"])
-def test_a_broken_element_of_an_array_is_named_and_the_rest_goes_on(tmp_path: Path, layout: str) -> None:
+def test_a_malformed_element_of_an_array_is_named_and_the_rest_is_read(tmp_path: Path, layout: str) -> None:
     documents = [{**each, "params": {"list": [{"inner": 1}, {"inner": 2}]}} for each in HEADERS]
     documents[1]["name"] = "BROKEN"
     text = {

@@ -139,7 +139,7 @@ def without(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         (text(["plan", 5]), ("", "expected object, found integer")),
         (text(["plan", without("id")]), ("id", "is missing")),
@@ -161,11 +161,11 @@ def without(name: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_by_its_field(line: str, told: tuple[str, str]) -> None:
-    assert problem(line) == [told]
+def test_what_does_not_fit_the_schema_is_reported_by_its_field(line: str, expected: tuple[str, str]) -> None:
+    assert problem(line) == [expected]
 
 
-def test_an_announced_version_that_nobody_knows_is_not_guessed_at() -> None:
+def test_an_unknown_announced_version_is_rejected() -> None:
     first, second = problem(
         "ExecutionPlan (apiVersion: 3):", text(PLAN), "ExecutionPlan (apiVersion: 1.2):", text(PLAN)
     )
