@@ -116,7 +116,7 @@ def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSess
         ("id", "a"),
     }
     assert [each.name for each in captured.columns()] == ["city", "City_3", "city_2", "city_4", "a"]
-    what = "result columns with one name, numbered in the graph: City_3, city_4"
+    what = "duplicate column names, numbered in the graph:  City_3, city_4"
     assert captured.problems == (Problem("notice", "capture of daily", "columns", what),)
 
 

@@ -144,7 +144,7 @@ def test_an_rdd_without_its_origin_is_a_problem(spark: SparkSession, folder: Pat
             "not-joined",
             "capture of daily",
             "LogicalRDD",
-            "an RDD (LocalCheckpointRDD) of which Spark does not tell what it was made of",
+            "an RDD (LocalCheckpointRDD) whose sources Spark does not report",
         ),
     )
 
@@ -222,7 +222,7 @@ def test_what_cannot_be_captured_is_said_in_one_line(spark: SparkSession, folder
         return type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
 
     refused: dict[str, Any] = {
-        "a stream": spark.readStream.format("rate").load(),
+        "does not support streams": spark.readStream.format("rate").load(),
         "Spark Connect keeps its plans on the server": remote(),
         "takes a DataFrame of PySpark": 3,
         "DropTable": "drop table sales",

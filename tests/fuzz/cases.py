@@ -168,22 +168,22 @@ def assert_fits(row: Sequence[Any], ddl: str) -> None:
     for (name, kind), value in zip(fields, row, strict=True):
         if value is None:
             continue
-        place = f"{name} {kind}: {value!r}"
+        location = f"{name} {kind}: {value!r}"
         match kind:
             case "string":
-                assert type(value) is str, place
+                assert type(value) is str, location
             case "boolean":
-                assert type(value) is bool, place
+                assert type(value) is bool, location
             case "int" | "bigint":
-                assert type(value) is int, place
-                assert -_LARGEST[kind] <= value < _LARGEST[kind], place
+                assert type(value) is int, location
+                assert -_LARGEST[kind] <= value < _LARGEST[kind], location
             case "map<string,string>":
-                assert all(type(each) is str for pair in value.items() for each in pair), place
+                assert all(type(each) is str for pair in value.items() for each in pair), location
             case "array<string>":
-                assert all(type(each) is str for each in value), place
+                assert all(type(each) is str for each in value), location
             case _:
-                assert all(type(each) is str for each in value), place
-                assert all(type(each) is str for values in value.values() for each in values), place
+                assert all(type(each) is str for each in value), location
+                assert all(type(each) is str for values in value.values() for each in values), location
 
 
 def assert_records(records: Iterable[Record], ddl: str = _RECORD_DDL) -> list[Record]:

@@ -101,7 +101,7 @@ def test_a_log(numbers: range, tmp_path: Path) -> None:
 
 def _without_position(found: Found) -> tuple[Any, ...]:
     """Without its place, which is another one where it stands alone."""
-    return found._replace(position=None, place=None)
+    return found._replace(position=None, location=None)
 
 
 def _translated(found: list[Found]) -> None:

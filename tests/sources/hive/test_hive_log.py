@@ -22,7 +22,7 @@ Failed to log lineage graph, query is not affected
 
 def good(found: list[Found | Problem]) -> list[tuple[str, object]]:
     assert all(isinstance(each, Found) for each in found), found
-    return [(each.place, each.document) for each in found if isinstance(each, Found)]
+    return [(each.location, each.document) for each in found if isinstance(each, Found)]
 
 
 def damaged(found: list[Found | Problem]) -> list[tuple[str, str]]:

@@ -25,8 +25,8 @@ def found(*locations: object) -> tuple[list[str], list[tuple[str, str, str, str]
     for part in files.find(map(str, locations)):
         for each in files.events(part):
             if isinstance(each, Problem):
-                place = each.document.rpartition("/")[2]
-                problems.append((each.kind, place, each.field, each.message))
+                location = each.document.rpartition("/")[2]
+                problems.append((each.kind, location, each.field, each.message))
             else:
                 kinds.append(str(each.document.get("eventType")))
     return kinds, problems

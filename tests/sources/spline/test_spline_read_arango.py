@@ -86,8 +86,8 @@ def test_labels_that_match_nothing_are_reported_with_a_hint(settings: Settings, 
         rows = read(found)
 
         assert flows_of(rows) == set()
-        [(kind, place, field, message)] = problems_of(rows)
-        assert (kind, place, field) == ("notice", "Spline", "labels")
+        [(kind, location, field, message)] = problems_of(rows)
+        assert (kind, location, field) == ("notice", "Spline", "labels")
         assert "no write has the labels airflow.dag_id" in message
         assert "Spline 0.7" in message
 

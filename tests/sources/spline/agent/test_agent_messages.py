@@ -23,7 +23,7 @@ PREFIX = "2026-11-21 10:11:12,345 [main] INFO  {s=1} LoggingLineageDispatcher: "
 def found(*lines: str) -> list[tuple[str, Any]]:
     numbered = ((str(number), line.encode()) for number, line in enumerate(lines, 1))
     return [
-        (each.kind, each.body) if isinstance(each, Message) else ("broken", each.place)
+        (each.kind, each.body) if isinstance(each, Message) else ("broken", each.location)
         for each in messages(numbered)
     ]
 
