@@ -68,8 +68,8 @@ def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of a slice, each with its location for messages."""
     for number, (offset, line) in enumerate(read_lines(part), 1):
         # Line numbers are known only when the file was read from its beginning.
-        place = f"{part.location}, byte {offset}" if part.start else f"{part.location}, line {number}"
-        yield place, line
+        location = f"{part.location}, byte {offset}" if part.start else f"{part.location}, line {number}"
+        yield location, line
 
 
 def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:

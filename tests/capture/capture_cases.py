@@ -77,8 +77,8 @@ def _sql(text: str) -> Callable[[SparkSession], str]:
 
 
 def _cached(spark: SparkSession) -> DataFrame:
-    kept = spark.table("sales").select("id", (F.col("price") * 2).alias("twice")).cache()
-    return kept.where("twice > 1")
+    cached = spark.table("sales").select("id", (F.col("price") * 2).alias("twice")).cache()
+    return cached.where("twice > 1")
 
 
 def _python_function(spark: SparkSession) -> DataFrame:
@@ -147,10 +147,10 @@ CASES: dict[str, Case] = {
         },
     ),
     "case": Case(
-        _sql("select case when id > 1 then price else 0.0D end as kept from sales"),
+        _sql("select case when id > 1 then price else 0.0D end as price_or_zero from sales"),
         {
-            ("sales.id", "kept", "CONDITIONAL", "CASE WHEN id > 1 THEN price ELSE 0.0 END"),
-            ("sales.price", "kept", "TRANSFORMATION", "CASE WHEN id > 1 THEN price ELSE 0.0 END"),
+            ("sales.id", "price_or_zero", "CONDITIONAL", "CASE WHEN id > 1 THEN price ELSE 0.0 END"),
+            ("sales.price", "price_or_zero", "TRANSFORMATION", "CASE WHEN id > 1 THEN price ELSE 0.0 END"),
         },
     ),
     "aggregation with a filter, an order and a limit": Case(

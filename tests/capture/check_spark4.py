@@ -36,13 +36,13 @@ def main() -> int:
             text=True,
             check=False,
         )
-    told = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
-    wrong = told.get("wrong", ["the cases could not be run"])
-    if told and told["version"] != PYSPARK:
-        wrong.append(f"ran on Spark {told['version']}")
+    reported = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+    wrong = reported.get("wrong", ["the cases could not be run"])
+    if reported and reported["version"] != PYSPARK:
+        wrong.append(f"ran on Spark {reported['version']}")
     for line in wrong:
         sys.stdout.write(f"{line}\n")
-    outcome = f"FAILED, {len(wrong)} faults:" if wrong else f"OK, {told['cases']} cases:"
+    outcome = f"FAILED, {len(wrong)} faults:" if wrong else f"OK, {reported['cases']} cases:"
     sys.stdout.write(f"{outcome} Spark {PYSPARK} ({time.monotonic() - started:.0f} s)\n")
     return 1 if wrong else 0
 
@@ -61,8 +61,8 @@ def cases() -> None:
             found = (flows_of(captured), influences_of(captured))
             if found != (case.flows, case.influences) or captured.problems:
                 wrong.append(f"{name}: {found} {captured.problems}")
-        told = {"version": spark.version, "cases": len(CASES), "wrong": wrong}
-    sys.stdout.write(json.dumps(told) + "\n")
+        reported = {"version": spark.version, "cases": len(CASES), "wrong": wrong}
+    sys.stdout.write(json.dumps(reported) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def _files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_plan_tells_where_its_columns_and_rows_come_from(spark: SparkSession, name: str) -> None:
+def test_a_plan_has_the_origins_of_its_columns_and_rows(spark: SparkSession, name: str) -> None:
     case = CASES[name]
     captured = capture(case.make(spark), name="daily", target="s3://lake/out")
 

@@ -1,4 +1,4 @@
-"""What comes out of a capture: the graph that a merge would make, and how it is shown and kept."""
+"""What comes out of a capture: the graph that a merge would make, and how it is displayed and written."""
 
 import json
 import subprocess
@@ -64,16 +64,16 @@ def test_the_steps_of_a_column_lead_down_to_files(spark: SparkSession, sales: st
 
 
 def test_vertices_and_edges_are_those_of_a_merge(spark: SparkSession, sales: str, tmp_path: Path) -> None:
-    spark.sql(f"create table kept using parquet location '{tmp_path}/kept' as select id, city from sales")
+    spark.sql(f"create table loaded using parquet location '{tmp_path}/loaded' as select id, city from sales")
     captured = capture(
-        "select s.city, sum(s.price) as total from sales s join kept k on s.id = k.id group by s.city",
+        "select s.city, sum(s.price) as total from sales s join loaded k on s.id = k.id group by s.city",
         name="daily|sum",
         target="s3://lake/totals/part-00000.parquet",
         environment="prod",
         dag_name="finance",
     )
     merged = join.merge(SparkEngine(spark).rows(captured.records(), 2), "prod", "finance")
-    spark.sql("drop table kept")
+    spark.sql("drop table loaded")
 
     nodes = {each["id"]: _vertex(each) for each in merged.nodes.collect()}
     edges = {each["id"]: _edge(each) for each in merged.edges.collect()}
@@ -81,20 +81,20 @@ def test_vertices_and_edges_are_those_of_a_merge(spark: SparkSession, sales: str
     assert {each.id: each for each in captured.edges} == edges
     assert {(each.label, each.name) for each in captured.nodes if each.label != "column"} == {
         ("file", "sales"),
-        ("table", "kept"),
+        ("table", "loaded"),
         ("file", "totals"),
         ("job", "daily|sum"),
     }
 
 
 def _vertex(row: dict[str, Any]) -> Vertex:
-    kept = {key: value for key, value in row.items() if key not in ("id", "label")}
-    return Vertex(row["id"], row["label"], vertex_properties(kept))
+    properties = {key: value for key, value in row.items() if key not in ("id", "label")}
+    return Vertex(row["id"], row["label"], vertex_properties(properties))
 
 
 def _edge(row: dict[str, Any]) -> Edge:
-    kept = {key: value for key, value in row.items() if key not in ("id", "label", "from", "to")}
-    return Edge(row["id"], row["label"], row["from"], row["to"], normalize_properties(kept))
+    properties = {key: value for key, value in row.items() if key not in ("id", "label", "from", "to")}
+    return Edge(row["id"], row["label"], row["from"], row["to"], normalize_properties(properties))
 
 
 def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSession, sales: str) -> None:
@@ -116,7 +116,7 @@ def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSess
         ("id", "a"),
     }
     assert [each.name for each in captured.columns()] == ["city", "City_3", "city_2", "city_4", "a"]
-    what = "result columns with one name, numbered in the graph: City_3, city_4"
+    what = "duplicate column names, numbered in the graph:  City_3, city_4"
     assert captured.problems == (Problem("notice", "capture of daily", "columns", what),)
 
 
@@ -135,13 +135,15 @@ def test_a_folder_of_it_is_valid_and_holds_the_same(spark: SparkSession, sales: 
     captured.write(f"{tmp_path}/graph")
 
     elements, found = flaws(spark, f"{tmp_path}/graph")
-    kept = read_folder(f"{tmp_path}/graph")
+    written = read_folder(f"{tmp_path}/graph")
     assert (elements, found) == (len(captured.nodes) + len(captured.edges), [])
-    assert set(kept.everything()) == {*captured.nodes, *captured.edges}
+    assert set(written.everything()) == {*captured.nodes, *captured.edges}
     assert {each.properties["dag_name"] for each in captured.edges} == {"finance"}
 
 
-def test_without_a_target_it_is_shown_but_not_kept(spark: SparkSession, sales: str, tmp_path: Path) -> None:
+def test_without_a_target_it_is_displayed_but_cannot_be_written(
+    spark: SparkSession, sales: str, tmp_path: Path
+) -> None:
     captured = capture("select id from sales", name="look")
 
     assert [each.id for each in captured.nodes if each.label == "view"] == ["dev|dataframe|look"]
@@ -188,7 +190,7 @@ except ImportError as error:
     assert done.stdout == "capture needs classic PySpark: pip install 'lineage-merge[spark]'\n"
 
 
-def test_the_package_has_it_and_nothing_else_by_that_way() -> None:
+def test_the_package_exports_it_and_nothing_else() -> None:
     assert lineage_merge.capture is capture
     with pytest.raises(AttributeError, match="has no attribute 'captures'"):
         lineage_merge.captures  # noqa: B018

@@ -48,7 +48,7 @@ def test_statements_tell_where_they_write(spark: SparkSession, folder: Path) -> 
         "create table fresh using parquet as select id from sales": f"file|{shop}/fresh",
         f"create table lies using csv location '{folder}/x' as select id from sales": f"file|{folder}/x",
         "create or replace view seen as select id from sales": "spark_catalog|shop.seen",
-        "create temporary view mine as select id from sales": "dataframe|mine",
+        "create temporary view own as select id from sales": "dataframe|own",
         f"insert overwrite directory '{folder}/out' using json select id from sales": f"file|{folder}/out",
     }
 
@@ -60,7 +60,7 @@ def test_statements_tell_where_they_write(spark: SparkSession, folder: Path) -> 
         "fresh",
         "lies",
         "seen",
-        "mine",
+        "own",
     }
     assert spark.table("totals").count() == 0
     assert not (folder / "out").exists()
@@ -138,7 +138,7 @@ def test_an_rdd_is_followed_to_the_files_that_it_was_made_of(spark: SparkSession
     }
 
 
-def test_an_rdd_whose_origin_is_gone_is_a_problem(spark: SparkSession, folder: Path) -> None:
+def test_an_rdd_without_its_origin_is_a_problem(spark: SparkSession, folder: Path) -> None:
     captured = capture(spark.table("sales").localCheckpoint(), name="daily", target="s3://lake/out")
 
     assert captured.problems == (
@@ -146,14 +146,14 @@ def test_an_rdd_whose_origin_is_gone_is_a_problem(spark: SparkSession, folder: P
             "not-joined",
             "capture of daily",
             "LogicalRDD",
-            "an RDD (LocalCheckpointRDD) of which Spark does not tell what it was made of",
+            "an RDD (LocalCheckpointRDD) whose sources Spark does not report",
         ),
     )
 
 
 def test_a_cached_table_is_what_it_was_computed_from(spark: SparkSession, folder: Path) -> None:
-    spark.sql("cache lazy table kept as select id, price * 2 as twice from sales")
-    read: Any = spark.table("kept")
+    spark.sql("cache lazy table cached as select id, price * 2 as twice from sales")
+    read: Any = spark.table("cached")
     jvm: Any = spark._jvm
     held = read._jdf.queryExecution().withCachedData()
     of_cache = DataFrame(
@@ -164,7 +164,7 @@ def test_a_cached_table_is_what_it_was_computed_from(spark: SparkSession, folder
         assert feeds_of(capture(frame, target="s3://lake/out")) == {
             (f"file|{folder}/shop/sales", "s3://lake|out")
         }
-    spark.sql("uncache table kept")
+    spark.sql("uncache table cached")
 
 
 JDBC_CATALOG = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
@@ -224,7 +224,7 @@ def test_what_cannot_be_captured_is_said_in_one_line(spark: SparkSession, folder
         return type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
 
     refused: dict[str, Any] = {
-        "a stream": spark.readStream.format("rate").load(),
+        "does not support streams": spark.readStream.format("rate").load(),
         "Spark Connect keeps its plans on the server": remote(),
         "takes a DataFrame of PySpark": 3,
         "DropTable": "drop table sales",

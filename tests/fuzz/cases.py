@@ -88,7 +88,7 @@ def run(
     check: Callable[[Input], None],
     smaller: Callable[[Input], Iterable[Input]] = lambda _: (),
 ) -> None:
-    """Make each case of its own chance and check it; the first one that fails is told with its seed.
+    """Make each case of its own chance and check it; the first failure is reported with its seed.
 
     `smaller` gives cases that are a bit less than one: as long as one of them fails, it is taken.
     """
@@ -97,11 +97,11 @@ def run(
         fault = _fault(check, case)
         if fault is not None:
             case, fault = _reduced(case, fault, check, smaller)
-            told = "".join(traceback.format_exception(fault))
+            text = "".join(traceback.format_exception(fault))
             shown = repr(case)
             pytest.fail(
                 f"LINEAGE_MERGE_FUZZ_SEED={SEED} LINEAGE_MERGE_FUZZ_CASE={number} ({name})\n"
-                f"{told[-_LONGEST_SHOWN:]}\n{shown[:_LONGEST_SHOWN]} ({len(shown)} characters)",
+                f"{text[-_LONGEST_SHOWN:]}\n{shown[:_LONGEST_SHOWN]} ({len(shown)} characters)",
                 pytrace=False,
             )
 
@@ -168,22 +168,22 @@ def assert_fits(row: Sequence[Any], ddl: str) -> None:
     for (name, kind), value in zip(fields, row, strict=True):
         if value is None:
             continue
-        place = f"{name} {kind}: {value!r}"
+        location = f"{name} {kind}: {value!r}"
         match kind:
             case "string":
-                assert type(value) is str, place
+                assert type(value) is str, location
             case "boolean":
-                assert type(value) is bool, place
+                assert type(value) is bool, location
             case "int" | "bigint":
-                assert type(value) is int, place
-                assert -_LARGEST[kind] <= value < _LARGEST[kind], place
+                assert type(value) is int, location
+                assert -_LARGEST[kind] <= value < _LARGEST[kind], location
             case "map<string,string>":
-                assert all(type(each) is str for pair in value.items() for each in pair), place
+                assert all(type(each) is str for pair in value.items() for each in pair), location
             case "array<string>":
-                assert all(type(each) is str for each in value), place
+                assert all(type(each) is str for each in value), location
             case _:
-                assert all(type(each) is str for each in value), place
-                assert all(type(each) is str for values in value.values() for each in values), place
+                assert all(type(each) is str for each in value), location
+                assert all(type(each) is str for values in value.values() for each in values), location
 
 
 def assert_records(records: Iterable[Record], ddl: str = _RECORD_DDL) -> list[Record]:
@@ -203,16 +203,16 @@ def assert_made(plan: Translated) -> None:
 
 
 def assert_named(problem: Problem) -> None:
-    """A problem tells its document and what is wrong with it, without a secret."""
+    """Check that a problem has its document and what is wrong, without a secret."""
     assert problem.document, problem
     assert problem.message, problem
     assert_no_secret(problem)
 
 
-def assert_no_secret(told: object) -> None:
+def assert_no_secret(reported: object) -> None:
     """No password of `mutation.ADDRESSES`. What damage made no address of may hide as little as any text."""
-    if any(mark + SECRET in repr(told) for mark in ("//etl:", "//key:", "password=", "token=")):
-        raise Leaks(repr(told))
+    if any(mark + SECRET in repr(reported) for mark in ("//etl:", "//key:", "password=", "token=")):
+        raise Leaks(repr(reported))
 
 
 _RULE = [name for name, _ in _fields(_RECORD_DDL)].index("rule")

@@ -146,7 +146,7 @@ def mutated(rng: random.Random, document: Any, most: int = 3) -> Any:
 
 
 def written(rng: random.Random, document: Any) -> str:
-    """A document as JSON, in one of the ways to write it; raw values in place of their marks."""
+    """Return a document as JSON in one of several styles, with raw values in place of their marks."""
     text = json.dumps(document, ensure_ascii=rng.random() < 0.7, separators=(",", ":"))
     for mark, raw in RAW.items():
         if mark in text:
@@ -187,8 +187,8 @@ def packed(rng: random.Random, data: bytes) -> bytes:
     )()
 
 
-def odd_value(rng: random.Random) -> Any:
-    """Any value that nobody expects."""
+def unexpected_value(rng: random.Random) -> Any:
+    """Return an unexpected value of any type."""
     chance = rng.random()
     if chance < 0.5:
         return rng.choice(TEXTS)
@@ -206,7 +206,7 @@ def _drop(rng: random.Random, places: Sequence[Path]) -> None:
 
 def _retype(rng: random.Random, places: Sequence[Path]) -> None:
     container, key = rng.choice(places)
-    container[key] = odd_value(rng)
+    container[key] = unexpected_value(rng)
 
 
 def _convert(rng: random.Random, places: Sequence[Path]) -> None:

@@ -197,7 +197,7 @@ def test_dbt_nodes_that_are_their_own_parents_end(tmp_path: Path) -> None:
 
 def test_runs_that_are_each_others_parents_are_jobs() -> None:
     def of(run: str, parent: str) -> dict[str, Any]:
-        told = {
+        parent = {
             "run": {"runId": parent},
             "job": {"namespace": "tests", "name": "job"},
             "root": {"run": {"runId": run}},
@@ -209,7 +209,7 @@ def test_runs_that_are_each_others_parents_are_jobs() -> None:
             run,
             inputs=["s3://b|a"],
             outputs=["s3://b|a"],
-            run_facets={"parent": told},
+            run_facets={"parent": parent},
         )
 
     for run, parent in (("r1", "r2"), ("r2", "r1"), ("r3", "r3")):

@@ -120,8 +120,8 @@ def _plain() -> Query:
 
 
 def test_hive_reads_half_a_character_in_a_collectors_json() -> None:
-    odd = document("insert", copy("dw.a", "ods.b")) | {"queryText": "insert \ud800", "hash": ""}
-    [found] = found_in(json.dumps({"message": PREFIX + json.dumps(odd, ensure_ascii=False)}))
+    malformed = document("insert", copy("dw.a", "ods.b")) | {"queryText": "insert \ud800", "hash": ""}
+    [found] = found_in(json.dumps({"message": PREFIX + json.dumps(malformed, ensure_ascii=False)}))
     assert isinstance(found, Found)
     assert isinstance(read_query(found), Query)
     assert isinstance(read_query(found._replace(document=with_names(found.document))), Query)
@@ -194,9 +194,11 @@ def test_a_parent_that_is_an_address_is_named_without_its_password(tmp_path: Pat
     project.nodes["model.p.m"]["depends_on"] = {"nodes": [ADDRESSES[1]]}
     file = tmp_path / "m.json"
     file.write_text(_manifest(nodes=project.nodes))
-    told = [each.message for each in of_dbt(DbtProject(str(file), _WAREHOUSE)) if isinstance(each, Problem)]
-    assert any("depends on" in each for each in told)
-    assert SECRET not in "".join(told)
+    messages = [
+        each.message for each in of_dbt(DbtProject(str(file), _WAREHOUSE)) if isinstance(each, Problem)
+    ]
+    assert any("depends on" in each for each in messages)
+    assert SECRET not in "".join(messages)
 
 
 def _sql(tmp_path: Path, dialect: str, text: str) -> list[Any]:
@@ -217,12 +219,12 @@ def test_a_statement_that_is_parsed_to_nothing_known_costs_itself(tmp_path: Path
     assert any(isinstance(each, Feeds) for each in found)
 
 
-def test_a_statement_that_is_not_read_is_told_without_its_password(tmp_path: Path) -> None:
+def test_an_unsupported_statement_is_reported_without_its_password(tmp_path: Path) -> None:
     found = _sql(tmp_path, "snowflake", f"alter {ADDRESSES[1]} x")
     assert SECRET not in "".join(each.message for each in found if isinstance(each, Problem))
 
 
-@pytest.mark.parametrize("path", ["sql\0", "a" * 5000, "~nobody\0/x", "\ud800"], ids=ascii)
+@pytest.mark.parametrize("path", ["sql\0", "a" * 5000, "~missing\0/x", "\ud800"], ids=ascii)
 def test_a_folder_that_there_cannot_be_still_has_a_name(path: str) -> None:
     assert project_of(path)
 

@@ -15,7 +15,7 @@ from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from tests.fuzz import cases
-from tests.fuzz.mutation import TEXTS, damaged, encoded, mutated, odd_value, written
+from tests.fuzz.mutation import TEXTS, damaged, encoded, mutated, unexpected_value, written
 
 _WAREHOUSE = "redshift://wh.us-east-1:5439"
 _SETTINGS: tuple[Mapping[str, Any], ...] = (
@@ -52,7 +52,7 @@ _SETTINGS: tuple[Mapping[str, Any], ...] = (
 
 
 class Given(NamedTuple):
-    """One of the ways to give settings."""
+    """A form in which settings are passed."""
 
     settings: Any = None
     file: bytes | None = None
@@ -70,9 +70,9 @@ def _given(rng: random.Random) -> Given:
         content = encoded(written(rng, settings))
         return Given(file=damaged(rng, content) if rng.random() < 0.5 else content)
     keys = rng.sample(CONFIGURATION.settable, 3)
-    texts = [odd_value(rng) for _ in keys]
-    told = [each if isinstance(each, str) else json.dumps(each) for each in texts]
-    flags = {key.dotted: text for key, text in zip(keys, told, strict=True)}
+    texts = [unexpected_value(rng) for _ in keys]
+    texts_of_keys = [each if isinstance(each, str) else json.dumps(each) for each in texts]
+    flags = {key.dotted: text for key, text in zip(keys, texts_of_keys, strict=True)}
     if chance < 0.9:
         return Given(flags=flags)
     return Given(environ={key.variable: flags[key.dotted] for key in keys})
@@ -114,13 +114,13 @@ def test_what_is_damaged_was_whole(settings: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:20])
-def test_a_file_of_an_odd_name(text: str) -> None:
+def test_a_file_with_an_unusual_name(text: str) -> None:
     """A file of the configuration, and one that it names."""
-    odd = CONFIGURATION.parse(
+    config = CONFIGURATION.parse(
         {"dag_name": "d", "environment": "dev", "sql": [{"path": text or "/", "dialect": "hive"}]}
     )
-    assert dataset_resolver.from_config(odd)
-    for path in (text, f"/nowhere/{text}") if not is_s3(text) else ():  # nobody is asked
+    assert dataset_resolver.from_config(config)
+    for path in (text, f"/nowhere/{text}") if not is_s3(text) else ():  # without a request
         with suppress(SourceError):
             line_files.find([path or "/nowhere"])
     with pytest.raises(ConfigError) as caught:

@@ -126,8 +126,8 @@ def test_a_file_of_events(numbers: range, tmp_path: Path) -> None:
 def _translated(found: list[Text]) -> None:
     """What is grouped by, and each group."""
     things: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for kind, thing, place, text in found:
-        things[kind, thing].append((text, place))
+    for kind, thing, location, text in found:
+        things[kind, thing].append((text, location))
     for (kind, thing), events in things.items():
         grouped = Subject(kind, thing, frozenset(events))
         if kind != "RunEvent":

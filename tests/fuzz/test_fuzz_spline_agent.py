@@ -83,7 +83,7 @@ def test_a_log(numbers: range, tmp_path: Path) -> None:
 
     @cache
     def alone(line: bytes) -> list[tuple[Any, ...]]:
-        return [_bare(each) for each in search("good.log", line)]
+        return [_without_position(each) for each in search("good.log", line)]
 
     def check(log: Log) -> None:
         found = search(log.name, log.content)
@@ -91,17 +91,17 @@ def test_a_log(numbers: range, tmp_path: Path) -> None:
             cases.assert_fits(each, _FOUND_DDL)
             if each.kind == "problem":
                 cases.assert_named(Problem(*json.loads(each.text or "")))
-        beside = [_bare(each) for each in found]
+        beside = [_without_position(each) for each in found]
         good = [each for line in log.good for each in alone(line)]
         assert all(each in beside for each in good)
-        _translated([each for each in found if _bare(each) not in good])
+        _translated([each for each in found if _without_position(each) not in good])
 
     cases.run("agent log", numbers, _log, check, smaller)
 
 
-def _bare(found: Found) -> tuple[Any, ...]:
+def _without_position(found: Found) -> tuple[Any, ...]:
     """Without its place, which is another one where it stands alone."""
-    return found._replace(position=None, place=None)
+    return found._replace(position=None, location=None)
 
 
 def _translated(found: list[Found]) -> None:

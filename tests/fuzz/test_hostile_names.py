@@ -158,7 +158,7 @@ def _exported(folder: Path, out: Path, exporter: str) -> Path:
     return out
 
 
-def test_what_is_taken_on_says_the_names_in_its_own_way(folder: Path, tmp_path: Path) -> None:
+def test_exports_escape_names_in_their_own_syntax(folder: Path, tmp_path: Path) -> None:
     names = {whole(name) for name in NAMES}
     graph = read_folder(str(folder))
     assert {each.properties["name"] for each in graph.everything(labels=("job",))} == names
@@ -168,8 +168,8 @@ def test_what_is_taken_on_says_the_names_in_its_own_way(folder: Path, tmp_path: 
     assert len(nodes) == len({each.get("id") for each in nodes}) >= 4 * len(NAMES)
 
     lines = _exported(folder, tmp_path / "l.jsonl", "openlineage").read_text(encoding="utf-8").split("\n")
-    told = [json.loads(line) for line in lines if line]
-    assert {each["name"] for line in told for each in line.get("outputs", ())} == {
+    events = [json.loads(line) for line in lines if line]
+    assert {each["name"] for line in events for each in line.get("outputs", ())} == {
         f"out/{name}" for name in names
     }
 

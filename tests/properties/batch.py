@@ -42,7 +42,7 @@ def prefixed(found: Iterable[Pipeline]) -> Pipelines:
 
 
 def twin(prefix: str) -> str:
-    """The prefix of the same pipeline written down in another way."""
+    """The prefix of the same pipeline written in another form."""
     return prefix.replace("q", "w", 1)
 
 

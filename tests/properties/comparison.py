@@ -8,11 +8,11 @@ from tests.properties.building import Row, Rows
 from tests.properties.oracle_graph import Edge, Graph
 from tests.properties.pipeline_documents import MINUTE_MS
 
-# What is told, by what it is told of.
+# Values by the key they belong to.
 JobArguments = dict[Any, Any]
 
 _DATASETS = frozenset({"file", "table", "view", "seed", "snapshot", "exposure"})
-# The order in which a text lists the ways of a column.
+# The order in which a text lists the paths of a column.
 _ORDER = (
     "IDENTITY", "TRANSFORMATION", "AGGREGATION", "CONDITIONAL", "FILTER", "JOIN", "GROUP_BY", "SORT",
 )  # fmt: skip
@@ -27,8 +27,8 @@ def differences(made: Rows, expected: Graph, *, operations: bool) -> list[str]:
         *_of("jobs", _jobs(made), _expected_jobs(expected)),
         *_of("writes", _ends(made, "writes"), {_writing(each): "" for each in expected.writes}),
         *_of("feeds", _feeds(made, operations), _expected_feeds(expected, operations)),
-        *_of("feeds_column", _ways(made, "feeds_column"), _texts(expected.feeds_column)),
-        *_of("influences", _ways(made, "influences"), _texts(expected.influences)),
+        *_of("feeds_column", _paths(made, "feeds_column"), _texts(expected.feeds_column)),
+        *_of("influences", _paths(made, "influences"), _texts(expected.influences)),
     ]
 
 
@@ -59,8 +59,8 @@ def _jobs(made: Rows) -> JobArguments:
     found: JobArguments = {}
     for key, row in made.nodes.items():
         if row.get("label") == "job":
-            told = row["job_type"] == "spark"
-            found[key] = tuple(row.get(name) for name in names) if told else "dbt"
+            is_spark = row["job_type"] == "spark"
+            found[key] = tuple(row.get(name) for name in names) if is_spark else "dbt"
     return found
 
 
@@ -111,7 +111,7 @@ def _expected_feeds(expected: Graph, operations: bool) -> JobArguments:
     }
 
 
-def _ways(made: Rows, label: str) -> JobArguments:
+def _paths(made: Rows, label: str) -> JobArguments:
     return {_edge(row): row.get("transformation") for row in made.edges.values() if row["label"] == label}
 
 

@@ -51,16 +51,20 @@ _LABELS = st.sampled_from([None, "file", "table", "view"])
 _AUTHORITIES = st.sampled_from(Authority)
 
 
-def _told(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+def _properties(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional=values)
 
 
-_OF_DATASET = _told(description=TEXTS, format=TEXTS, qualified_name=st.sampled_from(["t", "u"]))
-_OF_COLUMN = _told(data_type=TEXTS, position=st.integers(0, 20), description=TEXTS)
-_OF_FLOW = _told(write_mode=st.sampled_from(["append", "overwrite"]), sequence=st.integers(0, 20))
-_SETS = _told(tags=st.lists(TEXTS, max_size=3).map(tuple))
-_VIA = _told(via=st.lists(TEXTS, max_size=3).map(tuple), operations=st.lists(TEXTS, max_size=3).map(tuple))
-_WAYS = st.lists(st.sampled_from([each.name for each in Transformation]), min_size=1, max_size=3).map(tuple)
+_OF_DATASET = _properties(description=TEXTS, format=TEXTS, qualified_name=st.sampled_from(["t", "u"]))
+_OF_COLUMN = _properties(data_type=TEXTS, position=st.integers(0, 20), description=TEXTS)
+_OF_FLOW = _properties(write_mode=st.sampled_from(["append", "overwrite"]), sequence=st.integers(0, 20))
+_SETS = _properties(tags=st.lists(TEXTS, max_size=3).map(tuple))
+_VIA = _properties(
+    via=st.lists(TEXTS, max_size=3).map(tuple), operations=st.lists(TEXTS, max_size=3).map(tuple)
+)
+_TRANSFORMATIONS = st.lists(
+    st.sampled_from([each.name for each in Transformation]), min_size=1, max_size=3
+).map(tuple)
 _KINDS = st.lists(st.sampled_from([each.value for each in InfluenceKind]), min_size=1, max_size=3).map(tuple)
 _STEPS = st.sampled_from(["1:op-0", "1:op-1", "2|%:op-0"])
 _EXPRESSIONS = st.sampled_from(["", "a + 1", "é" * 999, "x" * 1500])
@@ -69,11 +73,14 @@ ELEMENTS: st.SearchStrategy[Element] = st.one_of(
     st.builds(Dataset, REFERENCES, _AUTHORITIES, _LABELS, _OF_DATASET, _SETS),
     st.builds(Column, REFERENCES, COLUMNS, _AUTHORITIES, _OF_COLUMN),
     st.builds(
-        Job, JOBS, st.integers(0, 3), _told(status=TEXTS, last_run_at=st.integers(0, 20), framework=TEXTS)
+        Job,
+        JOBS,
+        st.integers(0, 3),
+        _properties(status=TEXTS, last_run_at=st.integers(0, 20), framework=TEXTS),
     ),
     st.builds(Writes, JOBS, REFERENCES),
     st.builds(Feeds, JOBS, REFERENCES, REFERENCES, _OF_FLOW, _VIA),
-    st.builds(FeedsColumn, JOBS, REFERENCES, COLUMNS, REFERENCES, COLUMNS, _WAYS, _EXPRESSIONS),
+    st.builds(FeedsColumn, JOBS, REFERENCES, COLUMNS, REFERENCES, COLUMNS, _TRANSFORMATIONS, _EXPRESSIONS),
     st.builds(Influences, JOBS, REFERENCES, COLUMNS, REFERENCES, _KINDS),
     st.builds(
         Operation, JOBS, _STEPS, st.fixed_dictionaries({"name": st.sampled_from(["Project", "Filter"])})
@@ -84,9 +91,11 @@ ELEMENTS: st.SearchStrategy[Element] = st.one_of(
 
 
 @st.composite
-def told(draw: st.DrawFn) -> list[Element]:
-    """What sources tell. Whoever tells of a job's edges or steps has told of the job and the steps too,
-    and whoever knows another name of a dataset has told what that is."""
+def elements(draw: st.DrawFn) -> list[Element]:
+    """Draw elements of sources.
+
+    An edge or step of a job comes with the job and its steps, and another name of a dataset with the dataset.
+    """
     found = draw(st.lists(ELEMENTS, max_size=12))
     jobs = dict.fromkeys(each.job for each in found if isinstance(each, Feeds | Writes | Operation | Follows))
     steps = {

@@ -30,10 +30,10 @@ def expected(pipeline: Pipeline, prefix: str) -> DbtGraph:
         if node.kind != "exposure":
             graph.jobs.add(job)
             graph.writes.add(("dbt", job, own))
-        for way in _ways(pipeline, place):
-            first = way[0]
+        for path in _paths(pipeline, place):
+            first = path[0]
             start = identity(prefix, first) if isinstance(first, Place) else node_id(pipeline, first, prefix)
-            between = {node_name(each, prefix) for each in way[1:] if isinstance(each, int)}
+            between = {node_name(each, prefix) for each in path[1:] if isinstance(each, int)}
             graph.feeds.setdefault(("dbt", job, start, own), set()).update(between)
     return graph
 
@@ -45,13 +45,13 @@ def node_id(pipeline: Pipeline, place: int, prefix: str) -> str:
     return f"dev|{WAREHOUSE}|dev.{prefix}.{node_name(place, prefix)}"
 
 
-def _ways(pipeline: Pipeline, place: int) -> list[list[Place | int]]:
-    """Every way from a dataset through ephemeral models to a node, without the node itself."""
+def _paths(pipeline: Pipeline, place: int) -> list[list[Place | int]]:
+    """Return every path from a dataset through ephemeral models to a node, without the node itself."""
     node = pipeline.nodes[place]
-    ways: list[list[Place | int]] = [[each] for each in node.sources]
+    paths: list[list[Place | int]] = [[each] for each in node.sources]
     for parent in node.parents:
         if pipeline.nodes[parent].kind == "ephemeral":
-            ways += [[*way, parent] for way in _ways(pipeline, parent)]
+            paths += [[*path, parent] for path in _paths(pipeline, parent)]
         else:
-            ways.append([parent])
-    return ways
+            paths.append([parent])
+    return paths

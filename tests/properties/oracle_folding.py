@@ -1,4 +1,4 @@
-"""Temporary datasets taken out of a graph, worked out slowly: every way is walked step by step."""
+"""Temporary datasets removed from a graph, slowly: every path is followed step by step."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from tests.properties.oracle_graph import Edge, Flow, Graph
 from tests.properties.pipeline import Kind, Pipeline
 from tests.properties.spelling import identity
 
-# The direct ones by how much they change; of two that steer the one nearer to the target counts.
+# The direct ones by how much they change; of two indirect ones the one nearer to the target takes precedence.
 _DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 
 
@@ -81,9 +81,11 @@ def _feeds(graph: Graph, hops: set[str]) -> dict[Edge, Flow]:
                 if source in _reached(first, between) and hop in _reached(source, back)
             }
             if passed:
-                told = Flow(set(flow.modes), set(flow.sequences), set(), {*flow.via, *map(_path, passed)})
+                passed_on = Flow(
+                    set(flow.modes), set(flow.sequences), set(), {*flow.via, *map(_path, passed)}
+                )
                 new = (kind, job, start, target)
-                left[new] = _both(left[new], told)
+                left[new] = _both(left[new], passed_on)
     return left
 
 
@@ -105,7 +107,7 @@ def _along(nearer: str, further: str) -> str:
 
 
 def _origins(column: str, graph: Graph, hops: set[str]) -> set[tuple[str, str]]:
-    """The lasting columns that a temporary one comes of, each with what happens to it on the way."""
+    """The lasting columns that a temporary one comes of, each with its transformations."""
     found, seen, waiting = set(), {(column, "IDENTITY")}, [(column, "IDENTITY")]
     while waiting:
         place, so_far = waiting.pop()
@@ -130,8 +132,8 @@ def _feeds_column(graph: Graph, hops: set[str]) -> dict[Edge, set[str]]:
         if _dataset(source) not in hops:
             left[kind, job, source, target] |= kinds
             continue
-        for origin, way in _origins(source, graph, hops):
-            left[kind, job, origin, target] |= {_along(each, way) for each in kinds}
+        for origin, step in _origins(source, graph, hops):
+            left[kind, job, origin, target] |= {_along(each, step) for each in kinds}
     return left
 
 

@@ -58,7 +58,7 @@ def expected(pipeline: Pipeline, prefix: str) -> Graph:
 
 
 def _tables(counted: list[Done]) -> set[Place]:
-    """The tables of a catalog of which some plan tells the path."""
+    """Return the catalog tables whose path is in some plan."""
     plans = [each.end.plan for each in counted]
     return {mention.place for plan in plans for mention in (plan.target, *plan.reads) if mention.with_table}
 

@@ -15,7 +15,7 @@ from tests.properties.pipeline_documents import (
 
 @dataclass(frozen=True)
 class Done:
-    """An execution as Spline tells it."""
+    """An execution as Spline reports it."""
 
     end: End
     key: str

@@ -22,11 +22,11 @@ NodeKind = Literal["table", "view", "ephemeral", "seed", "snapshot", "exposure"]
 
 
 class Kind(StrEnum):
-    """What a dataset is kept in."""
+    """How a dataset is stored."""
 
     LAKE = "lake"
-    TEMPORARY = "tmp"  # below a folder that is folded away
-    TABLE = "db"  # a catalog's table, kept in files
+    TEMPORARY = "tmp"  # below a folder whose datasets are collapsed
+    TABLE = "db"  # a catalog's table, stored in files
     WAREHOUSE = "wh"
 
 

@@ -187,7 +187,7 @@ def manifest(pipelines: Mapping[str, Pipeline]) -> Document:
 
 
 def node_name(place: int, prefix: str) -> str:
-    """A node's name: an exposure has no schema that tells it from others."""
+    """A node's name: an exposure has no schema to distinguish it."""
     return f"{prefix}_n{place}"
 
 

@@ -37,7 +37,7 @@ def _of_edges(graph: Rows, environment: str, dag_name: str) -> Iterator[str]:
             yield f"not an edge's id: {row}"
         for end in ("from", "to"):
             if row[end] not in graph.nodes:
-                yield f"an end that is not there: {row}"
+                yield f"missing end:  {row}"
 
 
 def _of_columns(graph: Rows) -> Iterator[str]:

@@ -20,7 +20,7 @@ from lineage_merge.model.elements import (
 )
 from tests.properties.drawn import examples
 
-# What separates and encodes, in all the ways in which it could be put together.
+# Separators and escapes, in all combinations.
 _PIECES = st.sampled_from(
     ["", "|", "%", "%7C", "%25", "%257C", "7C", "25", "a", "A", "b", "é", "Σ", "😀", " "]
 )

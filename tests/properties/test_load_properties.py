@@ -1,4 +1,4 @@
-"""Loads of drawn merges into a real graph: again is the same, and nobody touches what is another's."""
+"""Loads of drawn merges into a real graph: repeated loads change nothing, nor elements of other DAGs."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -21,7 +21,7 @@ from lineage_merge.model.elements import Alias, Element, Job
 from tests.graph_reading import whole
 from tests.made_merges import ALL, merge_of_rows
 from tests.properties.drawn import examples
-from tests.properties.elements import placed, told
+from tests.properties.elements import elements, placed
 
 Row = dict[str, Any]
 Graph = tuple[dict[str, Any], dict[str, Any]]
@@ -34,7 +34,7 @@ def drawn(count: int) -> list[Element]:
     found: list[list[Element]] = []
 
     @examples(count)
-    @given(told())
+    @given(elements())
     def collect(elements: list[Element]) -> None:
         # Which name is another's is asked of the graph too, and is a matter of its own.
         found.append([each for each in elements if not isinstance(each, Alias)])
@@ -79,7 +79,7 @@ def flows(graph: Graph, dag_name: str) -> set[str]:
     }
 
 
-def test_killed_repeated_and_retiring_loads_touch_only_what_is_theirs(
+def test_killed_repeated_and_retiring_loads_touch_only_their_own_elements(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
     engine = LocalEngine()
@@ -102,8 +102,8 @@ def test_killed_repeated_and_retiring_loads_touch_only_what_is_theirs(
     assert whole(gremlin) == full
 
     # Every second thing that the DAG did is done no more; its jobs run on.
-    kept = [each for number, each in enumerate(elements) if number % 2 or isinstance(each, Job)]
-    retired = load(engine, gremlin_url, rows_of(kept, "dev", "daily"))
+    remaining = [each for number, each in enumerate(elements) if number % 2 or isinstance(each, Job)]
+    retired = load(engine, gremlin_url, rows_of(remaining, "dev", "daily"))
     assert retired.retired_edges > 0
     left = whole(gremlin)
     assert edges_of_dag(left, "nightly") == edges_of_dag(full, "nightly")

@@ -18,7 +18,7 @@ from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
 from tests.properties.building import Rows, plain
 from tests.properties.drawn import examples, scaled
-from tests.properties.elements import placed, told
+from tests.properties.elements import elements, placed
 from tests.properties.promises import broken
 
 KNOWN = DatasetResolver("dev", Rules())
@@ -34,10 +34,10 @@ def joined(engine: Engine, found: Iterable[Record], environment: str, dag_name: 
 
 
 @examples(150)
-@given(told(), st.randoms(use_true_random=False))
+@given(elements(), st.randoms(use_true_random=False))
 def test_neither_order_nor_repetition_nor_parts_count(elements: list[Element], chance: random.Random) -> None:
     in_order = merged(records(elements, KNOWN))
-    # As workers would: each has some of it, tells its own again, and comes when it comes.
+    # As with workers: each has a part, repeats elements, and finishes in any order.
     parts: list[list[Element]] = [[], [], []]
     for each in (*elements, *elements):
         parts[chance.randrange(3)].append(each)
@@ -51,13 +51,13 @@ def test_neither_order_nor_repetition_nor_parts_count(elements: list[Element], c
 
 
 @examples(200)
-@given(told())
+@given(elements())
 def test_every_end_is_there_and_every_vertex_is_something(elements: list[Element]) -> None:
     assert broken(merged(records(elements, KNOWN)), "dev", "daily") == []
 
 
 @examples(100)
-@given(told())
+@given(elements())
 def test_nothing_of_one_environment_or_dag_is_in_anothers_graph(elements: list[Element]) -> None:
     here = merged(records(elements, KNOWN))
     other = merged(records(elements, DatasetResolver("dev2", Rules())), "dev2", "daily")
@@ -73,7 +73,7 @@ def test_spark_and_one_process_merge_alike(spark: SparkSession) -> None:
     drawn: list[list[Element]] = []
 
     @examples(150)
-    @given(told())
+    @given(elements())
     def collect(elements: list[Element]) -> None:
         drawn.append(elements)
 

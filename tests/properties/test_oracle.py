@@ -46,7 +46,7 @@ def folded(built: Built, prefix: str, pipeline: Pipeline) -> list[str]:
 
 
 @pytest.mark.parametrize("look", [as_it_is, folded], ids=["as_it_is", "folded"])
-def test_the_graph_is_the_one_that_the_oracle_tells(
+def test_the_graph_is_that_of_the_oracle(
     pipelines: Pipelines, built: Built, look: Look, tmp_path: Path
 ) -> None:
     wrong = {prefix for prefix, each in pipelines.items() if look(built, prefix, each)}
@@ -61,9 +61,9 @@ def test_the_graph_is_the_one_that_the_oracle_tells(
     first = smallest(min((pipelines[prefix] for prefix in wrong), key=lambda each: len(str(each))), fails)
     alone = batch.prefixed([first])
     prefix = next(iter(alone))
-    told = look(build(LocalEngine(), alone, tmp_path / "smallest"), prefix, first)
+    differences = look(build(LocalEngine(), alone, tmp_path / "smallest"), prefix, first)
     pytest.fail(
-        "\n".join([f"{len(wrong)} of {len(pipelines)} pipelines", *told, str(first), f"(see {MORE})"])
+        "\n".join([f"{len(wrong)} of {len(pipelines)} pipelines", *differences, str(first), f"(see {MORE})"])
     )
 
 

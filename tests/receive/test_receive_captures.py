@@ -1,4 +1,4 @@
-"""What Spline's agent really sends, sent again byte for byte, and read from what was kept."""
+"""Captured requests of Spline's agent, replayed byte for byte, and read from the stored files."""
 
 import json
 import signal
@@ -51,9 +51,9 @@ def test_captured_requests_give_the_elements_of_the_captured_messages(
         (201, PLANS[1]),
         (201, [PLANS[1]]),
     ]
-    kept = b"".join(file.read_bytes() for file in (out / "spline").iterdir())
+    stored = b"".join(file.read_bytes() for file in (out / "spline").iterdir())
     for each in sent[1:]:
-        assert each["body"].removeprefix("[").removesuffix("]").encode() in kept
+        assert each["body"].removeprefix("[").removesuffix("]").encode() in stored
     found = read(out / "spline")
     assert comparable(found) == comparable(read(data / "agent" / f"http_probe_{version}.jsonl"))
     assert {(source, target) for _, source, target in flows_of(found)} == {

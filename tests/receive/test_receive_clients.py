@@ -1,4 +1,4 @@
-"""OpenLineage's own clients send to the receiver, and what it kept is read."""
+"""OpenLineage's own clients send to the receiver, and its files are read."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receive
 
 
 def read(running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, ...]]]:
-    """The flows and the problems of what was kept."""
+    """Return the flows and the problems in the stored files."""
     running.stop()
     events = str(running.out / "openlineage")
     settings = CONFIGURATION.parse(

@@ -19,14 +19,14 @@ def test_an_address_that_others_reach_needs_a_token(tmp_path: Path, host: str) -
     assert f"--host: {host} is open to others: give --token-env, or --no-token" in found.err
 
 
-def test_a_token_that_is_not_set_is_told(tmp_path: Path) -> None:
-    found = in_process("receive", "--out", tmp_path, "--token-env", "NOBODY_SET_THIS")
+def test_a_token_that_is_not_set_is_reported(tmp_path: Path) -> None:
+    found = in_process("receive", "--out", tmp_path, "--token-env", "NOT_SET_VARIABLE")
 
     assert found.code == 2
-    assert "the environment variable NOBODY_SET_THIS is not set" in found.err
+    assert "the environment variable NOT_SET_VARIABLE is not set" in found.err
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         found = in_process("receive", "--out", tmp_path, "--port", str(port))
@@ -35,7 +35,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in found.err
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     found = as_process("receive", "--out", tmp_path / "file" / "folder", "--port", "0")
@@ -44,7 +44,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in found.err
 
 
-def test_the_package_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
     found = in_process("receive", "--out", tmp_path)

@@ -26,15 +26,15 @@ PLANS = "/producer/execution-plans"
 EVENTS = "/producer/execution-events"
 
 
-def wait_until(running: Receiver, told: str) -> None:
+def wait_until(running: Receiver, expected: str) -> None:
     deadline = time.monotonic() + 30
-    while told not in running.log:
+    while expected not in running.log:
         assert time.monotonic() < deadline, running.log
         time.sleep(0.02)
 
 
 def stream(url: str, sender: int, taken: set[str], stop: threading.Event) -> None:
-    """Post until the receiver is gone; `taken` are the ids that it acknowledged."""
+    """Post until the receiver has stopped; `taken` are the ids that it acknowledged."""
     with requests.Session() as session:
         for number in range(100_000):
             body = json.dumps(plan(sender * 100_000 + number, text="x" * (number % 40 * 1000)))
@@ -103,7 +103,7 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
 
 
-def test_what_does_not_fit_on_the_disk_is_not_acknowledged_and_not_there(tmp_path: Path) -> None:
+def test_what_does_not_fit_on_the_disk_is_neither_acknowledged_nor_stored(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out, prepare=small_files) as running:
         first = running.post(PLANS, plan(1, text="x" * 40_000))
@@ -112,7 +112,7 @@ def test_what_does_not_fit_on_the_disk_is_not_acknowledged_and_not_there(tmp_pat
         summary = running.stop()
 
     assert (first.status_code, full.status_code, after.status_code) == (201, 507, 201)
-    assert full.text == "not kept: File too large"
+    assert full.text == "not stored:  File too large"
     assert [body["id"] for _, body in lines(out)] == [plan(1)["id"], plan(3)["id"]]
     assert "could not keep 1" in summary
 
@@ -127,7 +127,7 @@ def test_nothing_is_taken_when_the_disk_is_almost_full(tmp_path: Path) -> None:
     assert lines(tmp_path / "received") == []
 
 
-def test_a_folder_that_goes_away_is_no_acknowledgement(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_no_acknowledgement(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out) as running:
         (out / ".unfinished" / "spline").rmdir()
@@ -136,7 +136,7 @@ def test_a_folder_that_goes_away_is_no_acknowledgement(tmp_path: Path) -> None:
         again = running.post(PLANS, plan(1))
         running.stop()
 
-    assert (answer.status_code, answer.text) == (503, "not kept: No such file or directory")
+    assert (answer.status_code, answer.text) == (503, "not stored:  No such file or directory")
     assert again.status_code == 201
     assert lines(out) == [["plan", plan(1)]]
 
@@ -154,15 +154,15 @@ def make_again_empty(out: Path) -> None:
     out.mkdir()
 
 
-@pytest.mark.parametrize("take_away", [remove, rename, make_again_empty])
+@pytest.mark.parametrize("remove_folder", [remove, rename, make_again_empty])
 def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
-    tmp_path: Path, take_away: Callable[[Path], None]
+    tmp_path: Path, remove_folder: Callable[[Path], None]
 ) -> None:
     out = tmp_path / "received"
     with receiver(out) as running:
         # A file is open: writes to it would succeed even where it has no name any more.
         assert running.post(PLANS, plan(1)).status_code == 201
-        take_away(out)
+        remove_folder(out)
         answers = [
             running.post(PLANS, plan(2)),
             running.post(PLANS, plan(3)),
@@ -172,7 +172,7 @@ def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
         ]
         assert "Traceback" not in running.log
     assert [answer.status_code for answer in answers] == [503] * 5
-    assert answers[0].text == "not kept: No such file or directory"
+    assert answers[0].text == "not stored:  No such file or directory"
 
 
 def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Path) -> None:
@@ -299,9 +299,7 @@ def test_two_receivers_on_one_folder_keep_out_of_each_others_files(tmp_path: Pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_receiver_that_is_told_to_stop_finishes_requests_and_files(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_stopped_receiver_finishes_requests_and_files(tmp_path: Path, number: signal.Signals) -> None:
     out = tmp_path / "received"
     first, second = json.dumps(plan(1)).encode()[:30], json.dumps(plan(1)).encode()[30:]
     half_sent = threading.Event()
@@ -313,13 +311,13 @@ def test_a_receiver_that_is_told_to_stop_finishes_requests_and_files(
         yield second
 
     with receiver(out) as running, concurrent.futures.ThreadPoolExecutor(1) as sender:
-        under_way = sender.submit(
+        running_request = sender.submit(
             requests.post, running.url + PLANS, data=slowly(), headers={"Content-Type": V12}, timeout=30
         )
         assert half_sent.wait(20)
         time.sleep(0.2)
         summary = running.stop(number)
-        answer = under_way.result()
+        answer = running_request.result()
 
     assert (answer.status_code, answer.json()) == (201, plan(1)["id"])
     assert lines(out) == [["plan", plan(1)]]

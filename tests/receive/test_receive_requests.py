@@ -38,7 +38,7 @@ def refused(answer: requests.Response) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
-def test_documents_are_kept_as_they_were_sent(tmp_path: Path) -> None:
+def test_documents_are_stored_as_they_were_sent(tmp_path: Path) -> None:
     big = '{"id":"a",\r\n "operations":{}, "n":1.10, "m":12345678901234567890, "n":"z\\u0000\\n\u2028é"}'
     with receiver(tmp_path / "received") as running:
         for path in (PLANS, "/execution-plans"):
@@ -56,8 +56,8 @@ def test_documents_are_kept_as_they_were_sent(tmp_path: Path) -> None:
         summary = running.stop()
 
     line = big.replace("\r\n", "  ")
-    kept = b"".join(file.read_bytes() for file in (tmp_path / "received" / "spline").iterdir()).decode()
-    assert kept.split("\n") == [
+    stored = b"".join(file.read_bytes() for file in (tmp_path / "received" / "spline").iterdir()).decode()
+    assert stored.split("\n") == [
         *[f'["plan", {line}]', f'["plan", {line}, "1.1"]', f'["plan", {line}, "1.0"]'] * 2,
         '["event", {"planId":"a", "timestamp":1}]',
         '["event", {"timestamp":2.0,"planId":"b"}]',
@@ -132,7 +132,7 @@ def test_other_media_types_are_refused(running: Receiver, path: str, media: str)
     assert text.startswith("Content-Type: application/json")
 
 
-def test_other_paths_and_methods_are_not_there(running: Receiver) -> None:
+def test_other_paths_and_methods_are_not_found(running: Receiver) -> None:
     assert running.post("/producer/execution-plan", plan(1)).status_code == 404
     assert running.session.get(running.url + PLANS, timeout=10).status_code == 405
     assert running.post("/producer/status", {}).status_code == 405
@@ -287,7 +287,7 @@ def test_bodies_hold_so_much_memory_at_once(running: Receiver) -> None:
         each.close()
 
 
-def test_a_sender_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
+def test_a_disconnected_sender_leaves_nothing(tmp_path: Path) -> None:
     body = json.dumps(plan(6)).encode()
     with receiver(tmp_path / "received") as running:
         begun(running, body[:-1], len(body)).close()
@@ -427,7 +427,7 @@ def test_who_has_no_token_is_not_let_in(guarded: Receiver, token: str) -> None:
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_the_health_needs_no_token_and_none_is_told(guarded: Receiver) -> None:
+def test_the_health_needs_no_token_and_shows_none(guarded: Receiver) -> None:
     guarded.post(PLANS, plan(1), Authorization="Bearer geheim-falsch")
 
     assert requests.get(f"{guarded.url}/health", timeout=10).text == "ok"

@@ -40,12 +40,12 @@ def test_its_lineage_is_built_and_its_broken_line_named(settings: Path, tmp_path
     assert done.returncode == 7, done.stderr
     (broken,) = [each for each in json.loads(done.stdout)["report"]["problems"] if each["kind"] == "rejected"]
     assert broken["document"] == f"{tmp_path / 'letters.txt'}, line 2"
-    told = [
+    written = [
         json.loads(line)
         for file in (tmp_path / "out/edges").glob("*.json")
         for line in file.read_text().splitlines()
     ]
-    assert {(each["label"], each["from"], each["to"]) for each in told} == {
+    assert {(each["label"], each["from"], each["to"]) for each in written} == {
         ("feeds", "dev|letters://post|a", "dev|letters://post|b"),
         ("feeds", "dev|letters://post|b", "dev|letters://post|c"),
         ("writes", "dev|d|letters|copier", "dev|letters://post|b"),
@@ -56,9 +56,11 @@ def test_its_lineage_is_built_and_its_broken_line_named(settings: Path, tmp_path
 def test_its_settings_are_flags_and_checked(settings: Path, tmp_path: Path) -> None:
     helped = started("build", "--help")
     assert "--letters-file" in helped.stdout
-    gone = started("build", "-c", settings, "--out", tmp_path / "out", "--letters-file", tmp_path / "gone")
-    assert gone.returncode == 3
-    assert f"{tmp_path / 'gone'}" in gone.stderr
+    missing = started(
+        "build", "-c", settings, "--out", tmp_path / "out", "--letters-file", tmp_path / "missing"
+    )
+    assert missing.returncode == 3
+    assert f"{tmp_path / 'missing'}" in missing.stderr
     settings.write_text("dag_name: d\nenvironment: dev\nletters: {fill: letters.txt}\n")
     wrong = started("build", "-c", settings, "--out", tmp_path / "out")
     assert wrong.returncode == 2
@@ -68,7 +70,7 @@ def test_its_settings_are_flags_and_checked(settings: Path, tmp_path: Path) -> N
 @pytest.mark.jvm
 def test_doctor_examines_it(settings: Path) -> None:
     found = json.loads(started("doctor", "-c", settings, "--gremlin-endpoint", "embedded", "--json").stdout)
-    told = {each["check"]: (each["state"], each["message"]) for each in found["findings"]}
-    state, words = told["Letters"]
+    states = {each["check"]: (each["state"], each["message"]) for each in found["findings"]}
+    state, words = states["Letters"]
     assert state == "ok"
     assert words.endswith("letters.txt: 1 files, with lineage")

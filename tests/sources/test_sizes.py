@@ -174,18 +174,18 @@ def of_dbt(manifest: object, **more: object) -> dict[str, Any]:
 
 
 def test_files_that_cannot_be_listed_are_the_errors_of_reading(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    (tmp_path / "bad").symlink_to(gone)
+    missing = tmp_path / "missing"
+    (tmp_path / "bad").symlink_to(missing)
     file = tmp_path / "file.txt"
     file.write_text("{}")
     for source in (
-        of_dbt(gone / "manifest.json"),
+        of_dbt(missing / "manifest.json"),
         of_dbt(tmp_path),
         of_dbt(file / "manifest.json"),
-        {"sql": [{"path": str(gone), "dialect": "hive"}]},
+        {"sql": [{"path": str(missing), "dialect": "hive"}]},
         {"sql": [{"path": str(tmp_path / "bad"), "dialect": "hive"}]},
-        {"hive": {"log": str(gone)}},
-        {"openlineage": {"events": [str(file), str(gone)]}},
+        {"hive": {"log": str(missing)}},
+        {"openlineage": {"events": [str(file), str(missing)]}},
     ):
         expected = outcome(lambda source=source: read(**source))  # type: ignore[misc]
         assert outcome(lambda source=source: size(**source)) == expected  # type: ignore[misc]
@@ -208,7 +208,7 @@ def test_a_catalog_or_run_results_that_are_a_folder_are_the_errors_of_reading(
 
 def test_objects_that_cannot_be_listed_are_the_errors_of_reading(s3: S3) -> None:
     s3.put("bucket", "there.json", json.dumps({}))
-    for location in ("s3://bucket/gone.json", "s3://no-bucket/manifest.json", "s3://bucket"):
+    for location in ("s3://bucket/missing.json", "s3://no-bucket/manifest.json", "s3://bucket"):
         expected = outcome(lambda location=location: read(**of_dbt(location)))  # type: ignore[misc]
         assert outcome(lambda location=location: size(**of_dbt(location))) == expected  # type: ignore[misc]
     assert size(**of_dbt("s3://bucket/there.json")) == 2
@@ -223,7 +223,7 @@ def test_objects_that_cannot_be_listed_are_the_errors_of_reading(s3: S3) -> None
 @pytest.mark.parametrize(
     ("changed", "kind"),
     [
-        ({"database": "gone"}, SourceMissing),
+        ({"database": "missing"}, SourceMissing),
         ({"password_env": "SPLINE_WRONG_PASSWORD"}, SourceDenied),
         ({"hosts": "http://127.0.0.1:9"}, SourceUnreachable),
     ],

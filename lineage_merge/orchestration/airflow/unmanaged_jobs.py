@@ -24,7 +24,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
     What the collecting merge has and a DAG has claimed since is taken out of the graph.
     """
 
-    template_fields = ("merge", "labels", "left_alone")
+    template_fields = ("merge", "labels", "exclude")
     template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
     ui_color = "#e6f1f2"
 

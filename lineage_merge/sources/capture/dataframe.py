@@ -61,8 +61,8 @@ def capture(
         raise CaptureError("capture does not support streams")
     job = application(name or session.application).job
     into = into or Target(table=Reference(DATAFRAME, job), is_view=True)
-    place = f"capture of {job}"
-    reader = PlanDocument(session, place)
+    document_name = f"capture of {job}"
+    reader = PlanDocument(session, document_name)
     tree = session.tree(query)
     output = session.attributes(query.output())
     document = reader.document(tree, output, _write(into), job, session.version)
@@ -73,17 +73,17 @@ def capture(
     elif repeated and "output" not in into.params.get("table", {}):
         _rename(document, columns)
         what = f"duplicate column names, numbered in the graph: {', '.join(repeated)}"
-        reader.problems.append(Problem("notice", place, "columns", what))
+        reader.problems.append(Problem("notice", document_name, "columns", what))
     parts = {collection: tuple(found) for collection, found in documents(document).items()}
     spline = Plan("capture", parts["executionPlan"][0], parts)
     tables = reader.tables | ({_TARGET: into.table} if into.table and not into.uri else {})
     elements = [
         *reader.problems,
-        *(_with_location(_referring(each, tables), place) for each in translate(spline)),
+        *(_with_location(_referring(each, tables), document_name) for each in translate(spline)),
         *_of_target(into),
     ]
     known = dataset_resolver.from_config(settings)
-    with_queries, _ = with_tables(spline, place)
+    with_queries, _ = with_tables(spline, document_name)
     return Captured(job, settings, known, tuple(elements), with_queries, tables)
 
 
@@ -157,11 +157,11 @@ def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(found), tuple(new for new, name in zip(found, given, strict=True) if new != name)
 
 
-def _with_location(element: Element, place: str) -> Element:
+def _with_location(element: Element, document_name: str) -> Element:
     """Return the element; problems name the capture instead of the generated document."""
     if not isinstance(element, Problem):
         return element
-    return replace(element, document=re.sub(r"executionPlan/capture\b", place, element.document))
+    return replace(element, document=re.sub(r"executionPlan/capture\b", document_name, element.document))
 
 
 def _of_target(into: Target) -> Iterator[Element]:

@@ -68,9 +68,9 @@ class PlanDocument:
     `tables` maps the placeholder addresses of reads without a path to their tables.
     """
 
-    def __init__(self, metadata: SparkMetadata, place: str) -> None:
+    def __init__(self, metadata: SparkMetadata, document_name: str) -> None:
         self._metadata = metadata
-        self._place = place
+        self._document_name = document_name
         self._expressions = Expressions(metadata, self._subquery, self._add_attribute)
         self._attributes: dict[str, Document] = {}
         self._operations: list[Document] = []
@@ -249,7 +249,7 @@ class PlanDocument:
             self.tables[uri] = relation.table
             uris = [uri]
         if relation.problem:
-            self.problems.append(Problem("not-joined", self._place, made["name"], relation.problem))
+            self.problems.append(Problem("not-joined", self._document_name, made["name"], relation.problem))
         extra = {"sourceType": relation.data_format} if relation.data_format else {}
         made.update({_READS: uris, "params": dict(relation.params), "extra": extra})
 
@@ -262,7 +262,7 @@ class PlanDocument:
             made["childIds"] = [key]
         for each in found.unknown:
             what = f"an RDD ({each}) whose sources Spark does not report"
-            self.problems.append(Problem("not-joined", self._place, "LogicalRDD", what))
+            self.problems.append(Problem("not-joined", self._document_name, "LogicalRDD", what))
 
     def _cached(self, node: Node, made: Document) -> None:
         """Add the plan that a cached DataFrame was computed from."""
@@ -271,7 +271,7 @@ class PlanDocument:
         below = self._metadata.cached(node)
         if below is None:
             what = "a cached DataFrame whose sources Spark does not report"
-            self.problems.append(Problem("not-joined", self._place, node.name, what))
+            self.problems.append(Problem("not-joined", self._document_name, node.name, what))
             return
         made["childIds"] = [self._read(below, {})]
         for identifier, source in zip(self._outputs[id(node)], self._outputs[id(below)], strict=False):

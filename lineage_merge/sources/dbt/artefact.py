@@ -18,8 +18,8 @@ def parse(
     try:
         document = json.loads(text.removeprefix("\ufeff"), object_hook=reduce_object)
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({place})") from None
+        position = f"line {error.lineno}, column {error.colno}"
+        raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({position})") from None
     except ValueError:  # Python does not parse numbers of thousands of digits
         raise DocumentError(location, "", f"is not a dbt {what}: a number is too long") from None
     except RecursionError:

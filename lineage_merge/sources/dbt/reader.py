@@ -87,11 +87,11 @@ def _columns(project: DbtProject, manifest: Manifest, catalog: Catalog, jobs: Jo
 
 
 class _Relation(NamedTuple):
-    """A relation that a manifest builds; `place` is the manifest's position in the configuration."""
+    """A relation that a manifest builds; `position` is the manifest's position in the configuration."""
 
     project: str
     unique_id: str
-    place: int
+    position: int
     relation: str
 
 
@@ -114,13 +114,17 @@ def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
     return set(built.group(lambda each: (each.project, each.unique_id), _disagreeing).collect())
 
 
-def _built(place: int, project: DbtProject) -> Iterator[_Relation]:
+def _built(position: int, project: DbtProject) -> Iterator[_Relation]:
     """Yield what a manifest builds."""
     manifest, _ = read_manifest(project.manifest, read_text(project.manifest))
     for unique_id, relation in _relations(manifest, project.namespace).items():
-        yield _Relation(manifest.project, unique_id, place, relation)
+        yield _Relation(manifest.project, unique_id, position, relation)
 
 
 def _disagreeing(_key: tuple[str, str], built: Iterable[_Relation]) -> list[int]:
-    by_relation = {(each.place, each.relation) for each in built}
-    return [place for place, _ in by_relation] if len({relation for _, relation in by_relation}) > 1 else []
+    by_relation = {(each.position, each.relation) for each in built}
+    return (
+        [position for position, _ in by_relation]
+        if len({relation for _, relation in by_relation}) > 1
+        else []
+    )

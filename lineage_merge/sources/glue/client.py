@@ -48,20 +48,20 @@ def database_names(catalog: GlueCatalog) -> list[str]:
 
 def tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]]:
     """Yield the tables of a database as described by Glue's API. Raises `SourceError`."""
-    place = f"{catalog}, database {database}"
-    for page in _pages(catalog, "get_tables", place, _TASK_ATTEMPTS, DatabaseName=database):
+    resource = f"{catalog}, database {database}"
+    for page in _pages(catalog, "get_tables", resource, _TASK_ATTEMPTS, DatabaseName=database):
         yield from page.get("TableList", ())
 
 
 def _pages(
-    catalog: GlueCatalog, call: str, place: str, attempts: int, **arguments: str
+    catalog: GlueCatalog, call: str, resource: str, attempts: int, **arguments: str
 ) -> Iterator[dict[str, Any]]:
     import boto3
     from botocore.config import Config
 
     if catalog.account:
         arguments["CatalogId"] = catalog.account
-    with _translated_errors(place):
+    with _translated_errors(resource):
         retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
         settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
         client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
@@ -77,33 +77,35 @@ def _count_bytes(http_response: Any, **_call: Any) -> None:
 
 
 @contextmanager
-def _translated_errors(place: str) -> Iterator[None]:
+def _translated_errors(resource: str) -> Iterator[None]:
     """Translate boto's errors into the project's."""
     from botocore import exceptions as boto
 
     try:
         yield
     except boto.ClientError as error:
-        raise _service_error(place, str(error.response.get("Error", {}).get("Code", ""))) from None
+        raise _service_error(resource, str(error.response.get("Error", {}).get("Code", ""))) from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError):
-        raise SourceDenied(f"{place}: no AWS credentials found") from None
+        raise SourceDenied(f"{resource}: no AWS credentials found") from None
     except (boto.CredentialRetrievalError, boto.SSOError, boto.TokenRetrievalError):
-        raise SourceDenied(f"{place}: AWS credentials expired or unavailable: log in again") from None
+        raise SourceDenied(f"{resource}: AWS credentials expired or unavailable: log in again") from None
     except boto.ProfileNotFound:
-        raise SourceDenied(f"{place}: the profile in AWS_PROFILE does not exist") from None
+        raise SourceDenied(f"{resource}: the profile in AWS_PROFILE does not exist") from None
     except boto.InvalidRegionError:
-        raise SourceMissing(f"{place}: unknown region") from None
+        raise SourceMissing(f"{resource}: unknown region") from None
     except boto.BotoCoreError as error:
-        raise SourceUnreachable(f"{place}: no connection to Glue ({type(error).__name__})") from None
+        raise SourceUnreachable(f"{resource}: no connection to Glue ({type(error).__name__})") from None
     except ValueError:
-        raise SourceUnreachable(f"{place}: AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL is not a URL") from None
+        raise SourceUnreachable(
+            f"{resource}: AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL is not a URL"
+        ) from None
 
 
-def _service_error(place: str, code: str) -> SourceError:
+def _service_error(resource: str, code: str) -> SourceError:
     if code == "EntityNotFoundException":
-        return SourceMissing(f"{place}: not found")
+        return SourceMissing(f"{resource}: not found")
     if code in _DENIED:
-        return SourceDenied(f"{place}: access denied by Glue ({code})")
+        return SourceDenied(f"{resource}: access denied by Glue ({code})")
     if code in _BUSY or "Throttl" in code:
-        return SourceUnreachable(f"{place}: Glue is throttled or unavailable ({code})")
-    return SourceError(f"{place}: Glue error {code or 'without a code'}")
+        return SourceUnreachable(f"{resource}: Glue is throttled or unavailable ({code})")
+    return SourceError(f"{resource}: Glue error {code or 'without a code'}")

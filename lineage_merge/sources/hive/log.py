@@ -40,7 +40,7 @@ _MESSAGES = ("message", "log", "msg")
 class Found(NamedTuple):
     """A document that looks like lineage, its location, and the time in the line's prefix ("": none)."""
 
-    place: str
+    location: str
     document: dict[str, Any]
     logged_at: str = ""
 
@@ -48,19 +48,19 @@ class Found(NamedTuple):
 def documents(
     lines: Iterable[tuple[str, bytes]], following_lines: Iterable[bytes] = ()
 ) -> Iterator[Found | Problem]:
-    """Yield the lineage documents of numbered lines (place, line), not validated.
+    """Yield the lineage documents of numbered lines (location, line), not validated.
 
     `following_lines` are the lines after these, read only to complete a document that began in them.
     """
     numbered = iter(lines)
     waiting: tuple[str, bytes] | None = None
     while found := waiting or next(numbered, None):
-        place, line = found
+        location, line = found
         waiting = None
         if _OPENS.search(line):
             following = chain(numbered, (("", further) for further in following_lines))
             line, waiting = _over_lines(line, following)
-        yield from _of_line(place, line)
+        yield from _of_line(location, line)
 
 
 def _over_lines(
@@ -70,10 +70,10 @@ def _over_lines(
     parts = [first.strip()]
     size = len(parts[0])
     other = None
-    for place, line in following:
+    for location, line in following:
         if not _CONTINUATION.match(line):
             # Truncated. What follows the slice belongs to the next one.
-            other = (place, line) if place else None
+            other = (location, line) if location else None
             break
         parts.append(line.strip())
         size += len(parts[-1]) + _PART_BYTES
@@ -82,7 +82,7 @@ def _over_lines(
     return b" ".join(parts), other
 
 
-def _of_line(place: str, line: bytes) -> Iterator[Found | Problem]:
+def _of_line(location: str, line: bytes) -> Iterator[Found | Problem]:
     # Belongs to a document that begins in the previous slice.
     if _ONE_FIELD.match(line):
         return
@@ -93,41 +93,41 @@ def _of_line(place: str, line: bytes) -> Iterator[Found | Problem]:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        yield _damaged(place, f"not UTF-8 text (byte {error.start} of the line)")
+        yield _damaged(location, f"not UTF-8 text (byte {error.start} of the line)")
         return
     time = _TIME.search(text[:40])
-    yield from _of_text(place, text, f"{time[1]}T{time[2]}" if time else "", is_begun=is_begun)
+    yield from _of_text(location, text, f"{time[1]}T{time[2]}" if time else "", is_begun=is_begun)
 
 
-def _of_text(place: str, text: str, logged_at: str, *, is_begun: bool) -> Iterator[Found | Problem]:
+def _of_text(location: str, text: str, logged_at: str, *, is_begun: bool) -> Iterator[Found | Problem]:
     position, is_found, outside = 0, False, ""
     while opening := _OPENING.search(text, position):
         outside += text[position : opening.start()]
         try:
             document, position = _DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError) as error:
-            yield _damaged(place, _reason(error))
+            yield _damaged(location, _reason(error))
             return
         if not isinstance(document, dict):
             continue
         if "edges" in document or "vertices" in document:
             is_found = True
-            yield Found(place, document, logged_at)
+            yield Found(location, document, logged_at)
             continue
         for name in _MESSAGES:
             message = document.get(name)
             if isinstance(message, str) and _OF_LINEAGE.search(_bytes(message)):
                 is_found = True
-                yield from _of_text(place, message.strip(), logged_at, is_begun=True)
+                yield from _of_text(location, message.strip(), logged_at, is_begun=True)
     outside += text[position:]
     if is_found:
         return
     if _OF_LINEAGE.search(_bytes(outside)):
-        yield _damaged(place, "its beginning is missing")
+        yield _damaged(location, "its beginning is missing")
     elif _BY_LINEAGE_LOGGER.search(_bytes(text)):
-        yield _damaged(place, "no edges" if position else "no JSON")
+        yield _damaged(location, "no edges" if position else "no JSON")
     elif is_begun and not position:
-        yield _damaged(place, "no JSON")
+        yield _damaged(location, "no JSON")
 
 
 def _bytes(text: str) -> bytes:
@@ -141,5 +141,5 @@ def _reason(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else "not JSON"
 
 
-def _damaged(place: str, reason: str) -> Problem:
-    return Problem("rejected", place, "", f"damaged lineage line: {reason}")
+def _damaged(location: str, reason: str) -> Problem:
+    return Problem("rejected", location, "", f"damaged lineage line: {reason}")

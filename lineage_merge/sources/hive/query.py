@@ -98,7 +98,7 @@ def read_query(found: Found) -> Query | Problem:
     """Parse a document, or return why it is rejected."""
     error = _checker().error(found.document)
     if error:
-        return Problem("rejected", found.place, error.path, error.problem)
+        return Problem("rejected", found.location, error.path, error.problem)
     return read_checked(found)
 
 
@@ -113,11 +113,11 @@ def read_checked(found: Found) -> Query | Problem:
     for index, edge in enumerate(document["edges"]):
         ends: dict[str, list[Field]] = {"sources": [], "targets": []}
         for side, fields in ends.items():
-            for place, end in enumerate(edge[side]):
+            for location, end in enumerate(edge[side]):
                 field = vertices.field(end, is_target=side == "targets")
                 if field is None:
-                    where = f"edges[{index}].{side}[{place}]"
-                    return Problem("rejected", found.place, where, f"no vertex {end}")
+                    where = f"edges[{index}].{side}[{location}]"
+                    return Problem("rejected", found.location, where, f"no vertex {end}")
                 if field.table.name:
                     fields.append(field)
                 elif side == "targets":

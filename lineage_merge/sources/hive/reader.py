@@ -51,7 +51,7 @@ class Logged(NamedTuple):
     form: int | None = None
     text: str | None = None
     logged_at: str | None = None
-    place: str | None = None
+    location: str | None = None
     problem: str | None = None
 
 
@@ -134,7 +134,7 @@ def _read_part(part: Slice) -> Iterator[Logged]:
             continue
         form = 0 if uses_ids(found.document) else 1
         text = json.dumps(found.document, sort_keys=True)
-        yield Logged(query.key, form, text, found.logged_at, found.place)
+        yield Logged(query.key, form, text, found.logged_at, found.location)
 
 
 def _following_lines(part: Slice) -> Iterator[bytes]:
@@ -158,7 +158,7 @@ def _first(one: Logged, other: Logged) -> Logged:
 
 
 def _in_order(found: Logged) -> tuple[tuple[bool, object], ...]:
-    return nulls_first(found.form, found.text, found.logged_at, found.place)
+    return nulls_first(found.form, found.text, found.logged_at, found.location)
 
 
 def _logged(found: tuple[str, Logged]) -> Logged:
@@ -166,7 +166,7 @@ def _logged(found: tuple[str, Logged]) -> Logged:
 
 
 def _query(found: Logged) -> Query:
-    query = read_checked(Found(found.place or "", json.loads(found.text or ""), found.logged_at or ""))
+    query = read_checked(Found(found.location or "", json.loads(found.text or ""), found.logged_at or ""))
     if isinstance(query, Problem):  # validated before, so this cannot happen
         raise SourceError(f"{query.document}: {query.field}: {query.message}")
     return query

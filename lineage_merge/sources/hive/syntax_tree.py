@@ -116,9 +116,9 @@ def _step(name: str, index: int, arguments: Sequence[_Node]) -> Transformation:
         return CONDITIONAL if index == 0 else TRANSFORMATION
     if name in ("when", "case"):
         # WHEN: condition, value, ..., ELSE. CASE has the compared value first.
-        place = index - (name == "case")
-        is_last = index == count - 1 and place % 2 == 0
-        return TRANSFORMATION if is_last or place % 2 == 1 else CONDITIONAL
+        position = index - (name == "case")
+        is_last = index == count - 1 and position % 2 == 0
+        return TRANSFORMATION if is_last or position % 2 == 1 else CONDITIONAL
     return TRANSFORMATION
 
 

@@ -87,23 +87,23 @@ def _properties(jvm: Any, kafka: Kafka, options: Mapping[str, str]) -> Any:
 @contextmanager
 def _translated_errors(kafka: Kafka) -> Iterator[None]:
     """Translate Kafka's errors. Their messages may repeat options, so only some are passed on."""
-    place = f"Kafka topic {kafka.topic}"
+    topic = f"Kafka topic {kafka.topic}"
     try:
         yield
     except Py4JJavaError as error:
         kinds = [*_kinds(error.java_exception)]
         if any(kind.startswith(_DENIED) for kind in kinds):
-            raise SourceDenied(f"{place}: login refused by Kafka ({kinds[0]})") from None
+            raise SourceDenied(f"{topic}: login refused by Kafka ({kinds[0]})") from None
         if any(kind in ("UnknownTopicOrPartitionException", "InvalidTopicException") for kind in kinds):
-            raise SourceMissing(f"{place}: no such topic") from None
+            raise SourceMissing(f"{topic}: no such topic") from None
         if any(kind == "ConfigException" for kind in kinds):
             problem = "Kafka rejects these servers or options"
             raise ConfigError(kafka.key, problem) from None
         if any("Timeout" in kind or "Disconnect" in kind for kind in kinds):
-            raise SourceUnreachable(f"{place}: no response from {kafka.servers}") from None
-        raise SourceError(f"{place}: {kinds[0]}") from None
+            raise SourceUnreachable(f"{topic}: no response from {kafka.servers}") from None
+        raise SourceError(f"{topic}: {kinds[0]}") from None
     except Py4JError:
-        raise SourceError(f"{place}: Spark's Java process does not answer") from None
+        raise SourceError(f"{topic}: Spark's Java process does not answer") from None
 
 
 def _kinds(error: Any) -> Iterator[str]:

@@ -93,8 +93,8 @@ def landed(
         )
         with own_errors():
             _rows(spark, kafka, options, landing).rdd.foreachPartition(lambda found: _write(landing, found))
-    place = f"Kafka topic {kafka.topic}"
-    return Landed(folder, tuple(Problem("notice", place, f"partition {p}", what) for p, what in gaps))
+    topic = f"Kafka topic {kafka.topic}"
+    return Landed(folder, tuple(Problem("notice", topic, f"partition {p}", what) for p, what in gaps))
 
 
 def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing: _Landing) -> DataFrame:

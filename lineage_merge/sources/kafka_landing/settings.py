@@ -66,8 +66,8 @@ def kafka(section: str, settings: Mapping[str, Any]) -> Kafka | None:
         if _SECRET_OPTION.match(name):
             problem = "contains a password: name its variable in options_env, or its secret in options_secret"
             raise ConfigError(path_text([key, "options", name]), problem)
-    places = (options, given.get("options_env", {}), given.get("options_secret", {}))
-    names = [name for place in places for name in place]
+    groups = (options, given.get("options_env", {}), given.get("options_secret", {}))
+    names = [name for group in groups for name in group]
     for name in names:
         if name.startswith("kafka."):
             problem = "use Kafka's name, without the prefix kafka."

@@ -75,9 +75,9 @@ def _properties(facets: Mapping[str, Any]) -> dict[str, Scalar]:
 def _columns(
     facets: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool
 ) -> Iterator[Element]:
-    for place, field in enumerate((facets.get("schema") or {}).get("fields") or ()):
+    for index, field in enumerate((facets.get("schema") or {}).get("fields") or ()):
         given = field.get("ordinal_position")
-        known: dict[str, Scalar] = {"position": int(given) - 1 if given and given >= 1 else place}
+        known: dict[str, Scalar] = {"position": int(given) - 1 if given and given >= 1 else index}
         data_type = type_text(field, of_spark=of_spark)
         if data_type:
             known["data_type"] = data_type

@@ -55,15 +55,15 @@ def kind_of(event: Mapping[str, Any]) -> Kind:
     return "DatasetEvent" if "dataset" in event else "JobEvent"
 
 
-def check(event: Document, place: str) -> Problem | None:
-    """Return why an event is rejected; None if it is valid. `place` is its file and line."""
+def check(event: Document, location: str) -> Problem | None:
+    """Return why an event is rejected; None if it is valid. `location` is its file and line."""
     error = _checker(kind_of(event)).error(event)
     if error:
-        return Problem("rejected", place, error.path, error.problem)
+        return Problem("rejected", location, error.path, error.problem)
     try:
         moment(event)
     except ValueError:
-        return Problem("rejected", place, "eventTime", "not a valid time")
+        return Problem("rejected", location, "eventTime", "not a valid time")
     return None
 
 

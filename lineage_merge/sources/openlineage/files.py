@@ -61,9 +61,9 @@ def events(part: Slice) -> Iterator[Event | Problem]:
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:
-    for place, line in line_files.numbered(part):
+    for location, line in line_files.numbered(part):
         # Logs contain any bytes: invalid UTF-8 must not affect the events around it.
-        yield from events_of_line(line.decode("utf-8", errors="replace"), place)
+        yield from events_of_line(line.decode("utf-8", errors="replace"), location)
 
 
 def _json_file(part: Slice) -> Iterator[Event | Problem]:
@@ -84,7 +84,7 @@ def _json_file(part: Slice) -> Iterator[Event | Problem]:
         yield from checked(document, f"{part.location}, element {number}")
 
 
-def _damaged_array(text: str, location: str) -> Iterator[Event | Problem]:
+def _damaged_array(text: str, file: str) -> Iterator[Event | Problem]:
     """Yield the elements of an array before the first malformed one."""
     decoder = json.JSONDecoder()
     position, number = text.index("[") + 1, 0
@@ -92,10 +92,10 @@ def _damaged_array(text: str, location: str) -> Iterator[Event | Problem]:
         number += 1
         while position < len(text) and (text[position].isspace() or text[position] == ","):
             position += 1
-        place = f"{location}, element {number}"
+        location = f"{file}, element {number}"
         try:
             document, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            yield Problem("rejected", place, "", "not JSON; nothing after it can be read")
+            yield Problem("rejected", location, "", "not JSON; nothing after it can be read")
             return
-        yield from checked(document, place)
+        yield from checked(document, location)

@@ -19,43 +19,43 @@ _MAX_NESTING = 3
 class Event(NamedTuple):
     """One valid event and where it was found."""
 
-    place: str
+    location: str
     document: Document
 
 
-def events_of_line(line: str, place: str) -> Iterator[Event | Problem]:
+def events_of_line(line: str, location: str) -> Iterator[Event | Problem]:
     """Yield the events of one line, or problems; nothing for other loggers' lines."""
     text = line.strip().removeprefix("\ufeff")
     marks = len(_MARK.findall(text))
     if not marks:
         if text.startswith("{"):
-            yield _unmarked(text, place)
+            yield _unmarked(text, location)
         return
     found = list(_objects(text))
     if not found:
-        yield Problem("rejected", place, "", "incomplete JSON of an event: truncated or damaged line")
+        yield Problem("rejected", location, "", "incomplete JSON of an event: truncated or damaged line")
     for document in found:
-        yield from checked(document, place)
+        yield from checked(document, location)
 
 
-def checked(document: object, place: str) -> Iterator[Event | Problem]:
+def checked(document: object, location: str) -> Iterator[Event | Problem]:
     """Validate a JSON value that is an event, a list of events, or contains one as text."""
     events = list(_inside(document, _MAX_NESTING))
     if not events:
-        yield Problem("rejected", place, "", "not an OpenLineage event")
+        yield Problem("rejected", location, "", "not an OpenLineage event")
     for event in events:
-        problem = check(event, place)
-        yield problem or Event(place, event)
+        problem = check(event, location)
+        yield problem or Event(location, event)
 
 
-def _unmarked(text: str, place: str) -> Problem:
+def _unmarked(text: str, location: str) -> Problem:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        return Problem("rejected", place, "", "not JSON")
+        return Problem("rejected", location, "", "not JSON")
     if is_event(document):
-        return Problem("rejected", place, "eventTime", "is missing")
-    return Problem("skipped", place, "", "not an OpenLineage event")
+        return Problem("rejected", location, "eventTime", "is missing")
+    return Problem("skipped", location, "", "not an OpenLineage event")
 
 
 def _objects(text: str) -> Iterator[Any]:

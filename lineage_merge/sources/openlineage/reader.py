@@ -40,7 +40,7 @@ class Text(NamedTuple):
 
     kind: str
     subject: str
-    place: str
+    location: str
     text: str
 
 
@@ -127,12 +127,12 @@ def _texts(part: Slice) -> Iterator[Text]:
             about = event["dataset" if kind == "DatasetEvent" else "job"]
             subject = f"{about['namespace']} {about['name']}"
         # Locations of a run's events are not needed; without them, duplicates are counted once.
-        place = "" if kind == _RUN else found.place
-        yield Text(kind, subject, place, json.dumps(cut_down(event), sort_keys=True))
+        location = "" if kind == _RUN else found.location
+        yield Text(kind, subject, location, json.dumps(cut_down(event), sort_keys=True))
 
 
 def _by_subject(found: Text) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (found.kind, found.subject), (found.text, found.place)
+    return (found.kind, found.subject), (found.text, found.location)
 
 
 def _only(event: tuple[str, str]) -> set[tuple[str, str]]:
@@ -223,13 +223,13 @@ def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
         return
     # Of duplicates, the first location is reported, whichever was read first.
     by_text: dict[str, str] = {}
-    for text, place in sorted(subject.events):
-        by_text.setdefault(text, place)
+    for text, location in sorted(subject.events):
+        by_text.setdefault(text, location)
     documents: list[Document] = [json.loads(text) for text in by_text]
     event = newest(documents)
-    place = by_text[json.dumps(event, sort_keys=True)]
+    location = by_text[json.dumps(event, sort_keys=True)]
     if subject.kind == "DatasetEvent":
-        yield from translate_dataset(event, place)
+        yield from translate_dataset(event, location)
         return
     run = as_run(event)
     if context.wanted().applies(run, job_of(run)):

@@ -77,7 +77,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield from columns.column_elements(facet, job, target)
 
 
-def translate_dataset(event: Document, place: str) -> Iterator[Element]:
+def translate_dataset(event: Document, location: str) -> Iterator[Element]:
     """Translate a `DatasetEvent`: metadata of a dataset, without a job."""
     dataset = event["dataset"]
     ref = reference(dataset["namespace"], dataset["name"])
@@ -85,7 +85,7 @@ def translate_dataset(event: Document, place: str) -> Iterator[Element]:
     facet = (dataset.get("facets") or {}).get("columnLineage") or {}
     if columns.sources(facet, ""):
         what = "the event names no job, so its column lineage cannot be used"
-        yield Problem("skipped", place, "dataset.facets.columnLineage", what)
+        yield Problem("skipped", location, "dataset.facets.columnLineage", what)
 
 
 def _job(job_run: JobRun) -> Job:

@@ -119,7 +119,7 @@ def _run(event: EventRow) -> tuple[str, str | None]:
 def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:
     # Equal events share a position: an export can contain duplicates.
     ends = [nulls_first(event.at, event.key) for event in events]
-    positions = {end: place for place, end in enumerate(sorted(set(ends)), 1)}
+    positions = {end: position for position, end in enumerate(sorted(set(ends)), 1)}
     return (SelectedWrite(event, positions[end]) for event, end in zip(events, ends, strict=True))
 
 

@@ -334,13 +334,13 @@ def _redacted_hosts(settings: Arango) -> str:
 
 
 def _explain(settings: Arango, error: ArangoServerError) -> SourceError:
-    place = f"ArangoDB at {_redacted_hosts(settings)}"
+    server = f"ArangoDB at {_redacted_hosts(settings)}"
     if error.error_code in _NOT_AUTHORIZED or error.http_code in (401, 403):
-        return SourceDenied(f"{place} rejects user {settings.username!r} (wrong password or no permission)")
+        return SourceDenied(f"{server} rejects user {settings.username!r} (wrong password or no permission)")
     if error.error_code == _NO_DATABASE:
-        return SourceMissing(f"{place}: missing database {settings.database!r}")
+        return SourceMissing(f"{server}: missing database {settings.database!r}")
     if error.error_code == _NO_COLLECTION:
-        return SourceMissing(f"{place}, database {settings.database}: {error.error_message}")
+        return SourceMissing(f"{server}, database {settings.database}: {error.error_message}")
     reason = error.error_message or f"HTTP {error.http_code}"
     code = f" (error {error.error_code})" if error.error_code else ""
-    return SourceError(f"{place}: {reason}{code}")
+    return SourceError(f"{server}: {reason}{code}")

@@ -152,8 +152,8 @@ def check(collection: str, document: object, database: str = "") -> Problem | No
 
 def rejected(document: str, field: str, problem: str, database: str = "") -> Problem:
     """Return a rejection that names the database if there are several."""
-    place = f"{database}: {document}" if database else document
-    return Problem("rejected", place, field, problem)
+    name = f"{database}: {document}" if database else document
+    return Problem("rejected", name, field, problem)
 
 
 def assemble(

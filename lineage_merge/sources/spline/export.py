@@ -43,7 +43,7 @@ class Part:
 class Text(NamedTuple):
     """A document's text and location."""
 
-    place: str
+    location: str
     text: str
 
 
@@ -68,8 +68,8 @@ def find(folder: str) -> list[Part]:
         present = {collection for collection, _, _ in found}
         for collection in REQUIRED:
             if collection not in present:
-                place = f"{folder}/{name}" if name else folder
-                raise SourceMissing(f"{place}: the required collection {collection} is missing")
+                location = f"{folder}/{name}" if name else folder
+                raise SourceMissing(f"{location}: the required collection {collection} is missing")
     return [
         Part(name, collection, piece, whole)
         for name, found in sorted(databases.items())
@@ -111,27 +111,27 @@ def texts(part: Part) -> Iterator[Text | Problem]:
 
 
 def _json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator[Text | Problem]:
-    for place, line in numbered:
+    for location, line in numbered:
         try:
             text = line.decode("utf-8").removeprefix("\ufeff").strip()
         except UnicodeDecodeError as error:
-            yield rejected(place, "", f"not UTF-8 text (byte {error.start} of the line)", database)
+            yield rejected(location, "", f"not UTF-8 text (byte {error.start} of the line)", database)
             continue
         if not text:
             continue
         if text[0] == "{" and text[-1] == "}":
-            yield Text(place, text)
+            yield Text(location, text)
         else:
-            yield rejected(place, "", "not a JSON object", database)
+            yield rejected(location, "", "not a JSON object", database)
 
 
 def _json_file(part: Part) -> Iterator[Text | Problem]:
     """Read a ``.json`` file: an array, or lines."""
-    location = part.slice.location
-    text = read_text(location)
+    file = part.slice.location
+    text = read_text(file)
     if not text.lstrip().startswith("["):
         # Not splitlines: strings in a document may contain other line separators.
-        numbered = ((f"{location}, line {n}", line.encode()) for n, line in enumerate(text.split("\n"), 1))
+        numbered = ((f"{file}, line {n}", line.encode()) for n, line in enumerate(text.split("\n"), 1))
         yield from _json_lines(numbered, part.database)
         return
     try:
@@ -142,11 +142,11 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
         yield from _broken_array(text, part)
         return
     for number, document in enumerate(documents, 1):
-        place = f"{location}, element {number}"
+        location = f"{file}, element {number}"
         if isinstance(document, dict):
-            yield Text(place, json.dumps(document))
+            yield Text(location, json.dumps(document))
         else:
-            yield rejected(place, "", "not a JSON object", part.database)
+            yield rejected(location, "", "not a JSON object", part.database)
 
 
 _BETWEEN = re.compile(r"[\s,]*")
@@ -161,7 +161,7 @@ def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
     indentation of the first element, or at a document's first field.
     """
     decoder = json.JSONDecoder()
-    location = part.slice.location
+    file = part.slice.location
     start = text.index("[") + 1
     opening = re.compile(r"\s*\n([ \t]*)\{").match(text, start)
     at_line = rf"\n(?:{opening[1]}|[ \t]*,[ \t]*)(?=\{{)|" if opening else ""
@@ -171,9 +171,9 @@ def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
         gap = _BETWEEN.match(text, start)
         start = gap.end() if gap else start
         line, counted = line + text.count("\n", counted, start), start
-        place = f"{location}, line {line}"
+        location = f"{file}, line {line}"
         if start >= len(text):
-            yield rejected(place, "", "unterminated array: the file is truncated", part.database)
+            yield rejected(location, "", "unterminated array: the file is truncated", part.database)
             return
         if text[start] == "]":
             return
@@ -183,12 +183,12 @@ def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
             reason = f"not JSON: {error.args[0]}" if isinstance(error, ValueError) else "nested too deeply"
             following = next_element.search(text, start + 1)
             if not following:
-                yield rejected(place, "", f"{reason}; nothing after it can be read", part.database)
+                yield rejected(location, "", f"{reason}; nothing after it can be read", part.database)
                 return
-            yield rejected(place, "", reason, part.database)
+            yield rejected(location, "", reason, part.database)
             start = following.end()
             continue
         if isinstance(document, dict):
-            yield Text(place, json.dumps(document))
+            yield Text(location, json.dumps(document))
         else:
-            yield rejected(place, "", "not a JSON object", part.database)
+            yield rejected(location, "", "not a JSON object", part.database)

@@ -29,7 +29,9 @@ class KeyFilter:
         """Return whether the plan may be selected: False only if it is not."""
         if database in self.whole:
             return True
-        return all(self.bits[place >> 3] >> (place & 7) & 1 for place in _bit_positions(database, plan))
+        return all(
+            self.bits[position >> 3] >> (position & 7) & 1 for position in _bit_positions(database, plan)
+        )
 
 
 def build_filter(plans: Rows[PlanKey], whole: Iterable[str] = ()) -> KeyFilter:
@@ -47,8 +49,8 @@ def _bit_positions(database: str, plan: str) -> Iterator[int]:
 def _bits(plans: Iterable[PlanKey]) -> Iterator[tuple[int, bytes]]:
     bits = bytearray(_BYTES)
     for database, plan in plans:
-        for place in _bit_positions(database, plan):
-            bits[place >> 3] |= 1 << (place & 7)
+        for position in _bit_positions(database, plan):
+            bits[position >> 3] |= 1 << (position & 7)
     yield 0, bytes(bits)
 
 

@@ -28,29 +28,29 @@ def heads(wanted: Wanted) -> list[str]:
     return sorted({head for name in wanted for head, _ in _splits(name)})
 
 
-def first_value(names: Iterable[str], *places: object) -> str:
+def first_value(names: Iterable[str], *documents: object) -> str:
     """Return the value of the first of the labels that a document has; "" without one."""
-    return next((value for name in names for place in places for value in _values(place, name)), "")
+    return next((value for name in names for document in documents for value in _values(document, name)), "")
 
 
-def _found(wanted: Wanted, *places: object) -> set[str]:
+def _found(wanted: Wanted, *documents: object) -> set[str]:
     return {
         name
         for name, values in wanted.items()
-        if any(value in values for place in places for value in _values(place, name))
+        if any(value in values for document in documents for value in _values(document, name))
     }
 
 
-def _values(place: object, name: str) -> Iterator[str]:
-    if not isinstance(place, dict):
+def _values(document: object, name: str) -> Iterator[str]:
+    if not isinstance(document, dict):
         return
     for head, rest in _splits(name):
-        if head not in place:
+        if head not in document:
             continue
         if rest:
-            yield from _values(place[head], rest)
+            yield from _values(document[head], rest)
             continue
-        found = place[head]
+        found = document[head]
         for value in found if isinstance(found, list) else [found]:
             yield value if isinstance(value, str) else json.dumps(value)
 

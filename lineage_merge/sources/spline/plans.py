@@ -215,9 +215,9 @@ def _problem_records(events: Iterable[EventRow], names: DatasetResolver) -> Iter
 
 
 def _unrecorded(database: str) -> Problem:
-    place = f"Spline database {database}" if database else "Spline"
+    source = f"Spline database {database}" if database else "Spline"
     what = "no run is recorded: using the newest plan of each application and target"
-    return Problem("notice", place, "progress", what)
+    return Problem("notice", source, "progress", what)
 
 
 def _unmatched_labels(

@@ -209,11 +209,11 @@ def _of_no_plan(part: export.Part, found: export.Text) -> Problem:
     """Return why the plan of a document is unknown."""
     parsed = parse(part.collection, found.text, part.database)
     if isinstance(parsed, Problem):
-        return rejected(found.place, "", parsed.message, part.database)
+        return rejected(found.location, "", parsed.message, part.database)
     wrong = check(part.collection, parsed)
     if wrong:
-        return rejected(found.place, wrong.field, wrong.message, part.database)
-    return rejected(found.place, "_belongsTo", "the document refers to no plan", part.database)
+        return rejected(found.location, wrong.field, wrong.message, part.database)
+    return rejected(found.location, "_belongsTo", "the document refers to no plan", part.database)
 
 
 def _key(row: tuple[PlanKey, object]) -> PlanKey:

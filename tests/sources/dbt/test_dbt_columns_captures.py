@@ -144,7 +144,7 @@ def test_without_a_catalog_only_what_the_sql_names_is_found() -> None:
     assert flows(lineage) == lines(STAGING, MARTS)
     assert influences(lineage) == lines(INFLUENCES)
     assert problems(lineage) == []
-    # Nobody says in which order the source has them, nor which others.
+    # The order of the source's columns is unknown, and so are its others.
     event = lineage["model.tickit.stg_event"].columns
     assert {(column.name, column.position) for column in event} == {("eventid", None), ("eventname", None)}
 

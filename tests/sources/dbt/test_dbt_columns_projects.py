@@ -48,7 +48,7 @@ def test_declared_columns_are_not_all_columns() -> None:
     assert edges(project.read()) == {"t.a -> a IDENTITY", "t.b -> b IDENTITY"}
 
 
-def test_a_bare_name_that_two_unknown_sources_may_have_is_reported_and_not_guessed() -> None:
+def test_an_unqualified_name_that_two_unknown_sources_may_have_is_reported_and_not_guessed() -> None:
     project = Project().source("t").source("u")
     project.model("m", "select v from db.raw.t join db.raw.u on t.id = u.id")
     lineage = project.read()
@@ -59,13 +59,13 @@ def test_a_bare_name_that_two_unknown_sources_may_have_is_reported_and_not_guess
     assert message.endswith(": v")
 
 
-def test_a_bare_name_belongs_to_the_unknown_source_when_the_other_is_known() -> None:
+def test_an_unqualified_name_belongs_to_the_unknown_source_when_the_other_is_known() -> None:
     project = Project().source("t", "id a").source("u")
     project.model("m", "select v from db.raw.t join db.raw.u on t.id = u.id")
     assert edges(project.read()) == {"u.v -> v IDENTITY"}
 
 
-def test_a_correlated_name_is_not_given_to_the_inner_table_by_chance() -> None:
+def test_a_correlated_name_is_not_given_to_the_inner_table() -> None:
     project = Project().source("t").source("u")
     project.model("m", "select t.a from db.raw.t where exists (select 1 from db.raw.u where u.id = tid)")
     lineage = project.read()
@@ -162,7 +162,7 @@ def test_a_table_without_a_schema_that_two_datasets_could_be_is_reported() -> No
     assert [unique_id for unique_id, _ in problems(lineage)] == ["model.p.m"]
 
 
-def test_a_union_of_unknown_sides_tells_only_the_side_that_names_the_columns() -> None:
+def test_a_union_of_unknown_sides_has_only_the_side_that_names_the_columns() -> None:
     project = Project().source("t").source("u")
     project.model("s", "select *, 't' as src from db.raw.t union all select *, 'u' from db.raw.u")
     project.model("m", "select a from db.mart.s", "model.s")

@@ -73,7 +73,7 @@ select * from (select a from db.raw.t) q semi join db.raw.u on q.a = u.x
 ~ t.a JOIN
 ~ u.x JOIN
 
-# case tells conditions from results
+# case distinguishes conditions from results
 select case when a > 1 then b when c is null then a else d end as v from db.raw.t
 => t.a -> v TRANSFORMATION,CONDITIONAL
 => t.b -> v TRANSFORMATION
@@ -116,7 +116,7 @@ select a from db.raw.t qualify row_number() over (partition by b order by c) = 1
 ~ t.b FILTER
 ~ t.c FILTER
 
-# order within an aggregate steers
+# order within an aggregate is indirect
 select string_agg(a, ',' order by b) as v, percentile_cont(0.5) within group (order by c) as p from
 db.raw.t
 => t.a -> v AGGREGATION
@@ -354,7 +354,7 @@ select case when (select max(x) from db.raw.u) > a then b else c end as v from d
 => t.b -> v TRANSFORMATION
 => t.c -> v TRANSFORMATION
 
-# exists in a column steers it
+# exists in a column is indirect
 select id, exists(select 1 from db.raw.u where u.x = t.b) as e from db.raw.t
 => t.id -> id IDENTITY
 => u.x -> e CONDITIONAL

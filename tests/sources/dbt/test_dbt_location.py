@@ -1,4 +1,4 @@
-"""Tables of dbt that are kept in files are the paths of these files."""
+"""dbt tables stored in files are the paths of these files."""
 
 import json
 from typing import Any

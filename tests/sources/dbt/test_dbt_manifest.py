@@ -172,7 +172,7 @@ def test_the_project_of_a_manifest_without_project_name_is_the_package_whose_has
     assert read(document(metadata=metadata | {"project_id": None}, nodes=nodes))[0].project == ""
 
 
-def test_the_real_manifest_of_dbt_1_5_tells_its_project() -> None:
+def test_the_real_manifest_of_dbt_1_5_has_its_project() -> None:
     manifest, problems = read_manifest(WHERE, (DATA / "duckdb_v9/manifest.json").read_text("utf-8"))
 
     assert (manifest.project, manifest.dbt_version, problems) == ("tickit", "1.5.12", [])

@@ -417,7 +417,7 @@ def test_disabled_nodes_are_left_out_and_who_depends_on_them_is_reported() -> No
     found = elements(
         document(
             node("off", config=off),
-            node("a", "model.shop.off", "model.shop.old", "model.shop.gone", "test.shop.t"),
+            node("a", "model.shop.off", "model.shop.old", "model.shop.deleted", "test.shop.t"),
             disabled={"model.shop.old": [node("old")]},
             sources={"source.shop.raw.s": source("s", config=off)},
             exposures={"exposure.shop.e": {"name": "e", "config": off}},
@@ -431,7 +431,7 @@ def test_disabled_nodes_are_left_out_and_who_depends_on_them_is_reported() -> No
     assert [p.message for p in problems(found)] == [
         "model.shop.a depends on model.shop.off, which is disabled",
         "model.shop.a depends on model.shop.old, which is disabled",
-        "model.shop.a depends on model.shop.gone, which is not in the manifest",
+        "model.shop.a depends on model.shop.deleted, which is not in the manifest",
     ]
 
 
@@ -457,7 +457,7 @@ def test_who_depends_on_a_rejected_node_is_reported_and_the_rest_stays() -> None
     ]
 
 
-def test_two_models_that_build_one_relation_are_both_kept() -> None:
+def test_two_models_that_build_one_relation_both_remain() -> None:
     found = elements(
         document(
             node("x"),
@@ -541,19 +541,19 @@ def test_folding_ephemerals_keeps_what_reaches_what(project: dict[str, tuple[boo
         for name, (folded, parents) in project.items()
     ]
     before = {(parent, name) for name, (_, parents) in project.items() for parent in parents}
-    kept = {name for name, (folded, _) in project.items() if not folded}
+    remaining = {name for name, (folded, _) in project.items() if not folded}
 
     found = flows(elements(document(*models)))
 
     after = {(a.removeprefix("dev.public."), b.removeprefix("dev.public.")) for a, _, b in found}
-    assert {name for pair in after for name in pair} <= kept
-    for name in kept:
-        assert reachable(after, name) == reachable(before, name) & kept
+    assert {name for pair in after for name in pair} <= remaining
+    for name in remaining:
+        assert reachable(after, name) == reachable(before, name) & remaining
     for start, via, end in found:
         inside = {start.removeprefix("dev.public."), *via, end.removeprefix("dev.public.")}
-        assert not set(via) & kept
+        assert not set(via) & remaining
         for step in via:
-            # Each named step lies on a way from the one to the other that passes no dataset.
+            # Each named step is on a path between the two that passes no dataset.
             passing = {(a, b) for a, b in before if {a, b} <= inside}
             assert step in reachable(passing, start.removeprefix("dev.public."))
             assert end.removeprefix("dev.public.") in reachable(passing, step)

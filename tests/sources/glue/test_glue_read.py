@@ -67,10 +67,10 @@ def test_databases_are_chosen_by_globs_without_case(glue: Glue) -> None:
     assert client.database_names(GlueCatalog("us-east-1", databases=("nothing_*",))) == []
 
 
-def test_a_database_that_is_gone_is_one_clear_line(glue: Glue) -> None:
+def test_a_missing_database_is_one_clear_line(glue: Glue) -> None:
     with pytest.raises(SourceMissing) as raised:
-        list(client.tables(EAST, "gone"))
-    assert raised.value.message == "Glue catalog in us-east-1, database gone: not found"
+        list(client.tables(EAST, "missing"))
+    assert raised.value.message == "Glue catalog in us-east-1, database missing: not found"
 
 
 def test_wrong_credentials_are_one_clear_line(glue: Glue, s3: S3) -> None:
@@ -95,7 +95,7 @@ def test_no_answer_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     ("variable", "value", "kind"),
     [
         ("AWS_ENDPOINT_URL_GLUE", "not an address", SourceUnreachable),
-        ("AWS_PROFILE", "nobody", SourceDenied),
+        ("AWS_PROFILE", "unknown", SourceDenied),
     ],
 )
 def test_wrong_settings_of_aws_are_one_clear_line(
@@ -216,8 +216,8 @@ def test_a_table_that_some_know_by_path_and_others_by_name_is_one_vertex(
     }
     vertices = datasets(found)
     assert set(vertices) == {table, "s3://raw|sales", "s3://raw|other", "s3://out|a", "s3://out|b"}
-    told = ("label", "name", "namespace", "qualified_name", "location", "format", "description")
-    assert [vertices[table][name] for name in told] == [
+    properties = ("label", "name", "namespace", "qualified_name", "location", "format", "description")
+    assert [vertices[table][name] for name in properties] == [
         "table",
         "sales",
         "s3://tickit-lake",

@@ -202,7 +202,7 @@ SCHEMA = {
 
 
 @pytest.mark.parametrize("parts", [0, 1, 3])
-def test_a_table_that_spark_keeps_its_own_way_has_sparks_path_and_columns(parts: int) -> None:
+def test_a_table_in_sparks_own_form_has_sparks_path_and_columns(parts: int) -> None:
     text = json.dumps(SCHEMA)
     size = len(text) // parts + 1 if parts else 0
     schema = {f"spark.sql.sources.schema.part.{n}": text[n * size : (n + 1) * size] for n in range(parts)}
@@ -279,7 +279,7 @@ def test_a_schema_that_is_broken_costs_only_sparks_columns() -> None:
         ({"table_type": "EXTERNAL_TABLE"}, "", None),
     ],
 )
-def test_the_format_is_told_by_whoever_wrote_the_table(
+def test_the_format_is_found_whichever_tool_wrote_the_table(
     parameters: dict[str, str], library: str, expected: str | None
 ) -> None:
     description = table(

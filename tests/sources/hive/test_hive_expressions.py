@@ -97,14 +97,14 @@ def test_each_source_takes_its_own_part_of_the_expression() -> None:
     }
 
 
-def test_columns_of_one_name_are_told_apart_where_their_table_is_named() -> None:
+def test_columns_of_one_name_are_distinguished_by_a_named_table() -> None:
     assert steps("if((u.id > 0), sum(ods.o.id), 0)", "ods.u.id", "ods.o.id") == {
         "u.id": "CONDITIONAL",
         "o.id": "AGGREGATION",
     }
 
 
-def test_a_source_that_a_ranking_does_not_name_steers_it_too() -> None:
+def test_a_source_that_a_ranking_does_not_name_is_indirect_too() -> None:
     assert steps(RANK, "ods.users.city", "ods.orders.user_id", "ods.orders.amount") == {
         "users.city": "WINDOW",
         "orders.user_id": "WINDOW",

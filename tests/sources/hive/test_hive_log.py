@@ -22,7 +22,7 @@ Failed to log lineage graph, query is not affected
 
 def good(found: list[Found | Problem]) -> list[tuple[str, object]]:
     assert all(isinstance(each, Found) for each in found), found
-    return [(each.place, each.document) for each in found if isinstance(each, Found)]
+    return [(each.location, each.document) for each in found if isinstance(each, Found)]
 
 
 def damaged(found: list[Found | Problem]) -> list[tuple[str, str]]:
@@ -82,7 +82,7 @@ def test_a_document_over_several_lines_may_end_behind_its_slice() -> None:
 @pytest.mark.parametrize("prefix", [PREFIX, PREFIX.replace("LineageLogger", "CustomHook"), ""])
 def test_a_line_that_is_cut_anywhere_is_named_and_costs_no_other(prefix: str) -> None:
     whole = line(MADE, prefix)
-    # The first characters of a bare line say nothing yet of what it was to become.
+    # The first characters of a plain JSON line do not identify it yet.
     first = len(prefix) + 1 if prefix else len('{"version":"1.0"')
     for end in range(first, len(whole)):
         found = found_in(f"{whole[:end]}\n{whole}")

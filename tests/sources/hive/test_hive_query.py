@@ -36,7 +36,7 @@ def ends(made: dict[str, Any]) -> list[tuple[list[str], list[str]]]:
     ],
 )
 @pytest.mark.parametrize("by_name", [False, True])
-def test_a_source_is_named_in_many_ways(vertex: str, kind: str, field: str, by_name: bool) -> None:
+def test_a_source_is_named_in_many_forms(vertex: str, kind: str, field: str, by_name: bool) -> None:
     made = document(INSERT, [("PROJECTION", "", [vertex], ["dw.a.c"])])
     for each in made["vertices"]:
         if each["vertexId"] == vertex:
@@ -72,7 +72,7 @@ def test_a_query_that_only_reads_writes_nothing() -> None:
     assert query(with_names(made)).targets == ()
 
 
-def test_a_directory_is_told_by_the_text_alone() -> None:
+def test_a_directory_is_found_in_the_text_alone() -> None:
     made = document(
         "insert overwrite directory 's3a://out/x' select c from ods.b",
         [("PROJECTION", "", ["ods.b.c"], ["c"])],

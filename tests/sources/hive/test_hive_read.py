@@ -72,16 +72,16 @@ def real(request: pytest.FixtureRequest, data: Path) -> list[Record]:
 
 @pytest.fixture(scope="module", params=ENGINES)
 def history(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
-    """What a log of many jobs tells, each with a history of its own; the newest lines first."""
+    """Return the records of a log of many jobs, each with its own history; newest lines first."""
     old_insert = "insert into table dest select cint from src"
     made = [
         # Three runs of one statement, each with another date in its text.
         *(load("dw.same", "ods.b", NOON + day * DAY) for day in (-1, 0, 1)),
         # Overwritten, added to, overwritten by another statement, added to.
-        load("dw.gone", "ods.old", NOON),
-        load("dw.gone", "ods.added", NOON + 1, "into"),
-        load("dw.gone", "ods.new", NOON + DAY),
-        load("dw.gone", "ods.more", NOON + DAY + 1, "into"),
+        load("dw.replaced", "ods.old", NOON),
+        load("dw.replaced", "ods.added", NOON + 1, "into"),
+        load("dw.replaced", "ods.new", NOON + DAY),
+        load("dw.replaced", "ods.more", NOON + DAY + 1, "into"),
         # Two statements that fill partitions.
         load("dw.parts", "ods.x", NOON, partition="partition (source='x')"),
         load("dw.parts", "ods.y", NOON + 1, partition="partition (source='y')"),
@@ -95,7 +95,7 @@ def history(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         return read(log(tmp_path_factory.mktemp("history"), *reversed(made)), engine)
 
 
-def test_a_real_log_tells_its_six_queries(real: list[Record]) -> None:
+def test_a_real_log_has_its_six_queries(real: list[Record]) -> None:
     assert flows_of(real) == {
         flow("dw.user_orders", "ods.users", "dw.user_orders"),
         flow("dw.user_orders", "ods.orders", "dw.user_orders"),
@@ -146,10 +146,10 @@ def test_the_newest_run_of_a_statement_counts(history: list[Record]) -> None:
     assert successful_runs(history)["dw.same"] == 3
 
 
-def test_what_was_in_a_table_before_it_was_overwritten_is_gone(history: list[Record]) -> None:
-    assert flows_of(history, "dw.gone") == {
-        flow("dw.gone", "ods.new", "dw.gone"),
-        flow("dw.gone", "ods.more", "dw.gone"),
+def test_the_content_of_a_table_before_it_was_overwritten_is_dropped(history: list[Record]) -> None:
+    assert flows_of(history, "dw.replaced") == {
+        flow("dw.replaced", "ods.new", "dw.replaced"),
+        flow("dw.replaced", "ods.more", "dw.replaced"),
     }
 
 
@@ -171,7 +171,7 @@ def test_what_is_made_of_constants_has_no_source(history: list[Record]) -> None:
 
 def test_a_query_that_only_reads_is_counted_and_is_no_job(history: list[Record]) -> None:
     assert counts(history) == {"Hive queries": 14}
-    named = {"dw.same", "dw.gone", "dw.parts", "dw.self", "dw.constant", "default.dest"}
+    named = {"dw.same", "dw.replaced", "dw.parts", "dw.self", "dw.constant", "default.dest"}
     assert set(jobs_of(history)) == named
 
 
@@ -291,7 +291,7 @@ def test_a_large_log_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.Monke
     }
 
 
-def test_a_log_that_is_not_there_is_known_before_spark_starts(tmp_path: Path) -> None:
+def test_a_missing_log_is_reported_before_spark_starts(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing, match=r"nowhere\.log"):
         check_sources(parsed(str(tmp_path / "nowhere.log")))
 

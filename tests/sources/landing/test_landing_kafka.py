@@ -125,7 +125,7 @@ def test_what_kafka_deleted_too_early_is_a_notice(
     assert content(tmp_path / "retained") == {file(0, 0, 1): ["0"], file(0, 3, 4): ["3"]}
 
 
-def test_plans_and_events_of_a_topic_become_lineage_by_way_of_s3(
+def test_plans_and_events_of_a_topic_become_lineage_through_s3(
     spark: SparkSession, kafka: Broker, topics: Topics, s3: S3
 ) -> None:
     s3.client.create_bucket(Bucket="lake")
@@ -198,11 +198,11 @@ def test_what_cannot_be_read_is_said_in_a_line(spark: SparkSession, kafka: Broke
 def test_an_option_that_spark_keeps_for_itself_is_named(
     spark: SparkSession, kafka: Broker, topics: Topics, tmp_path: Path
 ) -> None:
-    topics.make("kept")
-    topics.send("kept", [Message("a")])
+    topics.make("options")
+    topics.send("options", [Message("a")])
 
     with pytest.raises(ConfigError, match=r"auto\.offset\.reset"):
-        landed(spark, Kafka(kafka.servers, "kept", str(tmp_path), {"auto.offset.reset": "latest"}))
+        landed(spark, Kafka(kafka.servers, "options", str(tmp_path), {"auto.offset.reset": "latest"}))
 
 
 SCRIPT = """

@@ -14,13 +14,13 @@ from tests.sources.letters.translate import translate
 
 
 def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
-    """Everything that the file tells, as records."""
+    """Read the whole file, as records."""
     letters = config.of(Letters)
     assert letters
 
     def elements(part: Slice) -> Iterator[Element]:
-        for place, line in line_files.numbered(part):
-            yield from translate(line.decode(), place)
+        for location, line in line_files.numbered(part):
+            yield from translate(line.decode(), location)
 
     parts = line_files.parallel(engine, line_files.find([letters.file]))
     return parts.flat_map(lambda part: records(elements(part), names))

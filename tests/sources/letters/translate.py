@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from lineage_merge.model.elements import Element, Feeds, Job, JobKey, Problem, Reference, Writes
 
 
-def translate(line: str, place: str) -> Iterator[Element]:
+def translate(line: str, location: str) -> Iterator[Element]:
     """``copier: a -> b``: the job copier feeds b from a."""
-    name, colon, ways = line.partition(": ")
-    source, arrow, target = ways.partition(" -> ")
+    name, colon, flow = line.partition(": ")
+    source, arrow, target = flow.partition(" -> ")
     if not (colon and arrow):
-        yield Problem("rejected", place, "", "expected job: source -> target")
+        yield Problem("rejected", location, "", "expected job: source -> target")
         return
     job = JobKey("letters", name)
     ends = [Reference("letters://post", each.strip()) for each in (source, target)]

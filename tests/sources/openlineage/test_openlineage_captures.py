@@ -27,7 +27,7 @@ class Graph(NamedTuple):
     def ends(self, label: str) -> set[tuple[str, str]]:
         return {(start, end) for found, start, end in self.edges if found == label}
 
-    def told(self, label: str, name: str) -> set[tuple[str, str, Any]]:
+    def values(self, label: str, name: str) -> set[tuple[str, str, Any]]:
         """A property of all edges of a label, with their ends."""
         return {(start, end, row[name]) for (found, start, end), row in self.edges.items() if found == label}
 
@@ -131,11 +131,11 @@ def test_the_run_is_the_applications(here: Graph) -> None:
 
 def test_writes_have_the_same_mode_and_order(by_spline: Graph, here: Graph) -> None:
     lost = {(start, end, "overwrite") for start, end in by_spline.ends("feeds") - here.ends("feeds")}
-    assert by_spline.told("feeds", "write_mode") ^ here.told("feeds", "write_mode") == lost
+    assert by_spline.values("feeds", "write_mode") ^ here.values("feeds", "write_mode") == lost
     warehouse = "file|/user/hive/warehouse"
     spark_test = f"{warehouse}/bigdata.db/tdl_spark_test"
     rank_base = f"{warehouse}/dm_ai.db/dws_kdt_comment_rank_base"
-    assert by_spline.told("feeds", "sequence") ^ here.told("feeds", "sequence") == {
+    assert by_spline.values("feeds", "sequence") ^ here.values("feeds", "sequence") == {
         # The last write of tickit_sales_ingest, which they lost.
         (f"{STAGING}|sales", LAKE, 3),
         (f"{STAGING}|event", LAKE, 3),
@@ -156,11 +156,11 @@ def test_datasets_are_the_same_but_for_the_format_of_files(by_spline: Graph, her
 
 
 def test_a_table_has_the_same_alias_and_the_one_that_they_give_it(by_spline: Graph, here: Graph) -> None:
-    kept_in_files = here.of_nodes("table", "qualified_name", "location") - {
+    stored_in_files = here.of_nodes("table", "qualified_name", "location") - {
         (f"{WAREHOUSE}|dev.public.{table}", f"dev.public.{table}", None) for table in ("sales", "event")
     }
-    assert len(kept_in_files) == 12
-    for key, table, _ in kept_in_files:
+    assert len(stored_in_files) == 12
+    for key, table, _ in stored_in_files:
         assert here.nodes[key]["aliases"] == [
             f"file:/user/hive/warehouse|{table} (catalog-table)",
             f"spark_catalog|{table} (catalog-table)",

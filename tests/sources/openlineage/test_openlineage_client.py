@@ -26,7 +26,7 @@ RUN = "01a1fd70-0000-7000-8000-00000000000a"
 
 
 def emit(client: OpenLineageClient) -> None:
-    """A task that copies a table: its inputs are told at the start, what it wrote at the end."""
+    """A task that copies a table: its inputs are reported at the start, its outputs at the end."""
     job = Job(
         "airflow",
         "tickit_daily.copy_sales",

@@ -25,8 +25,8 @@ def found(*locations: object) -> tuple[list[str], list[tuple[str, str, str, str]
     for part in files.find(map(str, locations)):
         for each in files.events(part):
             if isinstance(each, Problem):
-                place = each.document.rpartition("/")[2]
-                problems.append((each.kind, place, each.field, each.message))
+                location = each.document.rpartition("/")[2]
+                problems.append((each.kind, location, each.field, each.message))
             else:
                 kinds.append(str(each.document.get("eventType")))
     return kinds, problems
@@ -91,7 +91,7 @@ def test_two_events_in_one_line_are_both_found(tmp_path: Path) -> None:
     assert found(log) == (["START", "COMPLETE"], [])
 
 
-def test_broken_events_are_named_with_line_and_field_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_malformed_events_are_named_with_line_and_field_and_the_rest_is_read(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     bad_lineage = {"columnLineage": {"fields": {"a": {"inputFields": [{"namespace": "x", "name": "y"}]}}}}
     broken = [
@@ -154,7 +154,7 @@ def test_slices_of_a_large_file_hold_every_line_once(
     assert found(file) == (["START", "COMPLETE"] * 10, [])
 
 
-def test_what_is_not_read_of_an_event_is_not_kept() -> None:
+def test_unused_parts_of_an_event_are_dropped() -> None:
     large = {"plan": [1] * 1000}
     full = event(
         "START",

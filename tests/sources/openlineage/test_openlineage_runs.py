@@ -46,7 +46,7 @@ def wrote(app: str, run: str, of: str, at: str, reads: str, writes: str, *, appe
 
 
 HISTORIES: list[Event] = [
-    # The newest good run of a target counts; another target keeps its own newest.
+    # The newest successful run of a target counts; another target keeps its own newest.
     *ran("plain", "p1", "02T06:00", "old", "x"),
     *ran("plain", "p2", "03T06:00", "new", "x"),
     *ran("plain", "p3", "04T06:00", "failed", "x", "FAIL"),
@@ -56,7 +56,7 @@ HISTORIES: list[Event] = [
     *ran("never", "n1", "02T06:00", "a", "never", "ABORT"),
     # A run of an application: an overwrite and two appends of one target, then one of another.
     *wrote("appends", "a0", "app-1", "02T05:00", "lost", "t", append=False),
-    *wrote("appends", "a1", "app-2", "02T06:00", "gone", "t", append=True),
+    *wrote("appends", "a1", "app-2", "02T06:00", "old", "t", append=True),
     *wrote("appends", "a2", "app-2", "02T06:10", "first", "t", append=False),
     *wrote("appends", "a3", "app-2", "02T06:20", "second", "t", append=True),
     *wrote("appends", "a4", "app-2", "02T06:30", "third", "u", append=True),
@@ -100,7 +100,7 @@ HISTORIES: list[Event] = [
     # Left out by its namespace, and by its name.
     *ran("foreign", "f1", "05T06:00", "a", "foreign", namespace="others"),
     *ran("unwanted", "u1", "05T06:00", "a", "unwanted"),
-    # Good runs that wrote something, and one that wrote nothing.
+    # Successful runs that wrote something, and one that wrote nothing.
     *ran("airflow.task", "t1", "03T06:00", "a", "task", job_facets=job_type("AIRFLOW", "TASK")),
     event("COMPLETE", "04T06:00", "airflow.task", "t2", job_facets=job_type("AIRFLOW", "TASK")),
 ]
@@ -175,7 +175,7 @@ def rows(request: pytest.FixtureRequest, folder: Path) -> list[Record]:
         return read(engine, str(folder), **SETTINGS)
 
 
-def test_the_newest_good_run_of_each_job_and_target_counts(rows: list[Record]) -> None:
+def test_the_newest_successful_run_of_each_job_and_target_is_used(rows: list[Record]) -> None:
     assert flows_of(rows) == {
         ("plain", "s3://in|new", "s3://out|x"),
         ("plain", "s3://in|other", "s3://out|y"),
@@ -231,7 +231,7 @@ def test_a_job_shows_what_its_newest_run_did(rows: list[Record]) -> None:
     assert jobs_of(rows)["plain"]["last_run_at"] == str(first + 3 * day + 6 * 60 * minute + minute)
 
 
-def test_good_runs_are_counted_for_retiring(rows: list[Record]) -> None:
+def test_successful_runs_are_counted_for_retiring(rows: list[Record]) -> None:
     assert {(row.job_type, row.job_name, row.at) for row in rows if row.kind == "runs"} == {
         ("openlineage", "plain", 3),
         ("spark", "appends", 1),
@@ -240,15 +240,15 @@ def test_good_runs_are_counted_for_retiring(rows: list[Record]) -> None:
     }
 
 
-def test_a_dataset_event_tells_of_a_dataset_and_its_lineage_has_no_job(
+def test_a_dataset_event_describes_a_dataset_and_its_lineage_has_no_job(
     rows: list[Record], folder: Path
 ) -> None:
-    told = {
+    descriptions = {
         row.properties["description"]
         for row in rows
         if row.kind == "dataset" and "description" in row.properties
     }
-    assert told == {"newer"}
+    assert descriptions == {"newer"}
     columns = {(row.target, row.target_column) for row in rows if row.kind == "column"}
     assert columns == {("dev|s3://in|is", "a")}
     what = "the event names no job, so its column lineage cannot be used"
@@ -340,7 +340,7 @@ def test_events_are_read_from_s3(s3: S3, folder: Path, rows: list[Record]) -> No
     assert flows_of(found) == flows_of(rows)
 
 
-def test_files_without_events_are_told(each_engine: Engine, tmp_path: Path) -> None:
+def test_files_without_events_are_reported(each_engine: Engine, tmp_path: Path) -> None:
     tmp_path.joinpath("driver.log").write_text("INFO nothing here\n")
 
     found = read(each_engine, str(tmp_path))

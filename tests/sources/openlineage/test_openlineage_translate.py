@@ -55,7 +55,7 @@ def with_facets(**facets: Any) -> list[Element]:
 
 def test_the_events_of_a_run_add_up_in_any_order() -> None:
     schema = {"schema": {"fields": [{"name": "a", "type": "string"}]}}
-    told = [
+    events = [
         event("START", "06:00", inputs=[LAKE], job_facets=job_type("FLINK")),
         event(
             "RUNNING",
@@ -78,7 +78,7 @@ def test_the_events_of_a_run_add_up_in_any_order() -> None:
         duration_ms=5 * 60_000,
     )
 
-    for order in itertools.permutations([*told, told[2]]):
+    for order in itertools.permutations([*events, events[2]]):
         assert combine_events(order) == expected
 
 
@@ -104,7 +104,7 @@ def test_a_run_that_reported_a_failure_failed_whatever_follows(
     assert (run.at is not None, run.failed) == (ended, failed)
 
 
-def test_a_stream_is_as_far_as_it_last_told() -> None:
+def test_a_stream_ends_at_its_last_report() -> None:
     facets = job_type("FLINK", "JOB", "STREAMING")
     run = combine_events(
         [event("START", "06:00", job_facets=facets), event("RUNNING", "06:09", job_facets=facets)]
@@ -117,7 +117,7 @@ SQL = job_type("SPARK", "SQL_JOB")
 
 
 @pytest.mark.parametrize(
-    ("told", "job"),
+    ("event", "job"),
     [
         pytest.param(
             event(
@@ -275,7 +275,7 @@ SQL = job_type("SPARK", "SQL_JOB")
         pytest.param(
             event("START", "06:00", "q", "r1", job_facets=job_type("GREAT_EXPECTATIONS")),
             JobRun(JobKey("great_expectations", "q"), "q", "r1", "r1"),
-            id="an integration that nobody foresaw",
+            id="an unknown integration",
         ),
         pytest.param(
             event("START", "06:00", "q", "r1"),
@@ -284,8 +284,8 @@ SQL = job_type("SPARK", "SQL_JOB")
         ),
     ],
 )
-def test_a_runs_job_is_named_as_other_sources_name_it(told: Event, job: JobRun) -> None:
-    assert job_of(combine_events([told])) == job
+def test_a_runs_job_is_named_as_other_sources_name_it(event: Event, job: JobRun) -> None:
+    assert job_of(combine_events([event])) == job
 
 
 def test_every_input_feeds_every_target_of_its_run() -> None:
@@ -335,7 +335,7 @@ def test_a_table_that_is_only_defined_is_not_written(
         (AIRFLOW, "", ""),
     ],
 )
-def test_the_mode_of_a_write_is_told_where_the_producer_tells_it(
+def test_the_mode_of_a_write_is_known_if_the_producer_reports_it(
     producer: str, change: str, mode: str
 ) -> None:
     facets = {"lifecycleStateChange": {"lifecycleStateChange": change}} if change else {}
@@ -453,13 +453,13 @@ HIVE = {"namespace": "hive://metastore:9083", "name": "db.sales", "type": "TABLE
                     "catalog-table",
                 )
             },
-            id="a table that tells its path",
+            id="a table with its path",
         ),
         pytest.param(
             "awsathena://athena.us-east-1.amazonaws.com|AwsDataCatalog.db.sales",
             {"symlinks": {"identifiers": [GLUE]}},
             set(),
-            id="two names of a table whose path nobody tells",
+            id="two names of a table without a path",
         ),
         pytest.param(
             "redshift://wh:5439|dev.public.sales",
@@ -520,8 +520,8 @@ def test_a_dataset_has_columns_with_types_places_and_descriptions() -> None:
     found = elements(event("COMPLETE", "06:01", producer=SPARK, outputs=[dataset(MART, facets)]))
 
     target = Reference("", "s3://mart/sales", "job")
-    told = {"description": "all sales", "format": "iceberg"}
-    assert of(Dataset, found) == [Dataset(target, Authority.BUILDER, "view", told)]
+    properties = {"description": "all sales", "format": "iceberg"}
+    assert of(Dataset, found) == [Dataset(target, Authority.BUILDER, "view", properties)]
     assert [(each.name, dict(each.properties)) for each in of(Column, found)] == [
         ("a", {"position": 3, "data_type": "int", "description": "the first"}),
         ("s", {"position": 1, "data_type": "struct<x:bigint,y:string>"}),
@@ -533,8 +533,8 @@ def test_a_dataset_has_columns_with_types_places_and_descriptions() -> None:
 
 def made_of(field: str, *transformations: tuple[str, str | None, str]) -> dict[str, Any]:
     keys = ("type", "subtype", "description")
-    told = [dict(zip(keys, each, strict=True)) for each in transformations]
-    return {"namespace": "s3://lake", "name": "sales", "field": field, "transformations": told}
+    listed = [dict(zip(keys, each, strict=True)) for each in transformations]
+    return {"namespace": "s3://lake", "name": "sales", "field": field, "transformations": listed}
 
 
 def flows(found: list[Element]) -> set[tuple[str, str, tuple[str, ...], str]]:
@@ -563,7 +563,7 @@ def test_column_lineage_parts_what_makes_a_value_from_what_decides_on_rows() -> 
                 made_of("id", ("INDIRECT", "JOIN", "")),
             ]
         },
-        "odd": {
+        "unknown": {
             "inputFields": [made_of("price", ("DIRECT", None, "")), made_of("fee", ("DIRECT", "MADE_UP", ""))]
         },
     }
@@ -579,8 +579,8 @@ def test_column_lineage_parts_what_makes_a_value_from_what_decides_on_rows() -> 
         ("fee", "net", ("CONDITIONAL", "TRANSFORMATION"), "price - fee"),
         ("day", "net", ("WINDOW",), ""),
         ("price", "total", ("AGGREGATION",), ""),
-        ("price", "odd", (), ""),
-        ("fee", "odd", (), ""),
+        ("price", "unknown", (), ""),
+        ("fee", "unknown", (), ""),
     }
     assert influences(found) == {
         ("day", ("FILTER",)),

@@ -76,7 +76,7 @@ def test_facts_become_the_properties_of_a_job_without_the_unknown_ones() -> None
     assert jobs.job(JobFacts("spark", "load", 1, "r", 1, 1, "", False)).properties["status"] == "succeeded"
 
 
-def test_a_good_run_is_one_of_which_no_write_failed(engine: Engine) -> None:
+def test_a_successful_run_is_one_without_failed_writes(engine: Engine) -> None:
     events = [
         event("a", 1, "r1"),
         event("b", 2, "r1", failed=True),
@@ -95,7 +95,7 @@ def test_a_good_run_is_one_of_which_no_write_failed(engine: Engine) -> None:
     ]
 
 
-def test_good_runs_become_a_record_of_their_job() -> None:
+def test_successful_runs_become_a_record_of_their_job() -> None:
     record = jobs.successful_runs_record((("spark", "load"), 2))
 
     assert (record.kind, record.job_type, record.job_name, record.at) == ("runs", "spark", "load", 2)

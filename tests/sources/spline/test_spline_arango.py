@@ -98,12 +98,12 @@ def queries(arango: ArangoServer) -> list[Any]:
 # The overview
 
 
-def test_the_overview_tells_collections_times_and_open_transactions(loaded: Loaded) -> None:
+def test_the_overview_has_collections_times_and_open_transactions(loaded: Loaded) -> None:
     spline = some_plans()
     uid = spline.begin()
     spline.ended(spline.contents["executionPlan"][0]["_key"], 90 * DAY, transaction=uid)
-    for odd in (None, "2030-01-01", -5, True, [9e15]):
-        spline.ended("lost", 0, timestamp=odd)
+    for malformed in (None, "2030-01-01", -5, True, [9e15]):
+        spline.ended("lost", 0, timestamp=malformed)
     spline.contents["progress"][3]["timestamp"] += 0.5
 
     found = overview(loaded(spline))
@@ -164,7 +164,7 @@ def test_an_unknown_database_is_named(loaded: Loaded) -> None:
 
 
 @pytest.mark.parametrize("method", ["basic", "jwt"])
-def test_a_wrong_password_is_told_without_showing_it(loaded: Loaded, method: str) -> None:
+def test_a_wrong_password_is_reported_without_showing_it(loaded: Loaded, method: str) -> None:
     server = replace(loaded(some_plans(), auth_method=method), password="hunter2")
 
     with pytest.raises(SourceDenied, match="rejects user 'root'") as caught:
@@ -262,13 +262,13 @@ def test_another_service_is_not_taken_for_arangodb(body: bytes) -> None:
 # Slices
 
 
-def test_spans_of_time_together_are_all_events_and_odd_ones_are_apart(
+def test_time_spans_cover_all_events_and_malformed_ones_are_separate(
     loaded: Loaded, arango: ArangoServer
 ) -> None:
     spline = some_plans()
     numbered = {each["_key"] for each in spline.contents["progress"]}
     values: list[Any] = [None, "1795252896204", -5, False, {}]
-    odd = {spline.ended("lost", 0, timestamp=value)["_key"] for value in values}
+    malformed = {spline.ended("lost", 0, timestamp=value)["_key"] for value in values}
     server = loaded(spline, batch_size=2)
     cuts = [time(0), time(0) + 1, time(2 * DAY), time(6 * DAY), time(6 * DAY) + 1]
 
@@ -276,7 +276,7 @@ def test_spans_of_time_together_are_all_events_and_odd_ones_are_apart(
 
     assert [len(each) for each in slices] == [1, 1, 4, 1]
     assert {key for each in slices for key in each} == numbered
-    assert set(keys_of(malformed_events(server))) == odd
+    assert set(keys_of(malformed_events(server))) == malformed
     assert {each.scanned_full for each in arango.standin.requests} == {0}
 
 
@@ -302,11 +302,11 @@ def test_plans_come_with_all_their_parts_in_batches_and_bounded_requests(
     assert arango.standin.open_cursors == 0
 
 
-def test_plans_that_are_not_there_have_no_documents(loaded: Loaded) -> None:
+def test_missing_plans_have_no_documents(loaded: Loaded) -> None:
     assert fetched(loaded(some_plans()), ["lost"]) == {"lost": {}}
 
 
-def test_collections_that_are_not_there_are_not_asked_for(loaded: Loaded) -> None:
+def test_missing_collections_are_not_queried(loaded: Loaded) -> None:
     spline = some_plans()
     expected = documents_of(spline)
     for missing in ("takes", "follows"):
@@ -390,7 +390,7 @@ def test_what_the_server_refuses_in_the_middle_is_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_server_that_goes_away_in_the_middle_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
+def test_a_server_that_stops_during_a_query_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
     server = loaded(some_plans(), batch_size=2)
     # Named twice: with one host the client waits and tries again.
     twice = replace(server.settings, hosts=f"{arango.url},{arango.url}")

@@ -62,7 +62,7 @@ def test_a_late_report_ends_the_wait(asked: Asked) -> None:
     assert asked(spline, *expected) == []
 
 
-def test_writes_that_failed_are_told_apart_from_silence(asked: Asked) -> None:
+def test_failed_writes_are_distinguished_from_missing_reports(asked: Asked) -> None:
     spline = reported("load", error="lost its executors")
 
     assert asked(spline, *since_hour(1, "load", "never")) == [
@@ -107,7 +107,7 @@ def test_a_glob_wants_one_application_that_it_matches(asked: Asked) -> None:
     assert asked(spline, *since_hour(1, "tickit_*", "sales_*")) == [MissingRun("sales_*")]
 
 
-def test_what_spline_has_not_committed_is_not_there(asked: Asked) -> None:
+def test_uncommitted_reports_are_missing(asked: Asked) -> None:
     spline = SplineDatabase()
     transaction = spline.begin()
     key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
@@ -116,7 +116,7 @@ def test_what_spline_has_not_committed_is_not_there(asked: Asked) -> None:
     assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
-def test_what_began_after_the_snapshot_is_not_there_yet(asked: Asked) -> None:
+def test_reports_after_the_snapshot_are_missing(asked: Asked) -> None:
     spline = SplineDatabase()
     key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
     spline.ended(key, 2, transaction=spline.later())
@@ -183,7 +183,7 @@ def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> Non
     assert sum(each.scanned_full for each in questions) == 0
 
 
-def test_nobody_there_is_known_at_once() -> None:
+def test_an_unreachable_server_is_reported_at_once() -> None:
     settings = Arango("http://127.0.0.1:9", "spline")
 
     with pytest.raises(SourceUnreachable, match="no connection to ArangoDB"):

@@ -24,7 +24,7 @@ Reading = Callable[..., list[Record]]
 
 @pytest.fixture
 def read(arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reading:
-    """Reads a database with settings of `spline` (and of `merge`), both ways."""
+    """Reads a database with settings of `spline` (and of `merge`), exported and live."""
     monkeypatch.setenv("SPLINE_TEST_PASSWORD", arango.password)
 
     def both(spline: SplineDatabase, merge: dict[str, Any] | None = None, **settings: Any) -> list[Record]:
@@ -34,8 +34,10 @@ def read(arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             "username": arango.username,
             "password_env": "SPLINE_TEST_PASSWORD",
         }
-        ways = ({"export": str(spline.write(tmp_path / "export"))}, {"arango": server})
-        exported, live = (_read({**way, **settings}, merge or {}) for way in ways)
+        inputs = ({"export": str(spline.write(tmp_path / "export"))}, {"arango": server})
+        exported, live = (
+            _read({**settings_of_input, **settings}, merge or {}) for settings_of_input in inputs
+        )
         assert comparable(live) == comparable(exported)
         return live
 
@@ -112,7 +114,7 @@ def test_the_start_of_the_documents_is_the_day_that_these_tests_name() -> None:
     ).spline.runs == Runs("since", START)  # type: ignore[union-attr]
 
 
-def test_a_good_run_is_one_of_which_no_write_failed(read: Reading) -> None:
+def test_a_successful_run_is_one_without_failed_writes(read: Reading) -> None:
     spline = SplineDatabase()
     for run, job, error in (
         ("r1", "a", None),
@@ -303,7 +305,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
     assert sequences(rows, "load") == {"a": "1", "b": "2", "c": "2"}
 
 
-def test_operations_are_left_out_where_nobody_asked_for_them(read: Reading) -> None:
+def test_operations_are_left_out_by_default(read: Reading) -> None:
     assert not {row.kind for row in read(daily())} & {"operation", "follows"}
 
 

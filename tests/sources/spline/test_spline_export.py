@@ -50,7 +50,7 @@ def test_order_repetition_slices_and_formats_change_nothing(
     assert len(flows_of(plain)) > 50
 
 
-def test_what_is_broken_is_named_and_the_rest_goes_on(engine: Engine, tmp_path: Path) -> None:
+def test_malformed_documents_are_named_and_the_rest_is_read(engine: Engine, tmp_path: Path) -> None:
     spline = SplineDatabase()
     good = spline.plan("good", reads=["s3://in/a"], writes="s3://out/x", at=1)
     half = spline.plan("half", reads=["s3://in/a", "s3://in/b"], writes="s3://out/y", at=1)
@@ -59,8 +59,8 @@ def test_what_is_broken_is_named_and_the_rest_goes_on(engine: Engine, tmp_path: 
     wrong["inputSources"] = "s3://in/a"
     spline.part("operation", f"{old}:op-1")["type"] = "of a plan that does not count"
     late: Document = spline.ended(good, 2, timestamp="late")
-    spline.contents["operation"].append({"_key": "stray", "type": "Write"})
-    spline.contents["expression"].append({"name": "nobody's"})
+    spline.contents["operation"].append({"_key": "orphan", "type": "Write"})
+    spline.contents["expression"].append({"name": "unowned"})
     spline.write(tmp_path)
     for name in ("follows", "operation", "progress"):
         with (tmp_path / f"{name}.jsonl").open("a", encoding="utf-8") as file:

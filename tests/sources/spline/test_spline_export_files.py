@@ -167,7 +167,7 @@ def test_a_folder_without_documents_of_spline_is_missing(tmp_path: Path) -> None
         export.find(str(tmp_path))
 
 
-def test_a_broken_line_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_malformed_line_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     good = [json.dumps(each).encode() for each in HEADERS]
     lines = [good[0], b'{"_key": "cut', good[1], b"7", b'{"name": "\xff"}', good[2]]
 
@@ -201,7 +201,7 @@ def test_a_line_of_a_later_slice_is_named_by_its_byte(
 
 
 @pytest.mark.parametrize("layout", ["compact", "pretty", "arangoexport"])
-def test_a_broken_element_of_an_array_is_named_and_the_rest_goes_on(tmp_path: Path, layout: str) -> None:
+def test_a_malformed_element_of_an_array_is_named_and_the_rest_is_read(tmp_path: Path, layout: str) -> None:
     documents = [{**each, "params": {"list": [{"inner": 1}, {"inner": 2}]}} for each in HEADERS]
     documents[1]["name"] = "BROKEN"
     text = {
@@ -214,7 +214,7 @@ def test_a_broken_element_of_an_array_is_named_and_the_rest_goes_on(tmp_path: Pa
 
     assert keys == ["plan-0", "plan-2", "plan-3", "plan-4"]
     line = text[: text.index('"plan-1"')].rpartition("{")[0].count("\n") + 1
-    assert [place for place, _ in problems] == [f", line {line}"]
+    assert [location for location, _ in problems] == [f", line {line}"]
     assert problems[0][1].startswith("not JSON: ")
 
 
@@ -263,7 +263,7 @@ def test_a_large_broken_array_takes_time_in_proportion(tmp_path: Path) -> None:
     keys, problems = texts(plans_file(tmp_path, "executionPlan.json", content))
 
     assert len(keys) == len(documents) - 1
-    assert [place for place, _ in problems] == [", line 20001"]
+    assert [location for location, _ in problems] == [", line 20001"]
 
 
 def test_a_file_that_is_not_whole_is_one_clear_error(tmp_path: Path) -> None:

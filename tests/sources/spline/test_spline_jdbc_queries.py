@@ -131,14 +131,14 @@ def test_the_options_tell_where_a_query_begins() -> None:
         "(select * from 's3cret) q",
     ],
 )
-def test_a_query_that_is_not_understood_is_told_without_its_text(sql: str) -> None:
+def test_an_unparsable_query_is_reported_without_its_text(sql: str) -> None:
     found = sources(f"{URL}:{sql}")
 
     assert found.uris == ()
     assert found.problem == "a query whose tables are unknown: cannot be parsed"
 
 
-def test_without_sqlglot_a_query_is_told_and_a_table_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sqlglot_a_query_is_reported_and_a_table_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
 
     assert "lineage-merge[columns]" in sources(f"{URL}:(select * from x.s) q").problem
@@ -191,7 +191,7 @@ def test_a_query_that_is_not_understood_feeds_nothing_and_is_reported_at_its_ope
     assert problem.message.startswith(f"{URL}?password=*****: a query")
 
 
-def test_an_address_whose_table_was_masked_away_is_reported_and_is_no_dataset() -> None:
+def test_an_address_whose_table_was_masked_is_reported_and_is_no_dataset() -> None:
     rows = list(records(plan_of(MASKED), dataset_resolver.DatasetResolver("dev", identity_rules.Rules())))
 
     kinds = [(row[0], row[2]) for row in rows if row[0] in ("feeds", "dataset")]

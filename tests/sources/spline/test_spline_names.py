@@ -155,7 +155,7 @@ def test_all_relations_of_a_subquery_count_also_those_of_subqueries_inside_it() 
         ("SubqueryAlias revenue\n+- CTERelationRef 0, true, [a#1], false\n", set()),
     ],
 )
-def test_a_relation_without_a_name_is_told_by_its_kind(text: str, kinds: set[str]) -> None:
+def test_a_relation_without_a_name_is_reported_by_its_kind(text: str, kinds: set[str]) -> None:
     assert relations(text) == (set(), kinds)
 
 

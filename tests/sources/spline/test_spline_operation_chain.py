@@ -54,7 +54,7 @@ def test_a_source_right_below_the_write_has_an_empty_chain() -> None:
     assert operation_chains(*plan({"write": ["r"]}, {"r": ["s3://raw/sales"]})) == {"s3://raw/sales": ""}
 
 
-def test_the_branches_to_one_source_are_sorted_and_told_once_each() -> None:
+def test_the_branches_to_one_source_are_sorted_and_distinct() -> None:
     found = operation_chains(
         *plan(
             {
@@ -71,7 +71,7 @@ def test_the_branches_to_one_source_are_sorted_and_told_once_each() -> None:
     assert found == {"s3://a": "Filter > Union | Project > Union", "s3://b": "Union", "s3://c": "Union"}
 
 
-def test_a_plan_that_is_used_twice_has_both_ways() -> None:
+def test_a_plan_that_is_used_twice_has_both_chains() -> None:
     found = operation_chains(
         *plan(
             {"write": ["Join"], "Join": ["Shared", "Filter"], "Filter": ["Shared"], "Shared": ["r"]},
@@ -92,15 +92,15 @@ def test_a_source_that_does_not_reach_the_write_is_left_out() -> None:
 
 
 def test_edges_to_missing_operations_are_left_out() -> None:
-    operations, follows = plan({"write": ["Filter"], "Filter": ["r", "Gone"]}, {"r": ["s3://a"]})
-    operations = [each for each in operations if each["_key"] != "plan:Gone"]
+    operations, follows = plan({"write": ["Filter"], "Filter": ["r", "Deleted"]}, {"r": ["s3://a"]})
+    operations = [each for each in operations if each["_key"] != "plan:Deleted"]
 
     assert operation_chains(operations, follows) == {"s3://a": "Filter"}
 
 
 @pytest.mark.parametrize("is_backwards", [False, True])
-def test_ways_that_double_at_each_step_are_cut_to_the_same_ones_in_any_order(is_backwards: bool) -> None:
-    # A diamond of two differently named branches a level: 2 to the power of 60 ways.
+def test_chains_that_double_at_each_step_are_truncated_independently_of_order(is_backwards: bool) -> None:
+    # A diamond of two differently named branches a level: 2 to the power of 60 chains.
     edges: dict[str, list[str]] = {"write": ["Join0"]}
     for level in range(60):
         below = f"Join{level + 1}"

@@ -40,7 +40,7 @@ def test_a_plan_is_the_same_from_shuffled_and_doubled_documents(spline: SplineDa
     assert assemble(key, backwards, EVERYTHING) == expected
 
 
-def test_edges_without_keys_are_told_apart_by_their_ends(spline: SplineDatabase) -> None:
+def test_edges_without_keys_are_distinguished_by_their_ends(spline: SplineDatabase) -> None:
     for edge in spline.contents["follows"]:
         del edge["_key"]
 
@@ -185,7 +185,7 @@ def test_real_documents_fit_the_schema(data: Any) -> None:
         ("executionPlan", {"_key": 5}, ""),
     ],
 )
-def test_a_document_tells_whose_it_is(collection: str, document: Document, key: str) -> None:
+def test_a_document_has_the_key_of_its_plan(collection: str, document: Document, key: str) -> None:
     assert plan_key(collection, json.dumps(document)) == key
     assert plan_key(collection, json.dumps(document).replace("/", "\\/")) == key
 

@@ -266,7 +266,7 @@ def test_all_columns_are_those_that_the_plan_names(sql: str, columns: list[str],
     assert found.lost == (set() if "upper" not in sql else {"t", "e"})
 
 
-def test_columns_between_two_tables_are_reported_and_the_others_kept() -> None:
+def test_columns_between_two_tables_are_reported_and_the_others_remain() -> None:
     found = pushed("(select * from t join e on t.i = e.j) q", "a", "i", "between", "j", "b")
 
     assert found.flows == {

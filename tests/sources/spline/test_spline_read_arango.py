@@ -86,8 +86,8 @@ def test_labels_that_match_nothing_are_reported_with_a_hint(settings: Settings, 
         rows = read(found)
 
         assert flows_of(rows) == set()
-        [(kind, place, field, message)] = problems_of(rows)
-        assert (kind, place, field) == ("notice", "Spline", "labels")
+        [(kind, location, field, message)] = problems_of(rows)
+        assert (kind, location, field) == ("notice", "Spline", "labels")
         assert "no write has the labels airflow.dag_id" in message
         assert "Spline 0.7" in message
 
@@ -131,7 +131,7 @@ def test_a_duration_that_only_extra_has_is_that_of_the_run(settings: Settings) -
     assert [facts[f"load_{number}"]["duration_ms"] for number in range(4)] == ["90000", "90000", "0", "0"]
 
 
-def test_histories_give_the_records_of_their_export_and_nobody_asks_for_everything(
+def test_histories_give_the_records_of_their_export_without_full_scans(
     engine: Engine, settings: Settings, arango: ArangoServer, tmp_path: Path
 ) -> None:
     spline, _ = everything()
@@ -165,18 +165,18 @@ def test_histories_give_the_records_of_their_export_and_nobody_asks_for_everythi
     assert arango.standin.open_cursors == 0
 
 
-def test_globs_choose_applications_and_odd_times_are_reported(settings: Settings) -> None:
+def test_globs_select_applications_and_malformed_times_are_reported(settings: Settings) -> None:
     spline = SplineDatabase()
     for name in ("tickit_a", "tickit_b", "other", "nativespark-tickit_c-jr_0123456789ab"):
         key = spline.plan(name, reads=["s3://in/a"], writes=f"s3://out/{name[-3:]}", at=1)
-    odd = spline.ended(key, 2, timestamp="2026-01-01T00:00:00Z")
+    malformed = spline.ended(key, 2, timestamp="2026-01-01T00:00:00Z")
 
     rows = read(settings(spline.collections, {"applications": ["tickit_*"]}))
 
     assert {job for job, _, _ in flows_of(rows)} == {"tickit_a", "tickit_b", "tickit_c"}
     assert set(jobs_of(rows)) == {"tickit_a", "tickit_b", "tickit_c"}
     assert {(kind, document, field) for kind, document, field, _ in problems_of(rows)} == {
-        ("rejected", f"progress/{odd['_key']}", "timestamp")
+        ("rejected", f"progress/{malformed['_key']}", "timestamp")
     }
 
 

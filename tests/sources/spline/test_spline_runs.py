@@ -116,7 +116,7 @@ def test_nothing_else_is_written(
     assert writes_of(rows) == expected
 
 
-def test_a_progress_of_a_plan_that_is_not_there_is_reported_and_the_rest_goes_on(rows: list[Record]) -> None:
+def test_a_progress_of_a_missing_plan_is_reported_and_the_rest_is_read(rows: list[Record]) -> None:
     assert {problem for problem in problems_of(rows) if problem[0] != "not-joined"} == {
         ("rejected", f"main: executionPlan/{LOST}", "", "missing, but referenced by progress"),
         (
@@ -139,7 +139,7 @@ def test_the_facts_of_a_job_are_those_of_its_newest_run_summed_over_its_writes(r
     }
 
 
-def test_a_newest_run_that_failed_is_told_though_an_older_one_counts(rows: list[Record]) -> None:
+def test_a_failed_newest_run_is_reported_though_an_older_one_is_used(rows: list[Record]) -> None:
     facts = jobs_of(rows)["a_failed_run_leaves_what_the_good_one_before_did"]
 
     assert (facts["last_run_id"], facts["status"]) == ("r2", "failed")

@@ -77,7 +77,7 @@ def test_everything_that_is_read_feeds_what_is_written() -> None:
     }
 
 
-def test_an_append_is_told_apart() -> None:
+def test_an_append_is_distinguished() -> None:
     spline = SplineDatabase()
     key = spline.plan("load", reads=["s3://lake/a"], writes="s3://mart/x", append=True)
 

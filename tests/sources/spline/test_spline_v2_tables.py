@@ -32,7 +32,7 @@ def v2(identifier: str, **more: Any) -> dict[str, Any]:
         (v2("rest.sales"), "iceberg", ("rest", "sales")),
         (v2("sales_db.sales"), "delta", ("spark_catalog", "sales_db.sales")),
         (v2("spark_catalog.sales_db.sales"), "delta", ("spark_catalog", "sales_db.sales")),
-        # CREATE TABLE AS SELECT: the catalog is not told.
+        # CREATE TABLE AS SELECT: the catalog is unknown.
         (v2("sales_db.sales", ignoreIfExists=False), "iceberg", ("", "sales_db.sales")),
         (v2("sales_db.sales", orCreate=True), "delta", ("", "sales_db.sales")),
         (v2("sales", orCreate=True), "iceberg", None),
@@ -131,14 +131,14 @@ def test_a_table_that_is_created_has_a_name_but_no_catalog_to_be_joined_by() -> 
         ("project.orders", "odpstable:project.orders"),
     ],
 )
-def test_what_is_no_table_kept_in_files_gets_no_alias(identifier: str, uri: str) -> None:
+def test_what_is_not_a_table_stored_in_files_gets_no_alias(identifier: str, uri: str) -> None:
     found = read({"table": {"identifier": identifier}}, "delta", uri)
 
     assert tables(found) == set()
     assert [each for each in found if isinstance(each, Alias)] == []
 
 
-def test_a_subquery_that_reads_delta_by_path_is_told_and_named_after_no_table() -> None:
+def test_a_subquery_that_reads_delta_by_path_is_reported_and_names_no_table() -> None:
     text = "Filter (a#1 > 0)\n+- RelationV2[a#1] delta.`s3://lake/wh/sales` delta.`s3://lake/wh/sales`\n"
 
     assert relations(text) == (set(), {"delta"})

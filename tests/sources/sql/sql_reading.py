@@ -83,7 +83,7 @@ def names(defaults: Mapping[str, str] | None = None) -> DatasetResolver:
     return from_config(Config("d", "dev", merge=Merge(default_schemas=defaults or {})))
 
 
-def told(
+def lineage_of(
     files: Mapping[str, str] | str,
     dialect: str = "hive",
     *,

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.sources.sql.sql_reading import told
+from tests.sources.sql.sql_reading import lineage_of
 
 HIVE_DDL = """
 create table ods.orders (id int, user_id int, amount double) partitioned by (dt string);
@@ -33,7 +33,7 @@ def test_hives_own_hook_found_the_same_column_edges_in_every_statement(data: Pat
             if vertices[source]["vertexType"] == "COLUMN"
         }
 
-        ours = told(document["queryText"], schema=HIVE_DDL)
+        ours = lineage_of(document["queryText"], schema=HIVE_DDL)
 
         found_by_us = {each.rpartition(" ")[0] for each in ours.columns}
         assert found_by_us == by_hive - MORE_THAN_IS_SAID, document["queryText"]
@@ -120,7 +120,7 @@ def test_the_column_edges_of_tpch_are_those_that_are_known(data: Path) -> None:
         for name, query in TPCH.items()
     }
 
-    found = told(files, "spark", schema=TPCH_DDL)
+    found = lineage_of(files, "spark", schema=TPCH_DDL)
 
     known = {
         f"{table}#{column} > file:/out/{query}#{target}"

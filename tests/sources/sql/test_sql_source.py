@@ -36,7 +36,7 @@ def written(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_a_table_that_hives_log_tells_too_is_one_dataset(
+def test_a_table_that_is_also_in_hives_log_is_one_dataset(
     spark: SparkSession, data: Path, tmp_path: Path
 ) -> None:
     etl = written(tmp_path / "etl", report="create table mart.r as select u.total from dw.user_orders u")
@@ -102,11 +102,11 @@ def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(
     etl = written(
         tmp_path / "etl",
         keep="create table a.x as select id, n from raw.s; create table a.y as select id from raw.s",
-        gone="create table a.z as select id from raw.s",
+        deleted="create table a.z as select id from raw.s",
     )
     written_graph = {"gremlin": {"endpoint": gremlin_url}}
     pipeline.run(spark, CONFIGURATION.parse(settings(etl, **written_graph)))
-    (etl / "gone.sql").unlink()
+    (etl / "deleted.sql").unlink()
     written(etl, keep="create table a.x as select id, n from raw.s")
 
     pipeline.run(spark, CONFIGURATION.parse(settings(etl, **written_graph, load={"allow_retire": True})))

@@ -1,12 +1,12 @@
 """Each kind of statement in its dialect: datasets and columns, by hand."""
 
-from tests.sources.sql.sql_reading import REDSHIFT, told
+from tests.sources.sql.sql_reading import REDSHIFT, lineage_of
 
 DDL = "create table dw.t (a int, b string, c string); create table raw.s (id int, name string, kind string);"
 
 
 def test_an_insert_fills_columns_by_position() -> None:
-    found = told(
+    found = lineage_of(
         "insert overwrite table dw.t select id, upper(name), 'x' from raw.s where kind = 'k'", schema=DDL
     )
 
@@ -18,7 +18,7 @@ def test_an_insert_fills_columns_by_position() -> None:
 
 
 def test_an_insert_into_unknown_columns_says_so_and_guesses_none() -> None:
-    found = told("\ninsert into dw.t select id as a from raw.s")
+    found = lineage_of("\ninsert into dw.t select id as a from raw.s")
 
     assert found.feeds == {("raw.s", "dw.t")}
     assert found.columns == set()
@@ -27,18 +27,20 @@ def test_an_insert_into_unknown_columns_says_so_and_guesses_none() -> None:
 
 
 def test_dual_is_no_table_unless_a_file_creates_it() -> None:
-    found = told("create table t as select s.id, 1 as x from raw.s cross join dual", schema=DDL)
+    found = lineage_of("create table t as select s.id, 1 as x from raw.s cross join dual", schema=DDL)
     assert found.feeds == {("raw.s", "t")}
     assert found.problems == set()
 
-    own = told("create table dual as select id from raw.s; create table t as select id from dual", schema=DDL)
+    own = lineage_of(
+        "create table dual as select id from raw.s; create table t as select id from dual", schema=DDL
+    )
     assert own.feeds == {("raw.s", "dual"), ("dual", "t")}
 
 
 def test_static_partitions_take_no_column_and_dynamic_ones_come_last() -> None:
     ddl = "create table p (a int, b int) partitioned by (y string, m string);"
 
-    found = told(
+    found = lineage_of(
         f"{ddl} insert overwrite table p partition (y='2020', m) select id, n, month from s;"
         " insert into p partition (y, m) select id, n, year, month from s"
     )
@@ -54,7 +56,7 @@ def test_static_partitions_take_no_column_and_dynamic_ones_come_last() -> None:
 def test_spark_moves_partition_columns_to_the_end_but_not_those_of_iceberg() -> None:
     columns = "(dt string, a int) using {} partitioned by (dt)"
 
-    found = told(
+    found = lineage_of(
         f"create table x {columns.format('parquet')}; create table y {columns.format('iceberg')}", "spark"
     )
 
@@ -65,7 +67,7 @@ def test_spark_moves_partition_columns_to_the_end_but_not_those_of_iceberg() -> 
 
 
 def test_hives_multi_insert_reads_its_source_for_each_target() -> None:
-    found = told(
+    found = lineage_of(
         "from (select id, name from raw.s where kind = 'k') q"
         " insert overwrite table dw.t select id, name, null where id > 1"
         " insert into table dw.u partition (dt='x') select q.name",
@@ -86,7 +88,9 @@ def test_hives_multi_insert_reads_its_source_for_each_target() -> None:
 
 
 def test_lateral_view_explodes_a_column() -> None:
-    found = told("create table o as select t.id, x.item from raw.t t lateral view explode(t.items) x as item")
+    found = lineage_of(
+        "create table o as select t.id, x.item from raw.t t lateral view explode(t.items) x as item"
+    )
 
     assert found.columns == {"raw.t#id > o#id IDENTITY", "raw.t#items > o#item TRANSFORMATION"}
 
@@ -96,7 +100,7 @@ def test_ctes_before_and_inside_an_insert() -> None:
         "with q as (select id, name from raw.s) insert into dw.t select id, name, name from q",
         "insert into dw.t with q as (select id, name from raw.s) select id, name, name from q",
     ):
-        found = told(statement, "spark", schema=DDL)
+        found = lineage_of(statement, "spark", schema=DDL)
 
         assert found.feeds == {("raw.s", "dw.t")}
         assert found.columns == {
@@ -107,7 +111,7 @@ def test_ctes_before_and_inside_an_insert() -> None:
 
 
 def test_directories_are_datasets() -> None:
-    found = told(
+    found = lineage_of(
         "insert overwrite directory 's3://lake/out/dt=2020-01-01' select id, name as n from raw.s;"
         " load data inpath 's3://lake/in' overwrite into table dw.t;"
         " insert overwrite directory '/user/x' select id from raw.s",
@@ -124,7 +128,7 @@ def test_directories_are_datasets() -> None:
 
 
 def test_a_view_and_who_selects_everything_of_it() -> None:
-    found = told(
+    found = lineage_of(
         {
             "a.sql": "create table copy as select * from v",
             "b.sql": "create view v (x, y) as select id, count(*) from raw.s group by id",
@@ -137,8 +141,8 @@ def test_a_view_and_who_selects_everything_of_it() -> None:
     assert found.problems == set()
 
 
-def test_a_star_of_unknown_columns_has_those_that_somebody_names() -> None:
-    found = told(
+def test_a_star_of_unknown_columns_has_those_that_are_referenced() -> None:
+    found = lineage_of(
         {
             "a.sql": "create table copy as select * from raw.u",
             "b.sql": "create table z as select copy.k from copy",
@@ -150,8 +154,8 @@ def test_a_star_of_unknown_columns_has_those_that_somebody_names() -> None:
     assert found.problems == {("no-columns", "etl/a.sql:line 1", why)}
 
 
-def test_a_name_that_two_open_tables_may_have_is_told_and_not_guessed() -> None:
-    found = told("create table z as select k from raw.u join raw.v on u.i = v.i")
+def test_a_name_that_two_open_tables_may_have_is_reported_and_not_guessed() -> None:
+    found = lineage_of("create table z as select k from raw.u join raw.v on u.i = v.i")
 
     assert found.columns == set()
     assert found.influences == {"raw.u#i > z JOIN", "raw.v#i > z JOIN"}
@@ -160,7 +164,7 @@ def test_a_name_that_two_open_tables_may_have_is_told_and_not_guessed() -> None:
 
 
 def test_temporary_tables_and_views_are_folded() -> None:
-    found = told(
+    found = lineage_of(
         "create temporary view v as select id, lower(name) as n from raw.s;"
         " cache table w as select n from v where id > 0;"
         " create table tmp_x as select n from w; insert into tmp_x select kind from raw.s;"
@@ -176,7 +180,7 @@ def test_temporary_tables_and_views_are_folded() -> None:
 
 
 def test_a_merge_is_a_write_for_each_of_its_branches() -> None:
-    found = told(
+    found = lineage_of(
         "merge into dw.t using (select id, name, kind from raw.s) s on t.a = s.id"
         " when matched and s.kind = 'd' then delete"
         " when matched then update set b = upper(s.name), c = t.b"
@@ -195,7 +199,7 @@ def test_a_merge_is_a_write_for_each_of_its_branches() -> None:
 
 
 def test_a_merge_of_all_columns_goes_by_name() -> None:
-    found = told(
+    found = lineage_of(
         "merge into x using y on x.a = y.a when matched then update set * when not matched then insert *",
         "spark",
         schema="create table x (a int, b int); create table y (b int, a int, more int);",
@@ -205,19 +209,19 @@ def test_a_merge_of_all_columns_goes_by_name() -> None:
 
 
 def test_update_and_delete_of_redshift() -> None:
-    found = told(
-        "update t set b = s.name from s where t.a = s.id; delete from t using gone g where t.a = g.id",
+    found = lineage_of(
+        "update t set b = s.name from s where t.a = s.id; delete from t using deleted g where t.a = g.id",
         "redshift",
         default="dev.public",
     )
 
-    assert found.feeds == {("s", "t"), ("gone", "t")}
+    assert found.feeds == {("s", "t"), ("deleted", "t")}
     assert found.columns == {"s#name > t#b IDENTITY"}
-    assert found.influences == {"s#id > t FILTER", "gone#id > t FILTER"}
+    assert found.influences == {"s#id > t FILTER", "deleted#id > t FILTER"}
 
 
 def test_copy_and_unload_of_redshift() -> None:
-    found = told(
+    found = lineage_of(
         "copy s.t (a, b) from 's3://lake/in/' iam_role 'arn:aws:iam::1:role/x' format as parquet;\n"
         "unload ('select a, upper(b) as b from s.t where c = ''x'';') to 's3://lake/out/'"
         " iam_role 'x' parquet;",
@@ -231,7 +235,7 @@ def test_copy_and_unload_of_redshift() -> None:
 
 
 def test_temporary_tables_of_redshift() -> None:
-    found = told(
+    found = lineage_of(
         "create temp table stage (like dw.t); insert into stage select id, name from raw.s;"
         " select a into #more from stage; begin; delete from dw.t using #more m where t.a = m.a;"
         " insert into dw.t select * from stage; commit;",
@@ -245,7 +249,7 @@ def test_temporary_tables_of_redshift() -> None:
 
 
 def test_a_table_that_is_swapped_in_is_the_one_that_is_written() -> None:
-    found = told(
+    found = lineage_of(
         "create table dw.t_new (like dw.t); insert into dw.t_new select id, name from raw.s;"
         " alter table dw.t rename to t_old; alter table dw.t_new rename to t; drop table dw.t_old;",
         "redshift",
@@ -258,7 +262,7 @@ def test_a_table_that_is_swapped_in_is_the_one_that_is_written() -> None:
 
 
 def test_rows_that_are_moved_come_by_name() -> None:
-    found = told(
+    found = lineage_of(
         "alter table dw.t append from dw.stage",
         "redshift",
         schema="create table dw.stage (a int, b int); create table dw.t (b int, a int);",
@@ -267,8 +271,8 @@ def test_rows_that_are_moved_come_by_name() -> None:
     assert found.columns == {"dw.stage#a > dw.t#a IDENTITY", "dw.stage#b > dw.t#b IDENTITY"}
 
 
-def test_ddl_tells_columns_and_the_path_of_a_table() -> None:
-    found = told(
+def test_ddl_defines_columns_and_the_path_of_a_table() -> None:
+    found = lineage_of(
         "create external table t (a int comment 'the key', b array<string>) partitioned by (dt string)"
         " location 's3a://lake/t/'; alter table t add columns (c double); create table l like t;"
         " alter table l drop column b",
@@ -282,7 +286,7 @@ def test_ddl_tells_columns_and_the_path_of_a_table() -> None:
 
 
 def test_use_completes_names_and_paths_are_read_as_tables() -> None:
-    found = told(
+    found = lineage_of(
         "use dw; create table x as select a from parquet.`s3://lake/in`;"
         " use other; create table y as select 1 one",
         "spark",
@@ -292,8 +296,8 @@ def test_use_completes_names_and_paths_are_read_as_tables() -> None:
     assert found.feeds == {("s3://lake/in", "dw.x")}
 
 
-def test_variables_are_values_and_where_they_name_a_table_that_is_told() -> None:
-    found = told(
+def test_variables_are_values_and_are_reported_in_table_names() -> None:
+    found = lineage_of(
         "set hivevar:src=raw;\n"
         "create table ${env}.x as select id, '${hiveconf:dt}' as dt, '${a;b}' from ${hivevar:src}.s"
         " where d = ${dt};\n"
@@ -315,7 +319,7 @@ def test_variables_are_values_and_where_they_name_a_table_that_is_told() -> None
 
 
 def test_a_broken_statement_costs_itself() -> None:
-    found = told(
+    found = lineage_of(
         "-- one; two\ncreate table x as select 'a;b' as t, \"c;d\" as u, id /* ; */ from raw.s;\n"
         "insert into x select from where;\n\nselec 1;\n"
         "create procedure p() as $$ begin; end $$ language plpgsql;\n"
@@ -331,22 +335,22 @@ def test_a_broken_statement_costs_itself() -> None:
     }
 
 
-def test_an_insert_of_another_number_of_columns_is_told() -> None:
+def test_an_insert_of_another_number_of_columns_is_reported() -> None:
     statement = "insert into dw.t select id, name from raw.s"
 
-    found = told(statement, "spark", schema=DDL)
+    found = lineage_of(statement, "spark", schema=DDL)
 
     assert found.columns == set()
     assert {message for *_, message in found.problems} == {"inserts 2 columns into a table of 3"}
     # Redshift takes fewer: the others get their defaults.
-    assert told(statement, "redshift", schema=DDL).problems == set()
+    assert lineage_of(statement, "redshift", schema=DDL).problems == set()
 
 
 def test_short_names_of_redshift_are_completed_by_the_defaults() -> None:
     from lineage_merge.model.elements import Feeds
     from tests.sources.sql.sql_reading import names
 
-    found = told("create table t as select a from s", "redshift", default="dev.public")
+    found = lineage_of("create table t as select a from s", "redshift", default="dev.public")
     known = names({REDSHIFT: "dev.public"})
 
     ends = {known.resolve_id(e.target) for e in found.elements if isinstance(e, Feeds)}

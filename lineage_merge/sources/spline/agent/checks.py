@@ -15,26 +15,28 @@ _VERSIONS = ("1", "1.0", "1.1", "1.2")
 def problem(found: Message | Malformed) -> Problem | None:
     """Return why a message is rejected; None if its plan or event can be used."""
     if isinstance(found, Malformed):
-        return rejected(found.place, "", found.reason)
+        return rejected(found.location, "", found.reason)
     if found.version and found.version not in _VERSIONS:
         known = "1.0, 1.1 and 1.2 are"
-        return rejected(found.place, "", f"version {found.version} of the producer API is unknown; {known}")
+        return rejected(
+            found.location, "", f"version {found.version} of the producer API is unknown; {known}"
+        )
     shape = "event" if found.kind == "event" else "plan_of_events"
-    return _error(shape, found.body, found.place)
+    return _error(shape, found.body, found.location)
 
 
-def problem_inside(plan: object, place: str) -> Problem | None:
+def problem_inside(plan: object, location: str) -> Problem | None:
     """Return why a plan that passed `problem` cannot be translated.
 
     Separate because it is slow, and few of many plans are translated.
     """
     write = plan["operations"]["write"] if isinstance(plan, dict) else {}
-    return _error("plan_1_0" if isinstance(write.get("id"), int) else "plan", plan, place)
+    return _error("plan_1_0" if isinstance(write.get("id"), int) else "plan", plan, location)
 
 
-def _error(shape: str, body: object, place: str) -> Problem | None:
+def _error(shape: str, body: object, location: str) -> Problem | None:
     error = _checker(shape).error(body)
-    return rejected(place, error.path, error.problem) if error else None
+    return rejected(location, error.path, error.problem) if error else None
 
 
 @cache

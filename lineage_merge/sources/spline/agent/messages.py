@@ -37,7 +37,7 @@ _decoder = json.JSONDecoder()
 class Message(NamedTuple):
     """A plan or an event: its JSON, and the version of the producer API if the line has it."""
 
-    place: str
+    location: str
     kind: Kind
     body: Any
     version: str = ""
@@ -46,14 +46,14 @@ class Message(NamedTuple):
 class Malformed(NamedTuple):
     """A malformed plan or event, and what is wrong."""
 
-    place: str
+    location: str
     reason: str
 
 
 def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Malformed]:
     """Yield the plans and events of numbered lines, in order."""
     version = ""
-    for place, line in lines:
+    for location, line in lines:
         if not _MAYBE.search(line):
             # Of another logger, or nothing followed the agent's announcement.
             version = version if not line.strip() else ""
@@ -61,21 +61,21 @@ def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Malformed
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            yield Malformed(place, f"not UTF-8 text (byte {error.start} of the line)")
+            yield Malformed(location, f"not UTF-8 text (byte {error.start} of the line)")
             continue
         announced = _NAMED.search(text)
         if announced:
             version = announced["version"]
             if not text[announced.end() :].strip():
                 continue
-        found = list(_in_line(place, text))
+        found = list(_in_line(location, text))
         for each in found:
             yield each._replace(version=each.version or version) if isinstance(each, Message) else each
         version = ""
 
 
-def _in_line(place: str, text: str) -> Iterator[Message | Malformed]:
-    arrays = list(_arrays(place, text))
+def _in_line(location: str, text: str) -> Iterator[Message | Malformed]:
+    arrays = list(_arrays(location, text))
     if arrays:
         yield from arrays
         return
@@ -90,13 +90,13 @@ def _in_line(place: str, text: str) -> Iterator[Message | Malformed]:
             body, end = _decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             if begins:
-                found.append(Malformed(place, _reason(error)))
+                found.append(Malformed(location, _reason(error)))
             continue
-        found.extend(_of_body(place, body))
+        found.extend(_of_body(location, body))
     yield from found
 
 
-def _arrays(place: str, text: str) -> Iterator[Message | Malformed]:
+def _arrays(location: str, text: str) -> Iterator[Message | Malformed]:
     """Yield ``["plan", {...}]`` messages; after a truncated one another may follow on the same line."""
     end = 0
     for found in _ARRAY.finditer(text):
@@ -105,33 +105,33 @@ def _arrays(place: str, text: str) -> Iterator[Message | Malformed]:
         try:
             array, end = _decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError) as error:
-            yield Malformed(place, _reason(error))
+            yield Malformed(location, _reason(error))
             continue
         version = array[2] if len(array) > 2 else ""
         kind: Kind = "plan" if found["kind"] == "plan" else "event"
         for body in array[1] if isinstance(array[1], list) else [array[1]]:
-            yield Message(place, kind, body, version if isinstance(version, str) else "")
+            yield Message(location, kind, body, version if isinstance(version, str) else "")
 
 
-def _of_body(place: str, body: object) -> Iterator[Message | Malformed]:
+def _of_body(location: str, body: object) -> Iterator[Message | Malformed]:
     if isinstance(body, list):
         for each in body:
             if isinstance(each, dict) and each.keys() >= _EVENT:
-                yield Message(place, "event", each)
+                yield Message(location, "event", each)
         return
     if not isinstance(body, dict):
         return
     if body.keys() >= _EVENT:
-        yield Message(place, "event", body)
+        yield Message(location, "event", body)
     elif body.keys() >= _PLAN:
-        yield Message(place, "plan", body)
+        yield Message(location, "plan", body)
     elif "executionPlan" in body and "executionEvent" in body:
-        yield Message(place, "plan", body["executionPlan"])
-        yield Message(place, "event", body["executionEvent"])
+        yield Message(location, "plan", body["executionPlan"])
+        yield Message(location, "event", body["executionEvent"])
     else:
         # Terminates: the text is shorter each time.
         inner = "\n".join(body[name] for name in _WRAPPED if isinstance(body.get(name), str))
-        yield from messages((place, line.encode(errors="replace")) for line in inner.split("\n"))
+        yield from messages((location, line.encode(errors="replace")) for line in inner.split("\n"))
 
 
 def _reason(error: Exception) -> str:

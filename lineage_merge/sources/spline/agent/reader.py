@@ -59,7 +59,7 @@ class Found(NamedTuple):
     position: int | None = None
     header: str | None = None
     text: str | None = None
-    place: str | None = None
+    location: str | None = None
 
 
 class Plan(NamedTuple):
@@ -69,7 +69,7 @@ class Plan(NamedTuple):
     rank: int
     header: str
     text: str
-    place: str
+    location: str
     position: int
 
 
@@ -164,10 +164,10 @@ def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
         if each.kind == "plan":
             rank = 1 if is_1_0(each.body) else 2
             key, head = plan_id(each.body), json.dumps(header(each.body, heads))
-            yield Found("plan", key, None, rank, position + number, head, text, each.place)
+            yield Found("plan", key, None, rank, position + number, head, text, each.location)
         else:
             key = each.body["planId"].lower()
-            yield Found("event", key, int(each.body["timestamp"]), text=text, place=each.place)
+            yield Found("event", key, int(each.body["timestamp"]), text=text, location=each.location)
 
 
 def _plan_of(found: Found) -> str | None:
@@ -182,17 +182,17 @@ def _together(key: str | None, found: list[Found]) -> Iterator[Messages]:
         if each.kind == "event":
             # Duplicate events count once.
             other = by_time.get(each.at, each)
-            by_time[each.at] = max(each, other, key=lambda event: nulls_first(event.text, event.place))
+            by_time[each.at] = max(each, other, key=lambda event: nulls_first(event.text, event.location))
     problems = [each.text for each in found if each.kind == "problem" and each.text]
     plan = None
     if best and best.rank and key is not None:
         position = largest(each.position for each in plans) or 0
-        plan = Plan(key, best.rank, best.header or "", best.text or "", best.place or "", position)
+        plan = Plan(key, best.rank, best.header or "", best.text or "", best.location or "", position)
     yield Messages(key, best.rank if best else None, plan, list(by_time.values()), problems)
 
 
 def _precedence(plan: Found) -> tuple[tuple[bool, object], ...]:
-    return nulls_first(plan.rank, plan.text, plan.header, plan.place)
+    return nulls_first(plan.rank, plan.text, plan.header, plan.location)
 
 
 def _newest_event(found: Iterable[Messages]) -> Iterator[int | None]:
@@ -214,7 +214,7 @@ def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]
             yield progress(json.loads(event.text or ""), details)
         # Files with a retention period begin anywhere: events before the lookback may lack their plan.
         elif event.at is not None and event.at >= since:
-            yield rejected(event.place or "", "planId", f"missing plan {found.key}")
+            yield rejected(event.location or "", "planId", f"missing plan {found.key}")
 
 
 def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
@@ -250,13 +250,13 @@ def _translate_found(
 
 def _translate(context: Context, found: Plan, known: PlanFacts) -> Iterator[Translated]:
     plan = json.loads(found.text)
-    problem = checks.problem_inside(plan, found.place)
+    problem = checks.problem_inside(plan, found.location)
     parts: dict[str, list[Document]] = {}
     if problem is None:
         try:
             parts = documents(plan, found.position)
         except RecursionError:
-            problem = rejected(found.place, "", "nested too deeply")
+            problem = rejected(found.location, "", "nested too deeply")
     if problem:
         yield of_plan(context, "", found.key, [problem])
     else:

@@ -23,7 +23,7 @@ PREFIX = "2026-11-21 10:11:12,345 [main] INFO  {s=1} LoggingLineageDispatcher: "
 def found(*lines: str) -> list[tuple[str, Any]]:
     numbered = ((str(number), line.encode()) for number, line in enumerate(lines, 1))
     return [
-        (each.kind, each.body) if isinstance(each, Message) else ("broken", each.place)
+        (each.kind, each.body) if isinstance(each, Message) else ("broken", each.location)
         for each in messages(numbered)
     ]
 
@@ -139,7 +139,7 @@ def without(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         (text(["plan", 5]), ("", "must be an object, not an integer")),
         (text(["plan", without("id")]), ("id", "is missing")),
@@ -161,11 +161,11 @@ def without(name: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_by_its_field(line: str, told: tuple[str, str]) -> None:
-    assert problem(line) == [told]
+def test_what_does_not_fit_the_schema_is_reported_by_its_field(line: str, expected: tuple[str, str]) -> None:
+    assert problem(line) == [expected]
 
 
-def test_an_announced_version_that_nobody_knows_is_not_guessed_at() -> None:
+def test_an_unknown_announced_version_is_rejected() -> None:
     first, second = problem(
         "ExecutionPlan (apiVersion: 3):", text(PLAN), "ExecutionPlan (apiVersion: 1.2):", text(PLAN)
     )

@@ -110,9 +110,9 @@ def test_older_versions_of_the_api_tell_the_same(data: Path, name: str) -> None:
     for key, plan in plans_of(written(data, name)).items():
         expected = elements(key, documents(plan))
         for older in (as_1_1, as_1_0):
-            _, told = older(("plan", plan))
-            assert checks.problem_inside(told, "a line") is None
-            assert elements(key, documents(told)) == expected
+            _, converted = older(("plan", plan))
+            assert checks.problem_inside(converted, "a line") is None
+            assert elements(key, documents(converted)) == expected
 
 
 def test_the_same_job_over_http_in_1_0_and_in_1_2_is_the_same(data: Path) -> None:

@@ -101,7 +101,7 @@ def test_histories_in_logs_are_the_same_as_in_a_database(
     }
 
 
-def test_what_is_broken_is_named_and_the_rest_goes_on(engine: Engine, tmp_path: Path) -> None:
+def test_malformed_messages_are_named_and_the_rest_is_read(engine: Engine, tmp_path: Path) -> None:
     spline = SplineDatabase()
     spline.plan("good", reads=["s3://in/a"], writes="s3://out/x", at=1)
     lost = spline.plan("lost", reads=["s3://in/a"], writes="s3://out/lost", at=1)

@@ -1,7 +1,7 @@
 """What Spline's agent records of a query that Spark has analysed: a `PlanBuilder` filled with it.
 
 By the rules of the agent 2.2: an operation's output attribute is its child's where the id is known
-there, otherwise a new one; Project, Aggregate, Window and Generate say what computes theirs, a
+there, otherwise a new one; Project, Aggregate, Window and Generate say what computes their columns, a
 union is a function of its branches' columns, and everything else says nothing. A subquery's plan
 is no more than text.
 """

@@ -47,9 +47,9 @@ class PlanBuilder:
 
     def documents(self, leave_out: Iterable[str] = ()) -> PlanColumns:
         """All documents, `leave_out` naming collections that a database lacks."""
-        kept = {name: each for name, each in self.contents.items() if name not in set(leave_out)}
+        remaining = {name: each for name, each in self.contents.items() if name not in set(leave_out)}
         header = {"_key": PLAN, "name": self.application, "extra": {"dataTypes": list(self.types.values())}}
-        return PlanColumns(header, kept)
+        return PlanColumns(header, remaining)
 
     # Data types
 

@@ -25,8 +25,8 @@ class _Difference(NamedTuple):
     """A source's column and a target (or its column), with what each side says of them."""
 
     target: str
-    ours: Kinds
-    theirs: Kinds
+    lineage: Kinds
+    openlineage: Kinds
 
 
 _Reasons = Mapping[str, Callable[[_Difference], bool]]
@@ -34,45 +34,47 @@ _Reasons = Mapping[str, Callable[[_Difference], bool]]
 # Both sides name the same columns, one says otherwise what is done to them.
 _OF_KINDS: _Reasons = {
     "their listener lost the last write of the job": lambda each: (
-        each.target.startswith("sales_dl.") and not each.theirs
+        each.target.startswith("sales_dl.") and not each.openlineage
     ),
     "a cast is a TRANSFORMATION to us": lambda each: (
-        each.target == "q03.o_orderdate" and each.ours == {"TRANSFORMATION"} and each.theirs == {"IDENTITY"}
+        each.target == "q03.o_orderdate"
+        and each.lineage == {"TRANSFORMATION"}
+        and each.openlineage == {"IDENTITY"}
     ),
     "an aggregate of what an operation below computed stays an AGGREGATION to us": lambda each: (
-        each.ours == {"AGGREGATION"} and each.theirs == {"TRANSFORMATION"}
+        each.lineage == {"AGGREGATION"} and each.openlineage == {"TRANSFORMATION"}
     ),
     "a condition on a column that an operation below renamed stays CONDITIONAL to us": lambda each: (
-        each.ours == {"CONDITIONAL"} and each.theirs == {"IDENTITY"}
+        each.lineage == {"CONDITIONAL"} and each.openlineage == {"IDENTITY"}
     ),
 }
 
 _OF_INFLUENCES: _Reasons = {
     "their listener lost the last write of the job": lambda each: (
-        each.target == "sales_dl" and not each.theirs
+        each.target == "sales_dl" and not each.openlineage
     ),
     "they say of a computed value that decides how it was computed, not what it decides": lambda each: (
-        bool(each.theirs & _DIRECT) and bool(each.ours)
+        bool(each.openlineage & _DIRECT) and bool(each.lineage)
     ),
     "the optimiser makes a join of WHERE a = b, IN and EXISTS": lambda each: (
-        "FILTER" in each.ours
-        and "JOIN" in each.theirs - each.ours
-        and each.theirs - {"JOIN"} <= each.ours
-        and each.ours - {"FILTER"} <= each.theirs
+        "FILTER" in each.lineage
+        and "JOIN" in each.openlineage - each.lineage
+        and each.openlineage - {"JOIN"} <= each.lineage
+        and each.lineage - {"FILTER"} <= each.openlineage
     ),
     "the optimiser groups a subquery by the columns of the query around it": lambda each: (
         each.target in ("q02", "q17", "q20")
-        and each.ours == {"FILTER"}
-        and each.theirs == {"FILTER", "GROUP_BY", "JOIN"}
+        and each.lineage == {"FILTER"}
+        and each.openlineage == {"FILTER", "GROUP_BY", "JOIN"}
     ),
     "the optimiser filters one side before an outer join": lambda each: (
-        each.target == "q13" and each.ours == {"JOIN"} and each.theirs - {"JOIN"} == {"FILTER"}
+        each.target == "q13" and each.lineage == {"JOIN"} and each.openlineage - {"JOIN"} == {"FILTER"}
     ),
 }
 
 
 @pytest.fixture(scope="module")
-def ours(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
+def lineage(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
     """What we say of columns, and of what decides on rows, by source column and target."""
     flows: defaultdict[str, set[str]] = defaultdict(set)
     influences: defaultdict[str, set[str]] = defaultdict(set)
@@ -88,7 +90,7 @@ def ours(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
 
 
 @pytest.fixture(scope="module")
-def theirs(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
+def openlineage(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
     """The same of OpenLineage."""
     flows: defaultdict[str, set[str]] = defaultdict(set)
     influences: defaultdict[str, set[str]] = defaultdict(set)
@@ -105,39 +107,41 @@ def theirs(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
 
 
 def test_both_see_the_same_columns_flow_but_for_a_write_that_they_lost(
-    ours: tuple[dict[str, Kinds], dict[str, Kinds]], theirs: tuple[dict[str, Kinds], dict[str, Kinds]]
+    lineage: tuple[dict[str, Kinds], dict[str, Kinds]], openlineage: tuple[dict[str, Kinds], dict[str, Kinds]]
 ) -> None:
-    known = {each for each in ours[0] if not each.partition(" > ")[2].startswith("sales_dl.")}
+    known = {each for each in lineage[0] if not each.partition(" > ")[2].startswith("sales_dl.")}
 
-    assert known == set(theirs[0])
+    assert known == set(openlineage[0])
     assert len(known) > 100
 
 
 def test_every_difference_in_how_a_column_flows_has_a_reason(
-    ours: tuple[dict[str, Kinds], dict[str, Kinds]], theirs: tuple[dict[str, Kinds], dict[str, Kinds]]
+    lineage: tuple[dict[str, Kinds], dict[str, Kinds]], openlineage: tuple[dict[str, Kinds], dict[str, Kinds]]
 ) -> None:
-    assert _unexplained(ours[0], theirs[0], _OF_KINDS) == ([], [])
+    assert _unexplained(lineage[0], openlineage[0], _OF_KINDS) == ([], [])
 
 
 def test_every_difference_in_what_decides_on_rows_has_a_reason(
-    ours: tuple[dict[str, Kinds], dict[str, Kinds]], theirs: tuple[dict[str, Kinds], dict[str, Kinds]]
+    lineage: tuple[dict[str, Kinds], dict[str, Kinds]], openlineage: tuple[dict[str, Kinds], dict[str, Kinds]]
 ) -> None:
-    assert _unexplained(ours[1], theirs[1], _OF_INFLUENCES) == ([], [])
+    assert _unexplained(lineage[1], openlineage[1], _OF_INFLUENCES) == ([], [])
 
 
 def _unexplained(
-    ours: Mapping[str, Kinds], theirs: Mapping[str, Kinds], reasons: _Reasons
+    lineage: Mapping[str, Kinds], openlineage: Mapping[str, Kinds], reasons: _Reasons
 ) -> tuple[list[str], list[str]]:
     """The differences that no reason explains, and the reasons that explain nothing any more."""
     unused = set(reasons)
     unexplained: list[str] = []
-    for key in sorted({*ours, *theirs}):
-        each = _Difference(key.partition(" > ")[2], ours.get(key, frozenset()), theirs.get(key, frozenset()))
-        if each.ours == each.theirs:
+    for key in sorted({*lineage, *openlineage}):
+        each = _Difference(
+            key.partition(" > ")[2], lineage.get(key, frozenset()), openlineage.get(key, frozenset())
+        )
+        if each.lineage == each.openlineage:
             continue
         reason = next((name for name, explains in reasons.items() if explains(each)), None)
         if reason is None:
-            unexplained.append(f"{key}: {sorted(each.ours)}, they say {sorted(each.theirs)}")
+            unexplained.append(f"{key}: {sorted(each.lineage)}, OpenLineage: {sorted(each.openlineage)}")
         unused.discard(reason or "")
     return unexplained, sorted(unused)
 

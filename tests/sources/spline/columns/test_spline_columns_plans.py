@@ -186,7 +186,7 @@ def test_a_read_of_several_paths_gives_the_columns_of_each() -> None:
     assert flows(read(plan)) == {"north.a -> a IDENTITY", "south.a -> a IDENTITY"}
 
 
-def test_columns_are_lost_on_the_way_through_an_rdd_and_only_those() -> None:
+def test_only_columns_that_pass_through_an_rdd_are_lost() -> None:
     plan = PlanBuilder()
     raw = plan.read("s3://raw/log", name="HadoopRDD")
     mapped = plan.operation("MapPartitionsRDD", raw)
@@ -267,7 +267,7 @@ def test_an_expression_that_is_missing_costs_its_own_columns_only() -> None:
     lost = plan.call("Abs", raw["a"])
     plan.write("s3://lake/sales", _project(plan, raw, [plan.alias("x", lost), plan.alias("y", raw["b"])]))
     plan.contents["expression"] = [each for each in plan.contents["expression"] if each["name"] != "abs"]
-    # The database still has the edge to what is gone.
+    # The database still has the edge to the deleted document.
     plan.contents["takes"] = [each for each in plan.contents["takes"] if each["_from"] != lost]
 
     assert flows(read(plan)) == {"sales.b -> y IDENTITY"}
@@ -278,8 +278,8 @@ def test_a_collection_that_a_database_lacks_breaks_nothing(collection: str) -> N
     plan = PlanBuilder()
     raw = plan.read("s3://raw/sales", "a int")
     condition = plan.call("GreaterThan", raw["a"], plan.literal(1))
-    kept = plan.operation("Filter", raw, uses={"condition": condition})
-    plan.write("s3://lake/sales", _project(plan, kept, [plan.alias("x", raw["a"])]))
+    filtered = plan.operation("Filter", raw, uses={"condition": condition})
+    plan.write("s3://lake/sales", _project(plan, filtered, [plan.alias("x", raw["a"])]))
 
     found = column_lineage(plan.documents(leave_out=[collection]))
 
@@ -300,8 +300,8 @@ def test_an_operation_without_a_schema_puts_out_what_the_one_below_does() -> Non
     plan = PlanBuilder()
     raw = plan.read("s3://raw/sales", "a int")
     alias = plan.operation("SubqueryAlias", raw, has_schema=False)
-    kept = plan.operation("Filter", alias, has_schema=False)
-    plan.write("s3://lake/sales", kept)
+    filtered = plan.operation("Filter", alias, has_schema=False)
+    plan.write("s3://lake/sales", filtered)
 
     assert flows(read(plan)) == {"sales.a -> a IDENTITY"}
 
@@ -408,7 +408,7 @@ def test_an_expression_nested_thousands_deep_is_cut_at_a_thousand_characters() -
 def test_a_plan_that_doubles_at_each_step_is_walked_once() -> None:
     plan = PlanBuilder()
     operation = plan.read("s3://raw/sales", "a int")
-    for _ in range(200):  # two to the power of 200 ways
+    for _ in range(200):  # two to the power of 200 paths
         union = plan.call("", operation["a"], operation["a"], name="union", extra={"synthetic": True})
         operation = plan.operation("Union", operation, operation, output=[plan.attribute("a", "int", union)])
     doubled = plan.alias("a", plan.call("Add", operation["a"], operation["a"]))

@@ -215,7 +215,7 @@ _QUERIES = {
         ),
         "t.a GROUP_BY; t.b GROUP_BY; t.d GROUP_BY",
     ),
-    "ranks are steered by their order, though it is their argument": (
+    "the order of a rank is indirect, though it is its argument": (
         """SELECT rank() OVER (PARTITION BY b ORDER BY c DESC) r, dense_rank() OVER (ORDER BY d) dr,
                   percent_rank() OVER (ORDER BY a) pr, cume_dist() OVER (ORDER BY a) cd FROM t""",
         "t.b -> r WINDOW; t.c -> r WINDOW; t.d -> dr WINDOW; t.a -> pr WINDOW; t.a -> cd WINDOW",
@@ -278,7 +278,7 @@ _QUERIES = {
         ),
         "",
     ),
-    "a structure's field is what was put there": (
+    "a struct's field is the value it was built from": (
         "SELECT s.x, s.y FROM (SELECT named_struct('x', a, 'y', upper(b)) s FROM t)",
         "t.a -> x TRANSFORMATION; t.b -> y TRANSFORMATION",
         "",
@@ -375,7 +375,7 @@ def test_the_branches_of_a_union_may_be_one_frame(tables: SparkSession) -> None:
     assert flows(found) == {"t.a -> a IDENTITY,TRANSFORMATION", "t.b -> b IDENTITY"}
 
 
-def test_a_column_overwritten_step_by_step_tells_the_last_step(tables: SparkSession) -> None:
+def test_a_column_overwritten_step_by_step_has_the_last_step(tables: SparkSession) -> None:
     frame = tables.table("t").select("a").withColumn("a", F.col("a") + 1).withColumn("a", F.col("a") * 2)
 
     found = read(harvest(frame, "s3://lake/target"))

@@ -1,4 +1,4 @@
-"""Subqueries: their plans are text, which Spark's versions write in different ways."""
+"""Subqueries: their plans are text, which differs between Spark's versions."""
 
 import pytest
 
@@ -164,7 +164,7 @@ def test_constants_with_brackets_and_line_breaks_do_not_break_a_plans_text() -> 
     assert influences(found) == {"part.v FILTER"}
 
 
-def test_a_case_and_a_window_in_the_text_steer() -> None:
+def test_a_case_and_a_window_in_the_text_are_indirect() -> None:
     text = (
         "Project [CASE WHEN (k#5L > 1) THEN v#6 ELSE w#7 END AS c#9]\n"
         "+- Relation spark_catalog.shop.part[k#5L,v#6,w#7] parquet\n"
@@ -267,7 +267,7 @@ def test_a_column_of_a_stack_has_its_own_arguments(values: str) -> None:
     }
 
 
-def test_grouping_in_the_text_tells_of_one_column() -> None:
+def test_grouping_in_the_text_depends_on_one_column() -> None:
     text = (
         "Aggregate [k#15L, v#16, spark_grouping_id#17L], "
         "[cast((shiftright(spark_grouping_id#17L, 1) & 1) as tinyint) AS g#9]\n"
