@@ -1,7 +1,7 @@
-"""Glue, then dbt, then the merge of their lineage: one DAG for each pipeline.
+"""Glue, then dbt, then the merge of their lineage: one DAG per pipeline.
 
-Runs on Airflow 2.10 to 3.x, on Amazon MWAA too: the merge runs as a job on AWS Glue, so the
-workers need ``lineage-merge[airflow]`` and no Spark. `docs/airflow.md` says how to set it up.
+Runs on Airflow 2.10 to 3.x, including Amazon MWAA. The merge runs as a job on AWS Glue, so the
+workers need ``lineage-merge[airflow]`` and no Spark. See `docs/airflow.md` for the setup.
 
 ==================== ======================================================================
 connection           what
@@ -16,12 +16,12 @@ gremlin_default      Neptune: host, port 8182, extra ``{"iam_auth": true, "regio
 Variable                  what
 ========================= =========================================================================
 lineage_merge_environment dev, staging, prod
-lineage_merge_config      further settings: the configuration file of `lineage-merge run`, s3:// too
-lineage_merge_artifacts   what `lineage-merge publish --s3` was told
-lineage_merge_glue_role   the role of the Glue job that merges, where it does not exist yet
+lineage_merge_config      configuration file for further settings, local or s3://
+lineage_merge_artifacts   the S3 prefix of `lineage-merge publish --s3`
+lineage_merge_glue_role   role of the Glue job, if the job does not exist yet
 lineage_merge_glue_vpc    its Glue connection into the VPC of Neptune and ArangoDB
 dbt_project_dir           the dbt project on the workers
-dbt_target                its target; none: the default of its profile
+dbt_target                its target  [default: that of the profile]
 ========================= =========================================================================
 
 Do not run this file as a script: Python would find it in place of the package of that name.

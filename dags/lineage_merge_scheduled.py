@@ -1,9 +1,9 @@
-"""Every hour: the lineage of Spark applications that no DAG merges by itself.
+"""Hourly merge of the lineage of Spark applications that no other DAG merges.
 
-Notebooks, jobs that somebody starts by hand, pipelines whose DAG has no merge yet. An application
-is claimed by the DAG under whose name the graph has it; one that nobody claims is merged under the
-DAG that its label `airflow.dag_id` names, where the Spline agent was given one, else under this
-DAG's own name, until a DAG claims it.
+These are notebooks, manually started jobs, and pipelines whose DAG has no merge yet. An application is
+managed by the DAG under whose name the graph has it. Unmanaged ones are merged under the DAG in their
+label `airflow.dag_id`, if the Spline agent sets it, otherwise under this DAG's own name, until a DAG
+manages them.
 
 Connections and Variables are those of `lineage_merge.py`. Do not run this file as a script.
 """

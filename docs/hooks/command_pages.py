@@ -47,8 +47,8 @@ def _index() -> str:
     lines = [
         "# Commands",
         "",
-        "Progress goes to standard error, the outcome to standard output. How a command ended is told by",
-        "its [exit code](../operations.md#a-run-failed).",
+        "Progress is printed to standard error, the result to standard output. See the list of",
+        "[exit codes](../operations.md#a-run-failed).",
         "",
         "| command | |",
         "| --- | --- |",

@@ -1,4 +1,4 @@
-"""Formatting of the findings of `doctor`."""
+"""What `doctor` found, a line each."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -13,13 +13,13 @@ _PLAIN_MARKS = {"ok": "+", "warning": "!", "failed": "x", "skipped": "-"}
 
 
 def as_lines(findings: Sequence["Finding"], encoding: str) -> Iterator[tuple[str, str]]:
-    """Yield lines such as ``✗ failed   ArangoDB login: problem. Fix: remedy``, each with its state.
+    """``✗ failed   ArangoDB login: what is wrong. Mend: what to do``, and the state.
 
-    States are words, too, for output without colours; marks are ASCII if `encoding` is not UTF.
+    A state is a word too, for those who see no colours, and an ASCII mark where `encoding` has no other.
     """
     marks = _MARKS if encoding.lower().startswith("utf") else _PLAIN_MARKS
     width = max(len(state) for state in _MARKS)
-    # Checks with the same result are one line.
+    # Those that were skipped for one reason are one line.
     for (state, told, mend), alike in groupby(findings, lambda each: (each.state, each.told, each.mend)):
         checks = ", ".join(each.check for each in alike)
-        yield f"{marks[state]} {state:<{width}}  {checks}: {told}{f'. Fix: {mend}' if mend else ''}", state
+        yield f"{marks[state]} {state:<{width}}  {checks}: {told}{f'. Mend: {mend}' if mend else ''}", state
