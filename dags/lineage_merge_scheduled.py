@@ -1,7 +1,7 @@
 """Hourly merge of Spark applications that no DAG merges.
 
 These are notebooks, manually started jobs, and pipelines whose DAG has no merge yet. An application
-is claimed by the DAG under whose name it is in the graph. An unclaimed application is merged under the
+is managed by the DAG under whose name it is in the graph. An unmanaged application is merged under the
 DAG in its label `airflow.dag_id`, if the Spline agent sets this label, or else under this DAG's
 name, until another DAG claims it.
 

@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command of ours as somebody would type it, after variables."""
+    """A lineage-merge command in a document, after its variables."""
 
     place: str
     words: tuple[str, ...]

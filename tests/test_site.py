@@ -51,7 +51,7 @@ class Seen(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A strict build; its output has no warning."""
     folder = tmp_path_factory.mktemp("site")
-    # The theme advertises its successor at each build, unless it is told not to.
+    # Disables the theme's advertisement of its successor at each build.
     variables = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],

@@ -22,7 +22,7 @@ _LONGEST_LABEL = 46
 
 @dataclass(frozen=True)
 class Bar:
-    """A value of 0 or more. `expected`: where a line marks what is expected. No `value`: a heading."""
+    """A bar of 0 or more. `expected`: position of a reference line. Without `value`: a heading."""
 
     label: str
     value: float | None = None
@@ -31,7 +31,7 @@ class Bar:
 
 
 def bar_chart(title: str, description: str, bars: Sequence[Bar]) -> str:
-    """The chart, all bars on one scale from 0; `description` is told to who cannot see it."""
+    """Return the chart, with one scale from 0 for all bars; `description` is for screen readers."""
     most = max((end for bar in bars for end in (bar.value, bar.expected) if end), default=1.0)
     height = _ROW * len(bars) + 8
     label = escape(f"{title}. {description}")

@@ -33,13 +33,13 @@ def doctor(settings: Settings, as_json: bool) -> None:
         try:
             config = settings.load()
         except ConfigError as error:
-            mend = "correct the file, or the flag or variable; lineage-merge run --help lists all keys"
-            found = [Finding(CONFIGURATION, "failed", error.message, mend, error.exit_code)]
+            fix = "correct the file, flag or variable; see lineage-merge run --help for all keys"
+            found = [Finding(CONFIGURATION, "failed", error.message, fix, error.exit_code)]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
 
-            told = f"{config.dag_name} in {config.environment}"
-            found = [Finding(CONFIGURATION, "ok", told), *examine(config)]
+            scope = f"{config.dag_name} in {config.environment}"
+            found = [Finding(CONFIGURATION, "ok", scope), *examine(config)]
         code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
         if as_json:
             print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})

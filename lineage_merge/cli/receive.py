@@ -99,7 +99,7 @@ def receive(
     """
     with handle_errors(), progress(quiet) as on_progress:
         if find_spec("uvicorn") is None or find_spec("starlette") is None:
-            raise ConfigError("", "package missing: pip install 'lineage-merge[receive]'")
+            raise ConfigError("", "a package is missing: pip install 'lineage-merge[receive]'")
         tokens = tuple(_token(name) for name in token_names)
         if not tokens and not no_token and not _is_loopback(host):
             raise ConfigError("--host", f"{host} is not a local address: set --token-env or --no-token")

@@ -321,7 +321,7 @@ def test_a_source_that_fails_leaves_the_graph_as_it_was(
     assert earlier_graph()
 
 
-# Servers that are not there, or refuse.
+# Servers that are unreachable or reject requests.
 
 
 @pytest.mark.usefixtures("spark")
@@ -404,7 +404,7 @@ def test_an_unreachable_graph_is_reported_soon(
     assert content(earlier) == before
 
 
-# Broken documents: the rest goes on, and the exit code says so.
+# Invalid documents are skipped, and the exit code is 7.
 
 
 def _break_the_field(lines: list[str]) -> str:

@@ -60,7 +60,7 @@ def test_a_build_for_scripts_prints_json_and_nothing_else(workplace: Path, quiet
 
 
 def test_a_quiet_build_says_nothing_on_standard_error(quiet_build: Outcome) -> None:
-    # Java's own word about how Spark 4 starts it, which no option takes away.
+    # A warning of Java about Spark 4's start, which cannot be disabled.
     assert quiet_build.err.removeprefix("WARNING: Using incubator modules: jdk.incubator.vector\n") == ""
 
 

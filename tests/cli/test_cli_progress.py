@@ -9,7 +9,7 @@ from lineage_merge.cli.progress import EVERY_SECONDS, show_progress
 
 
 class Clock:
-    """A clock that stands until somebody moves it."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -37,7 +37,7 @@ def terminal(log: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def shown(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
-    """The lines on standard error, without what steers a terminal; nothing is on standard output."""
+    """Return the lines on standard error without terminal control sequences; standard output is empty."""
 
     def lines() -> list[str]:
         out, err = capsys.readouterr()

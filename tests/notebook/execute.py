@@ -21,7 +21,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 
 _LIMIT_SECONDS = 60
-# The variables that cells fill are told at the end, because a cell shows its rows only as HTML.
+# Variables with the rows of cells are printed at the end, because cells show them only as HTML.
 _PRINT_ROWS = """
 import json as _json
 from gremlin_python.structure.graph import Path as _Path
@@ -69,7 +69,7 @@ def main(notebook: Path, url: str, facts: Path) -> None:
 
 
 def _stored(source: str, variable: str) -> tuple[str, str]:
-    """The cell, with its rows kept in a variable, and the variable's name; "" where it is no query."""
+    """Return the cell with its rows stored in a variable, and the variable's name ("" without a query)."""
     line, _, query = source.partition("\n")
     words = line.split()
     if words[:1] != ["%%gremlin"]:

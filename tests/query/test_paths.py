@@ -1,4 +1,4 @@
-"""What lies on a way, and what beside it."""
+"""Edges on paths between two datasets."""
 
 from lineage_merge.query.elements import Edge
 from lineage_merge.query.paths import edges_on_paths

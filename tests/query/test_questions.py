@@ -144,7 +144,7 @@ def test_a_path_between_columns_follows_columns(graph: LineageGraph) -> None:
         "d.key>e.total",
         "e.total>x.n",
     }
-    assert flows(found, "influences") == set()  # neither a.day nor d.flag lies on the way
+    assert flows(found, "influences") == set()  # neither a.day nor d.flag is on the path
 
 
 def test_the_impact_of_a_dataset(graph: LineageGraph) -> None:

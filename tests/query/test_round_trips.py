@@ -94,7 +94,7 @@ def test_depth_limits_a_chain(deep: Counted) -> None:
 
 
 def test_what_a_short_cut_reaches_counts_from_there(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
-    # Whichever way is walked first: d is one hop away from a, and so e two, although b and c lead there too.
+    # In any order of traversal, d is one hop from a, and e two, although b and c lead there too.
     made = MadeLineage().flow("a > b > c > d > e > f").flow("a > d", job="short").flow("z > a")
     made.load(gremlin_url)
     with open_executor(Endpoint(gremlin_url)) as ask:

@@ -16,7 +16,7 @@ def test_an_address_that_others_reach_needs_a_token(tmp_path: Path, host: str) -
     found = in_process("receive", "--out", tmp_path, "--host", host)
 
     assert found.code == 2
-    assert f"--host: {host} is open to others: give --token-env, or --no-token" in found.err
+    assert f"--host: {host} is not a local address: set --token-env or --no-token" in found.err
 
 
 def test_a_token_that_is_not_set_is_reported(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_an_upload_goes_to_s3_only(tmp_path: Path) -> None:
     found = in_process("receive", "--out", tmp_path, "--upload", "gs://bucket")
 
     assert found.code == 2
-    assert "--upload: not s3://BUCKET/PREFIX" in found.err
+    assert "--upload: must be s3://BUCKET/PREFIX" in found.err
 
 
 def test_the_summary_is_there_for_scripts(tmp_path: Path) -> None:

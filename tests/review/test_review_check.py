@@ -94,12 +94,12 @@ def test_added_changed_renamed_and_deleted_files_are_listed(repository: Reposito
         ("IDENTITY", "TRANSFORMATION lower(name)")
     ]
     assert changes["dropped_datasets"] == ["none|spark_catalog|u"]
-    assert code == 0  # nobody reads u
+    assert code == 0  # u has no readers
     assert output["files"] == [f"etl/{name}.sql" for name in ("load", "mart_report", "more/new", "untracked")]
 
 
 def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository: Repository) -> None:
-    repository.write("mine.sql", "create view mart.v as select b from dw.t;\n")
+    repository.write("own.sql", "create view mart.v as select b from dw.t;\n")
     repository.commit()
     repository.git("checkout", "-q", "main")
     repository.write("load.sql", "insert into dw.t select id, name, name from raw.s;\n")
@@ -108,7 +108,7 @@ def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository:
 
     _, output = check()
 
-    assert output["files"] == ["etl/mine.sql"]
+    assert output["files"] == ["etl/own.sql"]
 
 
 def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Repository) -> None:
@@ -149,7 +149,7 @@ def test_all_files_are_named_below_the_root_of_the_repository(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     repository.write("load.sql", "insert overwrite table dw.t select id from raw.s;\n")
-    repository.write("report.sql", REPORT.replace("upper(b)", "upper(gone)") + "select from where;\n")
+    repository.write("report.sql", REPORT.replace("upper(b)", "upper(missing)") + "select from where;\n")
     if given == "..":
         monkeypatch.chdir(tmp_path / "etl" / "ddl")
     path = str(tmp_path / "etl") if given == "ABSOLUTE" else given
