@@ -2,8 +2,8 @@
 
 The library is an npm package: one version, pinned by its hash, so that what is built is the same
 everywhere. npm itself fetches it, from the registry that it is set up for; where a machine has none, it
-comes as a wheel for as long as the build lasts. An sdist holds the library, and a wheel made of that asks
-nobody. ``python hatch_build.py`` puts it into a checkout.
+comes as a wheel for as long as the build lasts. An sdist holds the library, so a wheel built from it
+downloads nothing. ``python hatch_build.py`` puts it into a checkout.
 """
 
 import base64
@@ -26,7 +26,7 @@ except ModuleNotFoundError:  # run by hand
 VERSION = "3.1.3"
 # Of the tarball (`npm view @dagrejs/dagre@3.1.3 dist.integrity`).
 INTEGRITY = "sha512-X4aUTwOReZvthaZWOVHqlJ52/ZdhZFEM4+Lh/uR4XooUSLE6p71bcy7MPGzYnNUcNh+nj+i/qJQpCMIdQnSmrg=="
-# What of it is kept, and where, by the hash of the file itself.
+# Which files are copied, and where, with the hash of each file.
 FILES = {
     "package/dist/dagre.min.js": (
         "dagre.min.js",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """`lineage_merge.capture`, which needs PySpark, is imported where somebody asks for it."""
+    """Import `lineage_merge.capture` on first use: it needs PySpark."""
     if name == "capture":
         try:
             from lineage_merge.sources.capture import capture

@@ -10,7 +10,7 @@ FILE = Path(__file__).with_name("licences.toml")
 
 
 class NotAllowed(ValueError):
-    """A licence that nobody has looked at."""
+    """A licence that is not reviewed."""
 
 
 def spdx(package: str, says: str) -> str:

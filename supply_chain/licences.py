@@ -79,7 +79,7 @@ def packages(python: str) -> Iterator[Part]:
     bringing = json.loads(_run([python, str(Path(__file__).with_name("bringing.py")), _OWN]))
     for each in json.loads(listed):
         name = re.sub(r"[-_.]+", "-", each["Name"]).lower()
-        # What nobody of ours needs is the environment's own: pip, uv.
+        # Packages without a dependent belong to the environment: pip, uv.
         if name != _OWN and name in bringing:
             yield Part(name, each["Version"], each["License"], ", ".join(bringing[name]))
 

@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def compiled(lock: Lock, target: Path, *, upgrade: bool = False) -> None:
-    """Write a lock to `target`; what stands there is kept where it fits. Raises `CalledProcessError`."""
+    """Write a lock to `target`; existing pins are retained where they fit. Raises `CalledProcessError`."""
     words = ["uv", "pip", "compile", "--quiet", "--universal", "--python-version", PYTHON]
     words += ["--generate-hashes", "--custom-compile-command", COMMAND, "--output-file", str(target)]
     # Without an address, and without the folders of wheels that a machine may have.

@@ -4,8 +4,8 @@
 
 The clones lie in folders of other names, their files have other times and rights, and the two builds run with
 another time zone, language and umask. What is compared is the commit that is checked out: what is not
-committed is not in it. hatchling is the one of tools.txt, with its hash; dagre comes from npm for each build
-anew. Leaves the files in ``--out``, with SHA256SUMS. Exit code 1 where they differ.
+committed is not in it. hatchling is the one of tools.txt, with its hash; each build
+fetches dagre from npm again. Writes the files to ``--out``, with SHA256SUMS. Exit code 1 if they differ.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("dist"), help="where the files go (default: dist)")
     out = parser.parse_args().out.absolute()
-    # The time of the commit, the same for everybody who builds it: https://reproducible-builds.org/specs/source-date-epoch/
+    # The time of the commit, identical for every build: https://reproducible-builds.org/specs/source-date-epoch/
     epoch = _output(["git", "log", "-1", "--format=%ct"]).strip()
     with tempfile.TemporaryDirectory(prefix="lineage-merge-build-") as folder:
         builds = []

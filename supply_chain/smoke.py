@@ -1,7 +1,7 @@
 """Try an installed lineage-merge: the smoke test of a release.
 
     ENV/bin/python -I supply_chain/smoke.py --extras base     # nothing but the package
-    ENV/bin/python -I supply_chain/smoke.py --extras local    # with Spark: `demo`, the whole way
+    ENV/bin/python -I supply_chain/smoke.py --extras local    # with Spark: `demo`, all of it
 
 Uses the standard library alone. ``-I`` keeps the checkout off the path; that it is, is checked. Works in a
 temporary folder. `demo` fetches the Gremlin Server's jars, unless LINEAGE_MERGE_CACHE has them.
@@ -21,7 +21,7 @@ from pathlib import Path
 _CONFIG = "dag_name: daily\nenvironment: dev\nspline: {export: nowhere}\n"
 _SECONDS = 600
 _NO_SPARK = "PySpark is not installed: pip install 'lineage-merge[local]'"
-# The end of the way that the README shows.
+# The end of the path in the README.
 _DEMO = ("s3://tickit-raw/sales", "dev.tickit_marts.top_events_by_sales  table")
 
 
@@ -88,13 +88,13 @@ def _commands(*, local: bool) -> Iterator[str]:
 
 def _run(words: list[str], code: int, *expected: str) -> Iterator[str]:
     program = Path(sysconfig.get_path("scripts"), "lineage-merge")
-    kept = "LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_IVY_SETTINGS", "LINEAGE_MERGE_MAVEN_REPOSITORY"
+    retained = "LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_IVY_SETTINGS", "LINEAGE_MERGE_MAVEN_REPOSITORY"
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name in kept or not name.startswith(("LINEAGE_MERGE_", "PYTHON", "SPARK_"))
+        if name in retained or not name.startswith(("LINEAGE_MERGE_", "PYTHON", "SPARK_"))
     }
-    # What the graph of `demo` is kept in must not be the person's own.
+    # The folder of the demo's graph must not be the user's own.
     environment["XDG_DATA_HOME"] = str(Path.cwd() / "data")
     try:
         done = subprocess.run(

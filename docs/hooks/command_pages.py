@@ -47,7 +47,7 @@ def _index() -> str:
     lines = [
         "# Commands",
         "",
-        "Progress goes to standard error, the outcome to standard output. How a command ended is told by",
+        "Progress goes to standard error, the outcome to standard output. How a command ended is shown by",
         "its [exit code](../operations.md#failed-runs).",
         "",
         "| command | |",

@@ -3,7 +3,7 @@
 It reads a subset of AQL by a real parser (`aql.lark`, with the server's own precedence) and runs it over
 documents in memory. What it does not know it refuses (1501 for syntax, 1540 for a function), so a
 query that passes was understood, not guessed. Documents come out in no useful order unless the query
-sorts them. `ArangoStandin.requests` tells what was asked, how many documents went out and how many
+sorts them. `ArangoStandin.requests` records the queries, how many documents went out and how many
 were read without an index.
 
 Known to differ, or not to exist here: writing by AQL, transactions, views, named graphs, PRUNE,

@@ -1,7 +1,7 @@
 """The stand-in as a process of its own, to be killed and started again.
 
 `python -m tests.arango_standin PORT FOLDER`: each folder in FOLDER is a database, exported as
-one file a collection. The password is `secret`. Says in a line that it listens, and goes on until its
+one file a collection. The password is `secret`. Prints a line when it listens, and runs until its
 standard input ends.
 """
 
@@ -18,7 +18,7 @@ def main() -> None:
     with ArangoStandin(databases, port=port) as standin:
         sys.stdout.write(f"listening on {standin.url}\n")
         sys.stdout.flush()
-        sys.stdin.read()  # whoever started it, and is gone, has closed it
+        sys.stdin.read()  # the parent process closes it when it ends
 
 
 if __name__ == "__main__":

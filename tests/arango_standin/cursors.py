@@ -26,7 +26,7 @@ class _Cursor:
 
 
 class Cursors:
-    """All open cursors of a server. `ttl` is in seconds and starts anew with each batch."""
+    """All open cursors of a server. `ttl` is in seconds and restarts with each batch."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Cursor] = {}

@@ -365,8 +365,8 @@ class Execution:
             # Both IN and NOT IN are false when the right side is no array.
             if not isinstance(items, list):
                 return False
-            mine = identity(left(row))
-            return any(identity(item) == mine for item in items) is wanted
+            own = identity(left(row))
+            return any(identity(item) == own for item in items) is wanted
 
         return evaluate
 
@@ -559,7 +559,7 @@ class Execution:
         groups = [(name, self._expression(value, scope)) for name, value in statement.groups]
         aggregates = [self._aggregate(name, value, scope) for name, value in statement.aggregates]
         into_value = self._expression(statement.into_value, scope) if statement.into_value else None
-        kept = self._kept(statement, before, scope)
+        projected = self._projected(statement, before, scope)
         scope.collect()
         for name, _ in statement.groups + statement.aggregates:
             scope.declare(name)
@@ -568,7 +568,7 @@ class Execution:
                 scope.declare(extra)
 
         def member(row: Row) -> Any:
-            return into_value(row) if into_value else {name: row[name] for name in kept}
+            return into_value(row) if into_value else {name: row[name] for name in projected}
 
         def group(rows: Iterator[Row], base: Row) -> Iterator[Row]:
             found: dict[Any, tuple[list[Any], list[Row]]] = {}
@@ -603,7 +603,7 @@ class Execution:
         argument = self._expression(value.arguments[0] if value.arguments else Literal(None), scope)
         return name, gather, argument
 
-    def _kept(self, statement: Collect, before: Sequence[Statement], scope: Scope) -> tuple[str, ...]:
+    def _projected(self, statement: Collect, before: Sequence[Statement], scope: Scope) -> tuple[str, ...]:
         if statement.keep is not None:
             for name in statement.keep:
                 if name not in scope.visible():

@@ -274,8 +274,8 @@ def _minus(context: Context, value: Any, *others: Any) -> list[Any] | None:
     if not all(isinstance(each, list) for each in (value, *others)):
         _mismatch(context, "MINUS")
         return None
-    gone = {identity(item) for other in others for item in other}
-    return [item for item in unique(value) if identity(item) not in gone]
+    removed = {identity(item) for other in others for item in other}
+    return [item for item in unique(value) if identity(item) not in removed]
 
 
 def _intersection(context: Context, *values: Any) -> list[Any] | None:
@@ -325,14 +325,16 @@ def _has(context: Context, value: Any, name: Any) -> bool:
 
 def _keep(context: Context, value: Any, *names: Any) -> dict[str, Any] | None:
     document = _object(context, "KEEP", value)
-    kept = {name for name in _flat(names) if isinstance(name, str)}
-    return None if document is None else {name: each for name, each in document.items() if name in kept}
+    wanted = {name for name in _flat(names) if isinstance(name, str)}
+    return None if document is None else {name: each for name, each in document.items() if name in wanted}
 
 
 def _unset(context: Context, value: Any, *names: Any) -> dict[str, Any] | None:
     document = _object(context, "UNSET", value)
-    gone = {name for name in _flat(names) if isinstance(name, str)}
-    return None if document is None else {name: each for name, each in document.items() if name not in gone}
+    removed = {name for name in _flat(names) if isinstance(name, str)}
+    return (
+        None if document is None else {name: each for name, each in document.items() if name not in removed}
+    )
 
 
 def _merge(context: Context, *values: Any) -> dict[str, Any] | None:

@@ -61,7 +61,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def cut_connections(self) -> None:
-        """A server that stops takes its kept-alive connections with it."""
+        """Close the keep-alive connections when the server stops."""
         with self._connections_lock:
             for connection in self._connections:
                 try:
@@ -70,7 +70,7 @@ class _Server(ThreadingHTTPServer):
                     continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients go away in the middle: that is theirs to say. Defects are noted where they happen."""
+        """Ignore clients that disconnect; defects are recorded where they happen."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Quiet: `requests` tells what came in."""
+        """Log nothing: `requests` records what was received."""
 
     def do_GET(self) -> None:
         self._serve()
@@ -185,7 +185,7 @@ class ArangoStandin:
 
     @property
     def open_cursors(self) -> int:
-        """Cursors that nobody has read to the end or closed, and that have not expired."""
+        """Cursors that are not read to the end, not closed and not expired."""
         return len(self._api.cursors)
 
     def load(self, name: str, contents: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

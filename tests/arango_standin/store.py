@@ -1,7 +1,7 @@
 """Databases in memory: collections of documents, with look-ups that stand for indexes.
 
 Documents come out in an order of their own (by a hash of the key): the server promises none
-without SORT, so nobody may rely on the order of insertion.
+without SORT, so clients must not rely on the order of insertion.
 """
 
 import hashlib
@@ -136,7 +136,7 @@ class Database:
         return found
 
     def document(self, identifier: str) -> Document | None:
-        """By `collection/key`; None when the document or its collection is not there."""
+        """By `collection/key`; None if the document or its collection is missing."""
         name, _, key = identifier.partition("/")
         collection = self.collections.get(name)
         return collection.get(key) if collection is not None else None

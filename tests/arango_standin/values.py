@@ -77,8 +77,8 @@ def compare(left: Any, right: Any) -> int:
             return 0
         return _sign(collation_key(left) < collation_key(right), True)
     if rank == 4:
-        for mine, theirs in zip(left, right, strict=False):
-            if order := compare(mine, theirs):
+        for own, other in zip(left, right, strict=False):
+            if order := compare(own, other):
                 return order
         # A missing element comes even before null.
         return _sign(len(left) < len(right), len(left) > len(right))

@@ -11,7 +11,7 @@ from tests.arango_fixtures import ArangoServer, arango
 
 __all__ = ["arango", "ask", "shop"]
 
-# Products, some of them odd, and what is made of what.
+# Products, some of them malformed, and what is made of what.
 SHOP: dict[str, list[dict[str, Any]]] = {
     "product": [
         {"_key": "bread", "name": "Bread", "price": 3, "tags": ["food", "fresh"], "maker": {"city": "Graz"}},

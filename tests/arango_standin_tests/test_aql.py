@@ -278,7 +278,7 @@ def test_a_wrong_type_is_a_warning_and_null_unless_the_query_fails_on_warnings(
     assert refused.value.error_code == 1562
 
 
-def test_full_count_tells_how_many_there_were_before_the_limit(shop: StandardDatabase) -> None:
+def test_full_count_reports_how_many_there_were_before_the_limit(shop: StandardDatabase) -> None:
     cursor: Any = shop.aql.execute("FOR p IN product LIMIT 2 RETURN p._key", full_count=True)
     assert len(list(cursor)) == 2
     assert cursor.statistics()["fullCount"] == 5

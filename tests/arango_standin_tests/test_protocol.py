@@ -39,15 +39,13 @@ def numbers(arango: ArangoServer, client: ArangoClient) -> StandardDatabase:
 
 
 @pytest.mark.parametrize("method", ["basic", "jwt"])
-def test_both_ways_to_log_in_lead_to_the_data(
-    arango: ArangoServer, client: ArangoClient, method: str
-) -> None:
+def test_both_login_methods_lead_to_the_data(arango: ArangoServer, client: ArangoClient, method: str) -> None:
     name = arango.database("numbers", NUMBERS)
     database = client.db(name, arango.username, arango.password, verify=True, auth_method=method)
     assert database.collection("number").count() == 10
 
 
-def test_a_wrong_password_is_refused_by_both_ways_to_log_in(
+def test_a_wrong_password_is_refused_by_both_login_methods(
     arango: ArangoServer, client: ArangoClient
 ) -> None:
     name = arango.database("numbers", NUMBERS)
@@ -61,7 +59,7 @@ def test_a_wrong_password_is_refused_by_both_ways_to_log_in(
     assert (unauthorised.value.http_code, unauthorised.value.error_code) == (401, 11)
 
 
-def test_an_unknown_database_is_told_from_an_unknown_collection(
+def test_an_unknown_database_is_distinguished_from_an_unknown_collection(
     arango: ArangoServer, client: ArangoClient, numbers: StandardDatabase
 ) -> None:
     nowhere = client.db("nowhere", arango.username, arango.password)
@@ -95,16 +93,16 @@ def test_collections_say_what_they_are_and_documents_come_by_key(shop: StandardD
     assert properties["name"] == shop.db_name
 
 
-def test_a_cursor_hands_out_batches_and_is_gone_after_the_last(numbers: StandardDatabase) -> None:
+def test_a_cursor_hands_out_batches_and_is_removed_after_the_last(numbers: StandardDatabase) -> None:
     cursor: Any = numbers.aql.execute(IN_ORDER, batch_size=4, count=True)
     assert (len(cursor.batch()), cursor.has_more(), cursor.count()) == (4, True, 10)
     assert [cursor.next() for _ in range(10)] == list(range(10))
     assert not cursor.has_more()
     with pytest.raises(StopIteration):
         cursor.next()
-    with pytest.raises(CursorCloseError) as gone:
+    with pytest.raises(CursorCloseError) as raised:
         cursor.close()
-    assert (gone.value.http_code, gone.value.error_code) == (404, 1600)
+    assert (raised.value.http_code, raised.value.error_code) == (404, 1600)
     assert cursor.close(ignore_missing=True) is False
 
 
@@ -118,25 +116,25 @@ def test_a_cursor_that_was_closed_early_gives_no_more(
 ) -> None:
     cursor: Any = numbers.aql.execute(IN_ORDER, batch_size=4)
     assert cursor.close() is True
-    with pytest.raises(CursorNextError) as gone:
+    with pytest.raises(CursorNextError) as raised:
         cursor.fetch()
-    assert (gone.value.http_code, gone.value.error_code) == (404, 1600)
+    assert (raised.value.http_code, raised.value.error_code) == (404, 1600)
 
 
-def test_a_cursor_expires_when_nobody_reads_for_longer_than_its_ttl() -> None:
+def test_a_cursor_expires_when_it_is_not_read_for_longer_than_its_ttl() -> None:
     with ArangoStandin({"numbers": NUMBERS}) as standin:
         aql: Any = ArangoClient(hosts=standin.url).db("numbers", "root", "secret").aql
-        kept = aql.execute(IN_ORDER, batch_size=4, ttl=30)
+        retained = aql.execute(IN_ORDER, batch_size=4, ttl=30)
         lost = aql.execute(IN_ORDER, batch_size=4, ttl=0.05)
         assert standin.open_cursors == 2
         time.sleep(0.1)
-        with pytest.raises(CursorNextError) as gone:
+        with pytest.raises(CursorNextError) as raised:
             lost.fetch()
-        assert (gone.value.http_code, gone.value.error_code) == (404, 1600)
-        assert len(list(kept)) == 10
+        assert (raised.value.http_code, raised.value.error_code) == (404, 1600)
+        assert len(list(retained)) == 10
 
 
-def test_a_lost_answer_loses_a_batch_in_silence_unless_the_cursor_allows_a_retry(
+def test_a_lost_answer_silently_loses_a_batch_unless_the_cursor_allows_a_retry(
     arango: ArangoServer, numbers: StandardDatabase
 ) -> None:
     # python-arango sends a POST again after a broken connection, and the server has moved on by then.
@@ -200,7 +198,7 @@ def test_a_server_that_was_restarted_answers_on_its_old_port_without_its_old_cur
         cursor.fetch()
 
 
-def test_the_record_tells_a_read_of_a_whole_collection_from_one_that_an_index_serves(
+def test_the_record_distinguishes_a_read_of_a_whole_collection_from_one_that_an_index_serves(
     arango: ArangoServer, client: ArangoClient
 ) -> None:
     plans = ["a", "b", "c"]
@@ -279,7 +277,7 @@ def test_a_folder_of_exported_collections_loads_whatever_the_export_looked_like(
     }
 
 
-def test_the_way_to_a_real_server_makes_a_database_of_its_own_and_takes_it_away_again() -> None:
+def test_with_a_real_server_a_database_is_created_and_dropped_again() -> None:
     edges = [{"_key": "1", "_id": "old/1", "_rev": "x", "_from": "number/01", "_to": "number/02"}]
     with ArangoStandin({}) as standin:
         real = RealServer(standin.url, "root", "secret")
