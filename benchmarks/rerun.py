@@ -21,7 +21,8 @@ from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import Merge, update
+from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
 FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"

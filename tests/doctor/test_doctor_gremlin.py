@@ -79,7 +79,7 @@ def test_what_neptune_says_of_a_write_that_it_refuses_is_understood(
     def refusing(request: bytes) -> Answer | None:
         return Answer(code) if b"mergeV" in request else None
 
-    with neptune_proxy(gremlin_url, fault_of=refusing) as proxy:
+    with neptune_proxy(gremlin_url, choose_fault=refusing) as proxy:
         findings = found(proxy.url)
 
     assert (findings["graph read"].state, findings["graph write"].state) == ("ok", "failed")
@@ -93,7 +93,7 @@ def test_a_write_whose_answer_is_lost_is_taken_away_all_the_same(
     def losing(request: bytes) -> Literal["close after"] | None:
         return "close after" if b"mergeE" in request else None
 
-    with neptune_proxy(gremlin_url, fault_of=losing) as proxy:
+    with neptune_proxy(gremlin_url, choose_fault=losing) as proxy:
         findings = found(proxy.url)
 
     assert (findings["graph write"].state, findings["graph delete"].state) == ("failed", "ok")

@@ -31,7 +31,7 @@ def examine(config: Config) -> Iterator[Finding]:
     # An S3 prefix that no load can have: nothing is waited for, but everybody's loads are asked for.
     nobodys = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
     try:
-        loader_jobs.await_earlier(found.loader, nobodys, lambda _line: None)
+        loader_jobs.await_earlier_loads(found.loader, nobodys, lambda _line: None)
     except GraphError as error:
         mend = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
         yield failed(LOADER, error, f"{mend} (deploy/iam), and check gremlin.bulk.endpoint")
