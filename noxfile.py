@@ -47,7 +47,8 @@ GREMLIN_SERVERS = ["3.7.4", "3.8.1"]
 GREMLIN_TESTS = ["tests/load", "tests/query/test_query_grammar.py", "tests/query/test_round_trips.py"]
 # Advisories that were read and are not about us: each with its reason.
 NOT_OURS = {
-    # Reported for the JavaScript library json-logic-js; the Python one of like name comes with DataHub's mixpanel.
+    # Reported for the JavaScript library json-logic-js; the Python one of like name comes with DataHub's
+    # mixpanel.
     "PYSEC-2023-209",
 }
 USERS = "columns,datahub,docs,local,openlineage,otel,parquet,receive,spark"

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def benchmarks() -> dict[str, str]:
-    """The scripts that keep figures, by name, and what each says of itself in a line."""
+    """Return the scripts that record figures, with the first line of their docstrings."""
     found = {}
     for file in sorted(HERE.glob("*.py")):
         if file.stem.startswith("_"):
@@ -34,12 +34,12 @@ def benchmarks() -> dict[str, str]:
     return found
 
 
-def run(name: str, kept_in: Path | None) -> tuple[int, float]:
-    """Exit code and seconds of one benchmark."""
+def run(name: str, results_file: Path | None) -> tuple[int, float]:
+    """Run one benchmark; returns its exit code and seconds."""
     paths = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, str(HERE / f"{name}.py"), "--results", str(kept_in or "none")],
+        [sys.executable, str(HERE / f"{name}.py"), "--results", str(results_file or "none")],
         cwd=HERE.parent,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         check=False,
@@ -62,11 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in given.names if name not in known]
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
-    kept_in = given.results.resolve() if given.results else None
+    results_file = given.results.resolve() if given.results else None
     outcomes = {}
     for name in given.names or known:
         print(f"== {name}: {known[name]}", flush=True)
-        outcomes[name] = run(name, kept_in)
+        outcomes[name] = run(name, results_file)
     print("\n== summary")
     for name, (code, seconds) in outcomes.items():
         print(f"{name:12} {seconds:7.0f} s  {'done' if code == 0 else f'FAILED, exit code {code}'}")

@@ -1,4 +1,4 @@
-"""How fast a graph is built of Spline's plans, in how much memory: sources, translation, merge, files.
+"""Duration and memory of building a graph from Spline's plans: sources, translation, merge, files.
 
     python benchmarks/build.py                            # 1,000 and 4,000 plans, about six minutes
     python benchmarks/build.py --plans 1000 10000 100000  # an hour, and 2 GB of disk
@@ -35,13 +35,13 @@ ROOT = Path(__file__).resolve().parent.parent
 EXECUTORS = 2
 EXECUTOR_MB = 1024
 CLUSTER = f"local-cluster[{EXECUTORS},1,{EXECUTOR_MB}]"
-# The growth of the driver's heap from the smallest to the largest database.
+# Maximum growth of the driver's heap from the smallest to the largest database.
 MOST_GROWTH = 1.3
 
 
 @dataclass(frozen=True)
 class Case:
-    """What one process measured. Sizes in MB; `heap` is 0 where it was not looked at."""
+    """The figures of one process. Sizes in MB; `heap` is 0 if it was not measured."""
 
     plans: int
     master: str
@@ -67,7 +67,7 @@ def measure(folder: Path, plans: int, master: str) -> Case:
         out, work = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))
         # Executors that are processes would otherwise keep their logs beside Spark's own files.
         os.environ["SPARK_WORKER_DIR"] = work
-        # Nor would they find this checkout: they are not told of PYTHONPATH.
+        # Executors do not inherit PYTHONPATH, which has this checkout.
         paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         os.environ["PYSPARK_SUBMIT_ARGS"] = f"--conf spark.executorEnv.PYTHONPATH={paths} pyspark-shell"
         spark = stack.enter_context(session(SparkOptions(master=master)))
@@ -95,7 +95,7 @@ def measure(folder: Path, plans: int, master: str) -> Case:
 
 @contextmanager
 def _largest(watch: Callable[[], float], pause: float) -> Iterator[list[float]]:
-    """What `watch` says meanwhile, time and again, and once more at the end."""
+    """Provide a list of values of `watch`, measured periodically and once more at the end."""
     seen = [watch()]
     done = threading.Event()
 
@@ -114,7 +114,7 @@ def _largest(watch: Callable[[], float], pause: float) -> Iterator[list[float]]:
 
 
 def _heap_watch(spark: object) -> Callable[[], float]:
-    """The MB of the driver's heap that are in use after a collection."""
+    """Return the used MB of the driver's heap after a garbage collection."""
     jvm = spark.sparkContext._jvm  # type: ignore[attr-defined]
     memory = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
 
@@ -126,7 +126,7 @@ def _heap_watch(spark: object) -> Callable[[], float]:
 
 
 def _memory_mb() -> float:
-    """The MB of this process and all below it; pages that several share are counted once. Linux only."""
+    """Return the MB of this process and its descendants, shared pages counted once. Linux only."""
     whole, waiting = 0, [os.getpid()]
     while waiting:
         place = Path(f"/proc/{waiting.pop()}")
@@ -143,7 +143,7 @@ def _memory_mb() -> float:
 
 
 def run(folder: Path, plans: int, master: str, checkout: Path = ROOT) -> Case:
-    """Measure the code of a checkout in a process of its own."""
+    """Measure the code of a checkout in a separate process."""
     script = str(checkout / "benchmarks" / "build.py")
     command = [sys.executable, script, "--measure", str(folder.resolve()), master, "--plans", str(plans)]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}

@@ -1,4 +1,4 @@
-"""A proxy before a graph that adds a time to each answer, as a network does."""
+"""Proxy before a graph that delays each response like a network."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def delaying(url: str, milliseconds: float) -> Iterator[str]:
-    """The URL of a proxy to a Gremlin server, as long as the block lasts."""
+    """Provide the URL of a proxy to a Gremlin server."""
     parts = urlsplit(url)
     target = parts.hostname or "", parts.port or 8182
     loop = asyncio.new_event_loop()

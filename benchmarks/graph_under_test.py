@@ -1,4 +1,4 @@
-"""The graph that load.py and rerun.py write to, with the options that both of them have."""
+"""Graph that load.py and rerun.py write to, with their common options."""
 
 import argparse
 import os
@@ -16,20 +16,20 @@ from lineage_merge.load.gremlin.connection import Endpoint, connect
 
 @dataclass(frozen=True)
 class Bench:
-    """What computes the rows, and the graph."""
+    """The engine and the graph of a benchmark."""
 
     engine: Engine
     endpoint: Endpoint
 
     def empty(self) -> None:
-        """Take everything out of the graph."""
+        """Drop all elements of the graph."""
         with connect(self.endpoint) as g:
             while g.V().limit(1).count().next():
                 g.V().limit(5_000).drop().iterate()
 
 
 def parser(text: str) -> argparse.ArgumentParser:
-    """The options that both have; `text` says what the benchmark is."""
+    """Return a parser with the common options; `text`: description of the benchmark."""
     made = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--vertices", type=int, nargs="+", default=[2_000, 20_000])
     made.add_argument("--rounds", type=int, default=3)
@@ -44,7 +44,7 @@ def parser(text: str) -> argparse.ArgumentParser:
 
 @contextmanager
 def opened(arguments: argparse.Namespace) -> Iterator[Bench]:
-    """What is measured on; the graph is left empty."""
+    """Provide engine and graph; the graph is emptied at the end."""
     with ExitStack() as stack:
         engine: Engine = LocalEngine(threads=os.cpu_count() or 1)
         if arguments.engine == "spark":

@@ -1,19 +1,19 @@
-"""How fast the graph is loaded: our loader next to other ways, on one server in one run.
+"""Loading rate of the graph: the loader and other clients, on one server in one run.
 
     python benchmarks/load.py --vertices 2000 20000 --rounds 3 --awswrangler /somewhere/bin/python
 
 loader       `lineage_merge.load.writer.load`; the engine is warm
-by name      one request an element, as the first prototype did it: look a vertex up by its name, add it
-             if it is absent; an edge looks both of its ends up by name
-by id        one upsert by id (`mergeV`, `mergeE`) a request, one request at a time
-awswrangler  `awswrangler.neptune.to_property_graph` (see awswrangler_writer.py); only where its
-             Python is given, or it is installed beside this package
-prepared     a bare client of as many processes as the loader has, which sends what was made before
-             the clock started (see prepared.py)
+by name      one request per element, as in the first prototype: look a vertex up by its name, add it
+             if it is missing; an edge looks up both ends by name
+by id        one upsert by id (`mergeV`, `mergeE`) per request, one request at a time
+awswrangler  `awswrangler.neptune.to_property_graph` (see awswrangler_writer.py); only if its
+             Python is given, or it is installed in this environment
+prepared     a minimal client with as many processes as the loader, which sends batches prepared before
+             the measurement (see prepared.py)
 
-All write the same elements (twice as many edges as vertices) into an empty graph. Where a slow way
-would take too long, only the last elements are timed, with all the others in the graph, and the rest is
-reckoned at the same rates; the table marks those with `~`.
+All write the same elements (twice as many edges as vertices) into an empty graph. Of slow clients only the
+last elements are timed, with all others in the graph, and the total is extrapolated; the table marks them
+with `~`.
 """
 
 import importlib.util
@@ -32,16 +32,16 @@ from benchmarks.results import Figure
 from lineage_merge.load.writer import load
 
 LOADER, BY_NAME, BY_ID, AWSWRANGLER, PREPARED = "loader", "by name", "by id", "awswrangler", "prepared"
-# How much of each way's rate the loader is expected to reach; of 2,000 vertices where that is said.
+# Expected minimum rates of the loader relative to each client.
 EXPECTED = {BY_NAME: 15.0, AWSWRANGLER: 5.0, PREPARED: 0.8}
-WAYS = {
+CLIENTS = {
     BY_NAME: (one_by_one.add_vertex_by_name, one_by_one.add_edge_by_name),
     BY_ID: (one_by_one.add_vertex_by_id, one_by_one.add_edge_by_id),
 }
 
 
 def of_loader(bench: Bench, made: Lineage) -> float:
-    """Elements a second."""
+    """Return elements per second."""
     both = rows(bench.engine, made.nodes), rows(bench.engine, made.edges)
     started = time.perf_counter()
     load(*both, bench.endpoint)
@@ -51,7 +51,7 @@ def of_loader(bench: Bench, made: Lineage) -> float:
 
 
 def of_awswrangler(bench: Bench, made: Lineage, python: str) -> float:
-    """Elements a second."""
+    """Return elements per second."""
     where = urlsplit(bench.endpoint.url)
     last = one_by_one.SAMPLE_VERTICES
     nodes, edges = made.nodes, made.edges
@@ -83,21 +83,21 @@ def _headed(row: Row) -> Row:
 
 
 def measure(bench: Bench, vertices: int, rounds: int, awswrangler: str) -> dict[str, list[float]]:
-    """Rates of each way in each round; the ways take turns, so that all meet the same load."""
+    """Measure the rates per client and round; clients alternate, so that all have the same conditions."""
     made = lineage(vertices)
     processes = bench.engine.parallelism
-    ways = {
+    clients = {
         LOADER: lambda: of_loader(bench, made),
-        **{way: lambda add=add: one_by_one.rate(bench, made, *add) for way, add in WAYS.items()},
+        **{client: lambda add=add: one_by_one.rate(bench, made, *add) for client, add in CLIENTS.items()},
         **({AWSWRANGLER: lambda: of_awswrangler(bench, made, awswrangler)} if awswrangler else {}),
         PREPARED: lambda: prepared.rate(bench.endpoint.url, made, processes),
     }
-    rates: dict[str, list[float]] = {way: [] for way in ways}
+    rates: dict[str, list[float]] = {client: [] for client in clients}
     for number in range(1, rounds + 1):
-        for way, taken in rates.items():
+        for client, taken in rates.items():
             bench.empty()
-            print(f"  {vertices} vertices, round {number}: {way}", file=sys.stderr)
-            taken.append(ways[way]())
+            print(f"  {vertices} vertices, round {number}: {client}", file=sys.stderr)
+            taken.append(clients[client]())
     return rates
 
 
@@ -105,25 +105,31 @@ def print_table(vertices: int, rates: dict[str, list[float]]) -> None:
     sampled = one_by_one.is_sampled(3 * vertices)
     ours = statistics.median(rates[LOADER])
     print(f"\n{vertices} vertices, {2 * vertices} edges")
-    print(f"{'way':12} {'elements/s':>12} {'lowest':>9} {'highest':>9} {'loader is':>10}")
-    for way, taken in rates.items():
+    print(f"{'client':12} {'elements/s':>12} {'lowest':>9} {'highest':>9} {'loader is':>10}")
+    for client, taken in rates.items():
         middle = statistics.median(taken)
-        mark = "~" if sampled and way not in (LOADER, PREPARED) else " "
-        times = f"{ours / middle:.2f} x" if way != LOADER else ""
+        mark = "~" if sampled and client not in (LOADER, PREPARED) else " "
+        times = f"{ours / middle:.2f} x" if client != LOADER else ""
         rate_text = mark + format(middle, ",.0f")
-        print(f"{way:12} {rate_text:>12} {min(taken):>9,.0f} {max(taken):>9,.0f} {times:>10}")
+        print(f"{client:12} {rate_text:>12} {min(taken):>9,.0f} {max(taken):>9,.0f} {times:>10}")
     if sampled:
         print(f"~ timed over the last {one_by_one.SAMPLE_VERTICES} vertices and their edges")
 
 
 def figures(vertices: int, rates: dict[str, list[float]]) -> list[Figure]:
     case = f"{vertices:,} vertices"
-    middle = {way: statistics.median(taken) for way, taken in rates.items()}
-    found = [Figure(case, way, value, "elements/s") for way, value in middle.items()]
-    for way, value in middle.items():
-        if way != LOADER:
+    middle = {client: statistics.median(taken) for client, taken in rates.items()}
+    found = [Figure(case, client, value, "elements/s") for client, value in middle.items()]
+    for client, value in middle.items():
+        if client != LOADER:
             found.append(
-                Figure(case, f"{LOADER} / {way}", middle[LOADER] / value, "times", at_least=EXPECTED.get(way))
+                Figure(
+                    case,
+                    f"{LOADER} / {client}",
+                    middle[LOADER] / value,
+                    "times",
+                    at_least=EXPECTED.get(client),
+                )
             )
     return found
 
@@ -136,16 +142,16 @@ def main() -> None:
     )
     results.add_option(options)
     arguments = options.parse_args()
-    kept: list[Figure] = []
+    figures_found: list[Figure] = []
     with opened(arguments) as bench:
-        measure(bench, 300, 2, arguments.awswrangler)  # warms everything up
+        measure(bench, 300, 2, arguments.awswrangler)  # warm-up
         for vertices in arguments.vertices:
             taken = measure(bench, vertices, arguments.rounds, arguments.awswrangler)
             print_table(vertices, taken)
-            kept += figures(vertices, taken)
+            figures_found += figures(vertices, taken)
     if not arguments.awswrangler:
-        print("\nawswrangler was not measured: --awswrangler says where it is.")
-    results.append(arguments.results, "load", kept)
+        print("\nawswrangler was not measured. Fix: pass its Python with --awswrangler.")
+    results.append(arguments.results, "load", figures_found)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Lineage:
 
 
 def lineage(vertices: int) -> Lineage:
-    """So many tables, and twice as many edges, of 200 jobs; ids of edges are no hashes."""
+    """Return so many tables, and twice as many edges, of 200 jobs; edge ids are not hashes."""
     nodes = []
     for i in range(vertices):
         schema, table = f"schema_{i % 20}", f"table_{i:06d}"
@@ -57,7 +57,7 @@ def lineage(vertices: int) -> Lineage:
 
 
 def project(vertices: int) -> Lineage:
-    """The same as one dbt project, with its jobs and true ids."""
+    """Return such a lineage as one dbt project, with jobs and real edge ids."""
     made = lineage(vertices)
     jobs: dict[str, Row] = {}
     edges: dict[str, Row] = {}
@@ -72,7 +72,7 @@ def project(vertices: int) -> Lineage:
 
 
 def changed(made: Lineage, every: int) -> Lineage:
-    """Each so-and-so-manieth table is described, and each such edge comes from another table."""
+    """Change every n-th table and edge: another description, another source."""
     nodes = [
         row | {"description": "changed"} if number % every == 0 and row["label"] == "table" else row
         for number, row in enumerate(made.nodes)
@@ -92,7 +92,7 @@ def _of_job(edge: Row) -> Row:
 
 
 def rows(engine: Engine, made: list[Row]) -> Rows[Row]:
-    """Nodes or edges in the engine's memory."""
-    kept = engine.rows(made, engine.parallelism).cache()
-    kept.count()  # making the input is not what is measured
-    return kept
+    """Return nodes or edges cached by the engine."""
+    cached = engine.rows(made, engine.parallelism).cache()
+    cached.count()  # creating the input is not measured
+    return cached

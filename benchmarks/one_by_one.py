@@ -1,4 +1,4 @@
-"""One request an element: the simple ways that load.py compares the loader with."""
+"""Simple clients with one request per element, with which load.py compares the loader."""
 
 import time
 from collections.abc import Callable
@@ -19,19 +19,19 @@ Add = Callable[[GraphTraversalSource, Row], Any]
 
 
 def is_sampled(elements: int) -> bool:
-    """Whether so many take so long that only the last are timed, with all the others in the graph."""
+    """Return whether only the last elements are timed, because so many would take too long."""
     return elements > ELEMENTS_TIMED_IN_FULL
 
 
 def rate(bench: Bench, made: Lineage, add_vertex: Add, add_edge: Add) -> float:
-    """Elements a second; vertices, then edges."""
+    """Return elements per second; vertices, then edges."""
     v, e = made.nodes, made.edges
     cut = len(v) - SAMPLE_VERTICES if is_sampled(len(made)) else 0
     if cut:
         load(rows(bench.engine, v[:cut]), rows(bench.engine, []), bench.endpoint)
     vertex_rate = _rate(bench, add_vertex, v[cut:])
     if cut:
-        # Not those of the last vertices: a way may have given these ids of its own.
+        # Not the last vertices, which a client may have given other ids.
         there = {row["id"] for row in v[:cut]}
         before = [row for row in e[: 2 * cut] if row["from"] in there and row["to"] in there]
         load(rows(bench.engine, []), rows(bench.engine, before), bench.endpoint)

@@ -1,8 +1,8 @@
-"""The bare client of load.py: batches made beforehand, sent by several processes with no checks.
+"""Minimal client of load.py: prepared batches, sent by several processes without checks.
 
-Each process has its part of the elements as bytecode, and one connection that is open, before the
-clock starts. It sends a batch, with the next one under way, and looks at no answer but to wait for it.
-Vertices come before edges in all processes. This is what the graph can take from gremlinpython.
+Before the measurement each process has its elements as bytecode, and one open connection. It sends batches,
+two concurrently, and ignores the content of responses. All processes write vertices before edges. This is the
+maximum rate of the graph with gremlinpython.
 """
 
 import multiprocessing
@@ -19,7 +19,7 @@ _WAIT_SECONDS = 600
 
 
 def rate(url: str, made: Lineage, processes: int) -> float:
-    """Elements a second."""
+    """Return elements per second."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(processes + 1)
     workers = [
@@ -52,12 +52,12 @@ def _work(url: str, nodes: list[Row], edges: list[Row], barrier: Any) -> None:
     client.submit("g.inject(1)").all().result()
     barrier.wait(_WAIT_SECONDS)
     for batches in prepared:
-        under_way: deque[Any] = deque()
+        in_flight: deque[Any] = deque()
         for batch in batches:
-            if len(under_way) == 2:
-                under_way.popleft().result().all().result()
-            under_way.append(client.submit_async(batch))
-        while under_way:
-            under_way.popleft().result().all().result()
+            if len(in_flight) == 2:
+                in_flight.popleft().result().all().result()
+            in_flight.append(client.submit_async(batch))
+        while in_flight:
+            in_flight.popleft().result().all().result()
         barrier.wait(_WAIT_SECONDS)
     client.close()

@@ -1,4 +1,4 @@
-"""How quickly questions are answered: ours next to two clients that walk by themselves, in one run.
+"""Duration of queries: our client and two clients that traverse paths themselves, in one run.
 
     python benchmarks/queries.py --datasets 100000 --rounds 3
 
@@ -44,16 +44,16 @@ from lineage_merge.query.lineage import completed, ends, lineage
 from lineage_merge.query.paths import all_paths, edges_on_paths
 
 IDS_A_LEVEL_REQUEST = 200
-# What a client that asks hop by hop must at least be slower by: on this machine, and over a network.
+# Minimum ratio of a client with one request per hop: on this machine, and over a network.
 TIMES, TIMES_FAR = 2.0, 10.0
 FAR_MS = 5
-# By number, as the data flows: nothing breaks their order, and what is timed is to find that out.
+# By number, in the order of the data flow: no violation, so the full check is timed.
 LAYERS = (Layer("first", ("*.table_0[0-4]*",)), Layer("second", ("*.table_*",)))
 
 
 @dataclass
 class Counted:
-    """A connection that counts what it is asked."""
+    """A connection that counts requests."""
 
     ask: Any
     latency: float = 0
@@ -67,12 +67,12 @@ class Counted:
 
 
 class ByItself(GremlinGraph):
-    """A client that walks by itself, `batch` datasets a request, and keeps the edges that it was told."""
+    """A client that traverses paths itself, `batch` datasets per request, and caches edges."""
 
     def __init__(self, ask: Counted, batch: int) -> None:
         super().__init__(ask)
         self._batch = batch
-        self._told: dict[tuple[str, str, Direction], list[Edge]] = {}
+        self._known_edges: dict[tuple[str, str, Direction], list[Edge]] = {}
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         return [
@@ -100,13 +100,13 @@ class ByItself(GremlinGraph):
     ) -> list[Edge]:
         (label,) = labels
         wanted = list(ids)
-        unknown = [each for each in wanted if (each, label, direction) not in self._told]
+        unknown = [each for each in wanted if (each, label, direction) not in self._known_edges]
         for some in _some(unknown, self._batch):
             at: dict[str, list[Edge]] = defaultdict(list)
             for edge in super()._edges(some, labels, direction, dag):
                 at[edge.from_id if direction == "down" else edge.to_id].append(edge)
-            self._told |= {(each, label, direction): at[each] for each in some}
-        return [edge for each in wanted for edge in self._told[each, label, direction]]
+            self._known_edges |= {(each, label, direction): at[each] for each in some}
+        return [edge for each in wanted for edge in self._known_edges[each, label, direction]]
 
 
 def _some(ids: Iterable[str], number: int) -> Iterator[list[str]]:
@@ -114,16 +114,16 @@ def _some(ids: Iterable[str], number: int) -> Iterator[list[str]]:
     return (left[first : first + number] for first in range(0, len(left), number))
 
 
-def way_by_itself(graph: LineageGraph, first: Vertex, last: Vertex) -> Subgraph:
-    """The path for who walks by itself: one walk down, and what does not lead to the end left out."""
+def client_side_paths(graph: LineageGraph, first: Vertex, last: Vertex) -> Subgraph:
+    """Return the paths of such a client: one traversal downstream, without edges that miss the end."""
     inner = {first.id} | graph.reach([first.id], ["feeds"], "down")
-    kept = edges_on_paths(graph.edges_from(sorted(inner), ["feeds"]), first.id, last.id)
-    return completed(graph, {first.id, last.id} | ends(kept), kept)
+    edges = edges_on_paths(graph.edges_from(sorted(inner), ["feeds"]), first.id, last.id)
+    return completed(graph, {first.id, last.id} | ends(edges), edges)
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What an answer took: seconds, seconds of a processor in this process, requests; and the answer."""
+    """Cost of an answer: seconds, CPU seconds of this process and requests; and the answer."""
 
     seconds: float
     client: float
@@ -142,7 +142,7 @@ def timed(ask: Counted, graph: GremlinGraph, question: Question) -> Taken:
 
 
 def questions(first: Vertex, last: Vertex) -> dict[str, tuple[Question, Question]]:
-    """For each question how ours asks, and how the others do."""
+    """Return each question with the functions for our client and for the others."""
 
     def upstream(graph: GremlinGraph) -> Subgraph:
         return lineage(graph, last, "up")
@@ -155,13 +155,13 @@ def questions(first: Vertex, last: Vertex) -> dict[str, tuple[Question, Question
         "impact": (below, below),
         "path": (
             lambda graph: all_paths(graph, first, last),
-            lambda graph: way_by_itself(graph, first, last),
+            lambda graph: client_side_paths(graph, first, last),
         ),
     }
 
 
 def measure(ask: Counted, datasets: int, rounds: int, hop_rounds: int) -> dict[str, dict[str, list[Taken]]]:
-    """For each question what each way took in each round; the ways take turns."""
+    """Measure each question per client and round; clients alternate."""
     group = min(datasets, made_graph.GROUP)
     first, last = (Vertex(made_graph.dataset(n), "table") for n in (0, group - 1))
     taken: dict[str, dict[str, list[Taken]]] = {}
@@ -174,16 +174,16 @@ def measure(ask: Counted, datasets: int, rounds: int, hop_rounds: int) -> dict[s
             }
             if 0 < number <= hop_rounds:
                 of_round["hop"] = timed(ask, ByItself(ask, 1), by_itself)
-            for way_name, each in of_round.items():
+            for client_name, each in of_round.items():
                 if each.answer != of_round["ours"].answer:
-                    raise SystemExit(f"{name}: {way_name} does not give the answer that ours gives")
+                    raise SystemExit(f"{name}: {client_name} returns another answer than ours")
                 if number:
-                    taken.setdefault(name, {}).setdefault(way_name, []).append(each)
+                    taken.setdefault(name, {}).setdefault(client_name, []).append(each)
     return taken
 
 
 def measure_whole(ask: Counted) -> dict[str, dict[str, list[Taken]]]:
-    """What the questions to a whole environment take, once each."""
+    """Measure the questions about a whole environment, once each."""
     whole: dict[str, Question] = {
         "cycles": lambda graph: cycles(graph, "dev"),
         "layers": lambda graph: check_layers(graph, LAYERS, "dev"),
@@ -198,10 +198,10 @@ def measure_whole(ask: Counted) -> dict[str, dict[str, list[Taken]]]:
 
 def print_table(title: str, taken: dict[str, dict[str, list[Taken]]]) -> None:
     print(f"\n{title}")
-    print(f"{'question':10} {'mode':6} {'seconds':>9} {'client':>7} {'requests':>9} {'ours is quicker':>16}")
-    for question, ways in taken.items():
-        ours = median(ways["ours"])
-        for name, rounds in ways.items():
+    print(f"{'question':10} {'client':6} {'seconds':>9} {'CPU':>7} {'requests':>9} {'ours is faster':>16}")
+    for question, clients in taken.items():
+        ours = median(clients["ours"])
+        for name, rounds in clients.items():
             seconds = median(rounds)
             client = statistics.median(each.client / each.seconds for each in rounds)
             times = f"{seconds / ours:.1f} x" if name != "ours" else ""
@@ -213,11 +213,11 @@ def median(rounds: Sequence[Taken]) -> float:
 
 
 def figures(case: str, taken: dict[str, dict[str, list[Taken]]], latency: float) -> Iterator[Figure]:
-    """Seconds of each way, and how much longer the others took."""
+    """Yield the seconds of each client, and the ratios to ours."""
     expected = TIMES_FAR if latency >= FAR_MS else TIMES
-    for question, ways in taken.items():
-        ours = median(ways["ours"])
-        for name, rounds in ways.items():
+    for question, clients in taken.items():
+        ours = median(clients["ours"])
+        for name, rounds in clients.items():
             seconds = median(rounds)
             yield Figure(f"{question}, {case}", name, round(seconds, 3), "s")
             if name != "ours":
@@ -241,7 +241,7 @@ def main() -> None:
     parser.add_argument("--endpoint", help="ws://... of a server that has a graph of made_graph already")
     results.add_option(parser)
     arguments = parser.parse_args()
-    kept: list[Figure] = []
+    figures_found: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.json"
         edges = len(made_graph.write(file, arguments.datasets))
@@ -252,12 +252,12 @@ def main() -> None:
                 ask = Counted(connection, latency / 1000)
                 taken = measure(ask, arguments.datasets, arguments.rounds, arguments.hop_rounds)
                 print_table(f"{size}, {latency:g} ms added to a request", taken)
-                kept += figures(f"{latency:g} ms", taken, latency)
+                figures_found += figures(f"{latency:g} ms", taken, latency)
             if not arguments.no_whole:
                 whole = measure_whole(Counted(connection))
                 print_table(f"{size}, the whole environment", whole)
-                kept += figures("whole environment", whole, 0)
-    results.append(arguments.results, "queries", kept)
+                figures_found += figures("whole environment", whole, 0)
+    results.append(arguments.results, "queries", figures_found)
 
 
 if __name__ == "__main__":

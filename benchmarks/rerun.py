@@ -1,4 +1,4 @@
-"""What a merge costs when little or nothing has changed since the last one.
+"""Cost of a merge when little or nothing has changed since the last one.
 
     python benchmarks/rerun.py --vertices 2000 20000 --rounds 3
 
@@ -21,32 +21,33 @@ from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import Merge, update
+from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
 FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"
 # Not a hundred, of which the number of jobs is a multiple: some would lose every edge they had.
 EVERY = 101
-# Parts of a first load's time; of 20,000 vertices.
+# Maximum times relative to a first load of 20,000 vertices.
 EXPECTED = {UNCHANGED: 0.25, CHANGED: 0.35}
 
 
 @dataclass(frozen=True)
 class Round:
-    """Seconds and what was done."""
+    """Seconds and result of a load."""
 
     seconds: float
     loaded: LoadResult
 
 
 def merge_of(bench: Bench, made: Lineage) -> Merge:
-    """The merge of a lineage of which everything was read."""
+    """Return the merge of a lineage, with all sources complete."""
     coverage = SourceCompleteness(runs=True, projects={"dbt": True})
     return Merge(rows(bench.engine, made.nodes), rows(bench.engine, made.edges), coverage=coverage)
 
 
 def measure(bench: Bench, vertices: int) -> dict[str, Round]:
-    """One round of the three loads."""
+    """Run one round of the three loads."""
     made = project(vertices)
     first = merge_of(bench, made)
     other = merge_of(bench, changed(made, EVERY))
@@ -77,7 +78,7 @@ def print_table(vertices: int, taken: list[dict[str, Round]]) -> None:
 
 
 def of_first(taken: list[dict[str, Round]]) -> dict[str, float]:
-    """Times of each kind of load as parts of a first one's."""
+    """Return the times of each kind of load relative to a first load."""
     middle = {name: statistics.median(each[name].seconds for each in taken) for name in taken[0]}
     return {name: seconds / middle[FIRST] for name, seconds in middle.items()}
 
@@ -104,7 +105,7 @@ def main() -> None:
     results.add_option(options)
     options.add_argument("--latency", type=float, default=0, metavar="MS", help="added to each answer")
     arguments = options.parse_args()
-    kept: list[Figure] = []
+    figures_found: list[Figure] = []
     with opened(arguments) as direct, ExitStack() as stack:
         bench = direct
         if arguments.latency:
@@ -117,9 +118,9 @@ def main() -> None:
                 print(f"  {vertices} vertices, round {number}", file=sys.stderr)
                 taken.append(measure(bench, vertices))
             print_table(vertices, taken)
-            kept += figures(vertices, taken)
+            figures_found += figures(vertices, taken)
     print("\nEach load also writes its merge_run vertex, which is not counted.")
-    results.append(arguments.results, "rerun", kept)
+    results.append(arguments.results, "rerun", figures_found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where the benchmarks' figures are kept: a line of JSON a run, which the documentation shows as charts.
+"""Storage of the benchmarks' figures: a line of JSON per run, shown as charts in the documentation.
 
 ::
 
@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("results.jsonl")
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of one run; `at_least` and `at_most` are what the project expects of it."""
+    """One figure of a run; `at_least` and `at_most`: its expected limits."""
 
     case: str
     name: str
@@ -48,7 +48,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def append(file: Path | None, benchmark: str, figures: Sequence[Figure]) -> None:
-    """Add one run's figures to `file`, with the day and what they were measured on."""
+    """Append a run's figures to `file`, with the day and the machine."""
     if file is None:
         return
     line = {

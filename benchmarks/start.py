@@ -1,4 +1,4 @@
-"""How long it takes until something starts: the command line's help, an import, the parse of a DAG file.
+"""Start times: the command line's help, an import, the parse of a DAG file.
 
     python benchmarks/start.py --airflow ENVIRONMENT/bin/python
 
@@ -31,7 +31,7 @@ DAGS = sorted(REPOSITORY.glob("dags/*.py"))
 AIRFLOW_CACHE = "LINEAGE_MERGE_AIRFLOW_CACHE"
 MOST_SECONDS = 0.5
 
-# What takes long to import, and which nothing here needs but Airflow's own operators.
+# Modules that import slowly and that only Airflow's own operators need.
 HEAVY = frozenset(
     (
         *(
@@ -85,18 +85,18 @@ print(json.dumps({"seconds": seconds, "processor": processor, "modules": modules
 
 @dataclass
 class Start:
-    """Something that starts, and what its rounds took."""
+    """A measured command, with the times of its rounds."""
 
     name: str
     command: Sequence[str]
     has_bar: bool = True
-    inside: bool = False  # the process tells itself what the part took that counts
+    inside: bool = False  # the process itself measures the relevant part
     seconds: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
 
     def run(self, environment: Mapping[str, str]) -> None:
-        """One round in a process of its own."""
+        """Run one round in a separate process."""
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             started = time.perf_counter()
             process = subprocess.Popen(
@@ -111,14 +111,14 @@ class Start:
             processor = used.ru_utime + used.ru_stime
             if self.inside:
                 output.seek(0)
-                told = json.loads(output.read().splitlines()[-1])
-                seconds, processor = told["seconds"], told["processor"]
-                self.modules = top_level(told["modules"])
+                reported = json.loads(output.read().splitlines()[-1])
+                seconds, processor = reported["seconds"], reported["processor"]
+                self.modules = top_level(reported["modules"])
         self.seconds.append(seconds)
         self.processor.append(processor)
 
-    def look(self, environment: Mapping[str, str]) -> None:
-        """Find out which modules are imported; a process that tells it itself was asked already."""
+    def find_modules(self, environment: Mapping[str, str]) -> None:
+        """Determine the imported modules, unless the process has reported them itself."""
         if self.inside:
             return
         python, *rest = self.command
@@ -135,7 +135,7 @@ def top_level(modules: Iterator[str] | Sequence[str]) -> set[str]:
 
 
 def imported_by(file: Path) -> tuple[list[str], list[str]]:
-    """What a Python file takes from others: this package's modules, and ``module:name`` of Airflow."""
+    """Return the imports of a Python file: this package's modules, and ``module:name`` of Airflow."""
     own, others = set(), set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -148,7 +148,7 @@ def imported_by(file: Path) -> tuple[list[str], list[str]]:
 
 
 def environments() -> list[Path]:
-    """The Pythons with Airflow that the tests keep."""
+    """Return the Python environments with Airflow of the tests."""
     cache = os.environ.get(AIRFLOW_CACHE)
     return (
         sorted(each.parent / "bin/python" for each in Path(cache).glob("airflow-*/complete")) if cache else []
@@ -161,7 +161,7 @@ def airflow_of(python: Path) -> str:
 
 
 def starts(pythons: Sequence[Path]) -> list[Start]:
-    """What is measured. Airflow is slow to import: its processes are the last."""
+    """Return the measured commands; those that import Airflow, which is slow, are the last."""
     python = sys.executable
     found = [
         Start("Python itself", [python, "-c", "pass"], has_bar=False),
@@ -182,7 +182,7 @@ def starts(pythons: Sequence[Path]) -> list[Start]:
 
 
 def measured(what: Sequence[Start], rounds: int, airflow_rounds: int, folder: Path) -> None:
-    """Run them in turns; the first round fills the caches and is not counted."""
+    """Run the commands alternately; the first round fills the caches and is not counted."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("LINEAGE_", "AIRFLOW"))},
         "PYTHONPATH": str(REPOSITORY),
@@ -190,7 +190,7 @@ def measured(what: Sequence[Start], rounds: int, airflow_rounds: int, folder: Pa
         "AIRFLOW_HOME": str(folder / "airflow"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
     }
-    # Set where nobody wants files beside the sources; here it would measure the compiler.
+    # Otherwise the compiler would be measured.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     for number in range(max(rounds, airflow_rounds) + 1):
         for each in what:
@@ -200,7 +200,7 @@ def measured(what: Sequence[Start], rounds: int, airflow_rounds: int, folder: Pa
                 each.seconds.clear()
                 each.processor.clear()
     for each in what:
-        each.look(environment)
+        each.find_modules(environment)
 
 
 def print_table(what: Sequence[Start]) -> None:
@@ -217,7 +217,7 @@ def print_table(what: Sequence[Start]) -> None:
 
 
 def figures(what: Sequence[Start]) -> list[Figure]:
-    """Medians, with what the project expects."""
+    """Return the medians, with the expected limits."""
     return [
         Figure(
             each.name,

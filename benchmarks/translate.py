@@ -1,9 +1,9 @@
-"""How the time to translate one Spline plan grows with the plan: it must be linear.
+"""Growth of the time to translate one Spline plan with its size, which must be linear.
 
     python benchmarks/translate.py
     python benchmarks/translate.py --profile        # and where the time of the largest goes
 
-Documents to elements, in this process, without Spark. Each case grows in one way: a chain of
+Documents to elements, in this process, without Spark. Each case grows in one dimension: a chain of
 projections over five columns, a join of two wide tables of which each column is computed, a join of
 many tables, sums over groups, one deep expression. Time is the CPU's, the best of some rounds, by part
 of the plan (the documents that it consists of); the last column is that time against the smallest size's.
@@ -27,7 +27,7 @@ from lineage_merge.sources.spline.documents import assemble, parse
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 
-# What a part of the largest may take, as a multiple of the smallest's: more memory is slower memory.
+# Maximum time per part of the largest plan, relative to the smallest: larger memory is slower.
 MOST_GROWTH = 2.0
 
 NAMES = dataset_resolver.from_config(
@@ -40,14 +40,14 @@ def columns(count: int) -> tuple[str, ...]:
 
 
 def chain(operations: int) -> Plan:
-    """Projections one above the other, each of which computes one of five columns anew."""
+    """Return a chain of projections that each recompute one of five columns."""
     read = Dataset("s3://raw/a", columns(5))
     made = tuple(Made(name, "transformation", (At(0, name),)) for name in read.columns)
     return Plan("chain", (read,), "s3://lake/chain", made, (At(0, "column_0"),), steps=operations - 4)
 
 
 def wide_join(width: int) -> Plan:
-    """Two tables side by side; half of the columns pass, half are computed of both sides."""
+    """Return a join of two tables; half of the columns are copied, half computed from both tables."""
     half = columns(width // 2)
     sides = (Dataset("s3://raw/a", half), Dataset("s3://raw/b", half))
     passed = tuple(Made(name, "identity", (At(0, name),)) for name in half)
@@ -56,7 +56,7 @@ def wide_join(width: int) -> Plan:
 
 
 def many_reads(count: int) -> Plan:
-    """A join of many small tables."""
+    """Return a join of many small tables."""
     reads = tuple(
         Dataset(f"s3://raw/{number}", (f"id_{number}", f"value_{number}")) for number in range(count)
     )
@@ -70,7 +70,7 @@ def many_reads(count: int) -> Plan:
 
 
 def one_group(width: int) -> Plan:
-    """Sums over the groups of as many columns."""
+    """Return sums over groups of as many columns."""
     read = Dataset("s3://raw/a", columns(width))
     half = width // 2
     made = tuple(Made(name, "identity", (At(0, name),)) for name in read.columns[:half])
@@ -79,7 +79,7 @@ def one_group(width: int) -> Plan:
 
 
 def one_condition(tests: int) -> Plan:
-    """A CASE that looks at as many columns: an AND inside of an AND, and so on."""
+    """Return a CASE over as many columns, with nested ANDs."""
     read = Dataset("s3://raw/a", columns(tests))
     sources = tuple(At(0, name) for name in read.columns)
     return Plan("condition", (read,), "s3://lake/condition", (Made("flag", "conditional", sources),))
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[Callable[[int], Plan], tuple[int, ...]]] = {
 
 
 def translated(texts: list[tuple[str, str]], key: str) -> int:
-    """What a worker does with one plan's texts; how many records it makes."""
+    """Translate one plan's documents like a worker; returns the number of records."""
     documents: Documents = {}
     for collection, text in texts:
         document = parse(collection, text)
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def _timed(plan: Plan, rounds: int) -> tuple[list[tuple[str, str]], int, float]:
-    """A plan's texts, how many records come of them, and the seconds of the best round."""
+    """Measure a plan: its documents, the number of records, and the seconds of the best round."""
     found = plan_documents(plan, key="plan")
     texts = [(collection, json.dumps(each)) for collection, some in found.items() for each in some]
     seconds: list[float] = []
@@ -132,7 +132,7 @@ def _timed(plan: Plan, rounds: int) -> tuple[list[tuple[str, str]], int, float]:
 
 
 def _figures(rounds: int, is_profiled: bool) -> Iterator[Figure]:
-    # The checks of documents are made code of when the first one comes.
+    # The schema checks are compiled with the first document.
     _timed(chain(5), 1)
     print(f"{'':>26} {'size':>6} {'parts':>8} {'records':>8} {'seconds':>8} {'us/part':>8} {'growth':>7}")
     for name, (make, sizes) in CASES.items():

@@ -1,4 +1,4 @@
-"""A pipeline in plain words: plans that read, compute and write, their runs, and dbt models on top.
+"""Description of a pipeline: plans that read, compute and write, their runs, and dbt models on top.
 
 Nothing here knows how Spline or dbt write it down (`spline`, `manifest`), nor what lineage_merge
 should make of it: a test may work that out by itself.
@@ -19,7 +19,7 @@ How = Literal["identity", "transformation", "aggregation", "conditional"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Dataset:
-    """What a plan reads: a raw URI, and the names of the columns that it takes of it."""
+    """A source of a plan: a raw URI, and the names of the columns that it reads."""
 
     uri: str
     columns: tuple[str, ...]
@@ -28,7 +28,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True, order=True)
 class At:
-    """A column of one of a plan's reads, by the place of the read."""
+    """A column of one of a plan's reads, by the index of the read."""
 
     read: int
     column: str
@@ -36,7 +36,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A column that a plan writes, and what it is made of. Of `identity` there is one source."""
+    """A column that a plan writes, and its sources. `identity` has one source."""
 
     name: str
     how: How
@@ -45,13 +45,13 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one write does. Plans that are equal are one plan of Spline, with a run for each time.
+    """One write. Plans that are equal are one plan of Spline, with a run for each time.
 
     All reads are joined, each to those before it. `filters`, `joins` (pairs, each of two reads) and
     `sorts` are columns that decide on rows; where a column is an aggregation, all others are what rows
     are grouped by. `steps` are projections more than needed, each of which computes one of the
-    transformed columns anew or, where there is none, a column that nobody wants. `version` is what
-    else a plan may differ in: the constant of its filters, such as yesterday's date.
+    transformed columns again or, if there is none, an unused column. `version`: another difference between
+    plans, the constant of their filters, such as yesterday's date.
     """
 
     application: str
@@ -114,14 +114,14 @@ class Project:
     adapter: str = "redshift"
 
     def table(self, place: int) -> Table:
-        """What stands at a place of a model's `reads`."""
+        """Return the element at an index of a model's `reads`."""
         sources = len(self.sources)
         return self.sources[place] if place < sources else self.models[place - sources].table
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Everything together. The plans are those of the runs, and `unrun` ones, which nobody ended."""
+    """A whole pipeline. Its plans are those of the runs, and `unrun` ones, whose run did not end."""
 
     runs: tuple[Run, ...] = ()
     projects: tuple[Project, ...] = ()
@@ -129,5 +129,5 @@ class Pipeline:
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """Each once, in the order of their first runs."""
+        """Return each plan once, in the order of their first runs."""
         return tuple(dict.fromkeys((*(run.plan for run in self.runs), *self.unrun)))

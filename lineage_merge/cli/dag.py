@@ -61,7 +61,7 @@ def report(
 
         with pipeline.endpoint(config, on_progress) as target:
             check(target.reader)
-            found = merge_run.last(target.reader, config.environment, config.dag_name)
+            found = merge_run.read_last(target.reader, config.environment, config.dag_name)
         if found is None:
             raise GraphError(f"the graph has no merge of {config.dag_name} in {config.environment}")
     if as_json:

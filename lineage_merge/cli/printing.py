@@ -142,9 +142,9 @@ def loaded_text(loaded: "LoadResult") -> str:
     if loaded.moved:
         elements += f", {counted(loaded.moved, 'dataset', 'datasets')} merged into canonical vertices"
     if loaded.dry_run:
-        in_bulk = " in bulk" if loaded.way == "bulk" else ""
-        return f"dry run: would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
-    how = "bulk load, " if loaded.way == "bulk" else ""
+        in_bulk = " in bulk" if loaded.mode == "bulk" else ""
+        return f"nothing, it is a dry run; would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
+    how = "bulk load, " if loaded.mode == "bulk" else ""
     traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {loaded.elements_read:,} elements read"
     return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"
 

@@ -1,1 +1,1 @@
-"""The intermediate format: what a node and an edge look like, as files and in the graph."""
+"""The graph format: schemas of nodes and edges, and their files."""

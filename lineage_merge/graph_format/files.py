@@ -1,4 +1,4 @@
-"""The intermediate format as files: a folder with `nodes/` and `edges/`, Parquet or JSON lines."""
+"""Node and edge files: a folder with `nodes/` and `edges/`, as Parquet or JSON lines."""
 
 import json
 import re
@@ -32,19 +32,18 @@ from lineage_merge.infra.storage import (
 from lineage_merge.model.errors import IntermediateError, SourceError, SourceMissing
 
 Format = Literal["parquet", "jsonl"]
-# An element, with the keys and values that are known of it.
 
 _BROKEN = "_broken"
-# What Spark makes texts of where a text belongs: arrays, objects, numbers, yes and no.
-_ODD_TEXT = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
+# Spark reads other JSON values as texts: arrays, objects, numbers, booleans.
+_NON_STRING = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
 _JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
 _TRACEBACK = "Traceback (most recent call last)"
-# Its end, where a Python worker failed.
+# The last line of a Python worker's traceback.
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): ")
 
 
 class Kind(NamedTuple):
-    """Nodes or edges: the folder's name and the two schemas."""
+    """Nodes or edges: the folder name and the two schemas."""
 
     name: str
     ddl: str
@@ -56,7 +55,7 @@ EDGES = Kind("edges", edge_ddl(), edge_schema())
 
 
 class Flaw(NamedTuple):
-    """An element in a file that does not fit, and why. `element` is its id, or its line."""
+    """An invalid element in a file; `element` is its id, or its line."""
 
     kind: str
     element: str
@@ -67,17 +66,17 @@ class Flaw(NamedTuple):
 def write(
     spark: SparkSession, folder: str, nodes: Rows[Row], edges: Rows[Row], file_format: Format = "parquet"
 ) -> None:
-    """Write nodes and edges below `folder`, in place of what stands there."""
-    is_here = nodes.engine.is_local and _is_reachable(folder)
-    with _telling(folder):
-        # A write that is cut short must not leave new nodes beside old edges.
-        _delete(spark, _path(folder, EDGES), is_here)
+    """Write nodes and edges below `folder`, replacing existing files."""
+    is_reachable = nodes.engine.is_local and _is_reachable(folder)
+    with _translated_errors(folder):
+        # An interrupted write must not leave new nodes with old edges.
+        _delete(spark, _path(folder, EDGES), is_reachable)
         for kind, rows in ((NODES, nodes), (EDGES, edges)):
             path = _path(folder, kind)
-            if is_here and (file_format == "jsonl" or _has_pyarrow()):
-                _delete(spark, path, is_here)
-                write_here = _write_lines if file_format == "jsonl" else partial(_write_parquet, kind)
-                write_here(path, rows.collect())
+            if is_reachable and (file_format == "jsonl" or _has_pyarrow()):
+                _delete(spark, path, is_reachable)
+                write_kind = _write_lines if file_format == "jsonl" else partial(_write_parquet, kind)
+                write_kind(path, rows.collect())
                 continue
             writer = _frame(spark, kind, rows).write.mode("overwrite")
             save = writer.parquet if file_format == "parquet" else writer.json
@@ -85,15 +84,15 @@ def write(
 
 
 def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
-    """The nodes and edges below `folder`, in whichever format they are.
+    """Read the nodes and edges below `folder`, in either format.
 
-    Raises `IntermediateError` where they are missing, incomplete, or not JSON.
+    Raises `IntermediateError` if they are missing, incomplete, or invalid JSON.
     """
     return _read(spark, folder, NODES), _read(spark, folder, EDGES)
 
 
 def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Row], Rows[Row]]:
-    """The same as rows of an engine, without unknown values."""
+    """Read the nodes and edges below `folder` as rows of an engine, without unknown values."""
     nodes, edges = read(spark, folder)
     if isinstance(engine, SparkEngine):
         return engine.of_frame(nodes).map(_known), engine.of_frame(edges).map(_known)
@@ -101,33 +100,32 @@ def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Ro
 
 
 def unpacked_size(folder: str) -> int:
-    """About how many bytes of text the nodes and edges below `folder` are. Raises `IntermediateError`."""
+    """Return the approximate size of the files as text, in bytes. Raises `IntermediateError`."""
     return sum(
         map(shuffle_partitions.text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))])
     )
 
 
 def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
-    """Write what a load wants to know besides, below ``folder/name``, as JSON lines."""
+    """Write further input of a load below ``folder/name``, as JSON lines."""
     path = f"{folder.rstrip('/')}/{name}"
-    with _telling(folder):
+    with _translated_errors(folder):
         if rows.engine.is_local and _is_reachable(folder):
             delete_folder(path)
             _write_lines(path, rows.collect())
             return
-        names = _names(ddl)
-        made = _as_frame(spark, rows.map(partial(_values, names)), ddl)
-        made.write.mode("overwrite").json(path)
+        frame = _as_frame(spark, rows.map(partial(_values, _names(ddl))), ddl)
+        frame.write.mode("overwrite").json(path)
 
 
 def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl: str) -> Rows[Row] | None:
-    """What `write_facts` wrote; None where there is none."""
+    """Read the rows that `write_facts` wrote; None if there are none."""
     path = f"{folder.rstrip('/')}/{name}"
     try:
         list_files(path)
     except SourceMissing:
         return None
-    with _telling(path):
+    with _translated_errors(path):
         found = spark.read.schema(ddl).json(path)
         if isinstance(engine, SparkEngine):
             return engine.of_frame(found).map(_known)
@@ -135,7 +133,7 @@ def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl:
 
 
 def _is_reachable(folder: str) -> bool:
-    """Whether this process can write there itself; other file systems are Spark's."""
+    """Return whether this process can write to the folder; other file systems need Spark."""
     return is_s3(folder) or "://" not in folder
 
 
@@ -146,7 +144,7 @@ def _write_lines(path: str, rows: Iterable[Row]) -> None:
 
 
 def _has_pyarrow() -> bool:
-    """Whether this process can write Parquet: a cold JVM takes seconds for the smallest file."""
+    """Return whether this process can write Parquet, faster than a cold JVM."""
     return find_spec("pyarrow") is not None
 
 
@@ -185,33 +183,33 @@ def _known(row: Any) -> Row:
     return {name: value for name, value in row.asDict().items() if value is not None}
 
 
-def flaws(spark: SparkSession, folder: str, most: int = 100) -> tuple[int, list[Flaw]]:
-    """Check every element against its JSON Schema, and that edges end at nodes of the folder.
+def flaws(spark: SparkSession, folder: str, limit: int = 100) -> tuple[int, list[Flaw]]:
+    """Check every element against its JSON Schema, and that the ends of edges are nodes of the folder.
 
-    Returns how many elements there are and the first flaws. Raises `IntermediateError` where
-    the files cannot be read at all.
+    Returns the number of elements and the first flaws. Raises `IntermediateError` if the files cannot be
+    read.
     """
     found: list[Flaw] = []
     elements = 0
     for kind in (NODES, EDGES):
-        with _telling(_path(folder, kind)):
+        with _translated_errors(_path(folder, kind)):
             texts = _texts(spark, folder, kind).cache()
             elements += texts.count()
-            found += texts.mapPartitions(partial(_check, kind)).take(most)
+            found += texts.mapPartitions(partial(_check, kind)).take(limit)
             texts.unpersist()
     if not found:
-        with _telling(folder):
-            found = [*_between_elements(*read(spark, folder), most)]
-    return elements, found[:most]
+        with _translated_errors(folder):
+            found = [*_reference_flaws(*read(spark, folder), limit)]
+    return elements, found[:limit]
 
 
-def _between_elements(nodes: DataFrame, edges: DataFrame, most: int) -> Iterator[Flaw]:
+def _reference_flaws(nodes: DataFrame, edges: DataFrame, limit: int) -> Iterator[Flaw]:
     for kind, rows in ((NODES, nodes), (EDGES, edges)):
-        for row in rows.groupBy("id").count().where("count > 1").limit(most).collect():
+        for row in rows.groupBy("id").count().where("count > 1").limit(limit).collect():
             yield Flaw(kind.name, row.id, "id", f"{row['count']} {kind.name} have this id")
     for end in ("from", "to"):
-        loose = edges.join(nodes.select(F.col("id").alias(end)), end, "leftanti").limit(most)
-        for row in loose.collect():
+        dangling = edges.join(nodes.select(F.col("id").alias(end)), end, "leftanti").limit(limit)
+        for row in dangling.collect():
             yield Flaw(EDGES.name, row.id, end, f"no node has the id {row[end]}")
 
 
@@ -219,8 +217,8 @@ def _path(folder: str, kind: Kind) -> str:
     return f"{folder.rstrip('/')}/{kind.name}"
 
 
-def _delete(spark: SparkSession, path: str, is_here: bool) -> None:
-    if is_here:
+def _delete(spark: SparkSession, path: str, is_reachable: bool) -> None:
+    if is_reachable:
         delete_folder(path)
         return
     context: Any = spark.sparkContext
@@ -232,19 +230,19 @@ def _list(path: str) -> list[StoredFile]:
     try:
         return list_files(path)
     except SourceMissing:
-        raise IntermediateError(f"{path}: no node or edge files there; make them with build") from None
+        raise IntermediateError(f"{path}: no node or edge files. Fix: create them with build") from None
 
 
 def _format(path: str, files: list[StoredFile]) -> Format:
     names = [PurePosixPath(file.location) for file in files]
     if any("_temporary" in name.parts for name in names):
-        raise IntermediateError(f"{path}: a write of it did not end; build it again")
+        raise IntermediateError(f"{path}: incomplete write. Fix: build it again")
     names = [name for name in names if not name.name.startswith(".")]
     if any(name.suffix == ".parquet" for name in names):
         return "parquet"
     if any({".json", ".jsonl"} & set(name.suffixes) for name in names):
         return "jsonl"
-    raise IntermediateError(f"{path}: neither Parquet files nor JSON lines there")
+    raise IntermediateError(f"{path}: neither Parquet files nor JSON lines")
 
 
 def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
@@ -252,37 +250,39 @@ def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
     files = _list(path)
     shuffle_partitions.fit(spark, files)
     if _format(path, files) == "parquet":
-        with _telling(path):
+        with _translated_errors(path):
             return spark.read.schema(kind.ddl).parquet(path)
-    with _telling(path):
+    with _translated_errors(path):
         reader = spark.read.schema(f"{kind.ddl}, {_BROKEN} string")
         rows = reader.option("columnNameOfCorruptRecord", _BROKEN).json(path)
-        # All columns: Spark parses no field that nobody asks for, and so finds no fault in it.
-        broken = rows.where(F.col(_BROKEN).isNotNull()).take(1) or _no_texts(spark, path, kind)
+        # All columns, because Spark neither parses nor checks fields that are not selected.
+        broken = rows.where(F.col(_BROKEN).isNotNull()).take(1) or _lines_with_non_strings(spark, path, kind)
     if broken:
-        raise IntermediateError(f"{path}: a line that fits no {kind.name}; `validate` says which and why")
+        raise IntermediateError(f"{path}: invalid line in {kind.name}. Fix: run `validate` for details")
     return rows.drop(_BROKEN)
 
 
-def _no_texts(spark: SparkSession, path: str, kind: Kind) -> list[str]:
-    """A line of JSON that has something else where a text, or an array of texts, belongs."""
+def _lines_with_non_strings(spark: SparkSession, path: str, kind: Kind) -> list[str]:
+    """Return a JSON line with another value where a text, or an array of texts, is required."""
     element = F.from_json("value", kind.ddl).alias("element")
     fields = spark.createDataFrame([], kind.ddl).schema.fields
     texts = [each.name for each in fields if each.dataType.simpleString() == "string"]
     sets = [each.name for each in fields if each.dataType.simpleString() == "array<string>"]
-    is_odd = F.lit(False)
+    is_suspect = F.lit(False)
     for name in texts:
-        is_odd = is_odd | F.coalesce(F.col(f"element.{name}").rlike(f"(?s){_ODD_TEXT}"), F.lit(False))
+        is_suspect = is_suspect | F.coalesce(
+            F.col(f"element.{name}").rlike(f"(?s){_NON_STRING}"), F.lit(False)
+        )
     for name in sets:
-        has_odd = F.exists(f"element.{name}", lambda each: each.rlike(f"(?s){_ODD_TEXT}"))
-        is_odd = is_odd | F.coalesce(has_odd, F.lit(False))
-    # A text may look like that too: only what is odd is looked at closely.
-    odd = spark.read.text(path).select("value", element).where(is_odd).select("value")
-    found: list[str] = odd.rdd.mapPartitions(partial(_without_texts, texts, sets)).take(1)
+        has_suspect = F.exists(f"element.{name}", lambda each: each.rlike(f"(?s){_NON_STRING}"))
+        is_suspect = is_suspect | F.coalesce(has_suspect, F.lit(False))
+    # A text may match as well: only these lines are parsed.
+    suspects = spark.read.text(path).select("value", element).where(is_suspect).select("value")
+    found: list[str] = suspects.rdd.mapPartitions(partial(_non_string_lines, texts, sets)).take(1)
     return found
 
 
-def _without_texts(texts: list[str], sets: list[str], rows: Iterable[Any]) -> Iterator[str]:
+def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) -> Iterator[str]:
     for row in rows:
         try:
             element = json.loads(row.value)
@@ -296,11 +296,11 @@ def _without_texts(texts: list[str], sets: list[str], rows: Iterable[Any]) -> It
 
 
 def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
-    """Each element as the text of a JSON object."""
+    """Return each element as the text of a JSON object."""
     path = _path(folder, kind)
     if _format(path, _list(path)) == "parquet":
-        # Without a schema of ours: what the files hold is what is checked.
-        # Not `toJSON`, which is to return a frame one day.
+        # Without a schema, to check the files' actual content.
+        # Not `toJSON`, which is to return a DataFrame in the future.
         text = F.to_json(F.struct("*")).alias("value")
         return spark.read.parquet(path).select(text).rdd.map(lambda row: row.value)
     return spark.read.text(path).rdd.map(lambda row: row.value).filter(lambda text: bool(text.strip()))
@@ -321,18 +321,18 @@ def _check(kind: Kind, texts: Iterable[str]) -> Iterator[Flaw]:
 
 
 @contextmanager
-def _telling(place: str) -> Iterator[None]:
-    """Turn errors about files, Spark's too, into one line."""
+def _translated_errors(path: str) -> Iterator[None]:
+    """Translate errors about files, including Spark's, to one line."""
     try:
         yield
     except SourceError as error:
         raise IntermediateError(error.message) from None
     except (PySparkException, Py4JJavaError) as error:
-        raise IntermediateError(f"{place}: {_cause(str(error))}") from None
+        raise IntermediateError(f"{path}: {_cause(str(error))}") from None
 
 
 def _cause(text: str) -> str:
-    """The innermost cause in what Spark says, without the names of Java's classes."""
+    """Return the innermost cause in Spark's error text, without names of Java classes."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     of_python = [line for line in lines if _PYTHON_ERROR.match(line) and _TRACEBACK not in line]
     if of_python and _TRACEBACK in text:
@@ -341,5 +341,5 @@ def _cause(text: str) -> str:
     outer = [line.removeprefix(":") for line in lines if line.startswith(":")]
     cause = _JAVA_CLASS.sub("", [*lines[:1], *outer[:1], *causes][-1].strip())
     if "No FileSystem for scheme" in cause:
-        return f"this Spark has no connector for it ({cause}): use a local folder"
+        return f"no connector in this Spark ({cause}). Fix: use a local folder"
     return cause[:300]

@@ -1,17 +1,17 @@
-"""Labels of a vertex that has several: Neptune's bulk loader adds the label of a row to those of a vertex.
+"""Vertices with several labels: Neptune's bulk loader adds the label of a row to the labels of the vertex.
 
-Neptune reports such a vertex's labels as one, ``file::table``. `hasLabel` finds it by each of its labels,
-but not by that text, and a label of that text must not be written.
+Neptune returns several labels as one text, ``file::table``. `hasLabel` matches each single label but not that
+text, and that text must not be written as a label.
 """
 
-_BETWEEN = "::"
+_SEPARATOR = "::"
 
 
 def labels_of(label: str) -> tuple[str, ...]:
-    """Return each label of what the graph reports as one."""
-    return tuple(label.split(_BETWEEN))
+    """Return the single labels of a label as returned by the graph."""
+    return tuple(label.split(_SEPARATOR))
 
 
 def one_label(label: str) -> str:
-    """Return the label that such a vertex counts as: the greatest, on every machine the same."""
+    """Return one label for a vertex with several: the greatest, so that it is the same everywhere."""
     return max(labels_of(label))

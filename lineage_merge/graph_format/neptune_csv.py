@@ -1,21 +1,21 @@
 """Neptune's CSV for Gremlin, as its bulk loader reads it. Pure: no files, no Spark.
 
-The format is AWS's "Gremlin load data format", which follows RFC 4180. What it asks for:
+The format is AWS's "Gremlin load data format", which follows RFC 4180. Its rules:
 
-* vertices and edges in files of their own, each with a header; UTF-8, lines that end in a newline;
-* ``~id``, ``~label`` and of edges ``~from``, ``~to``; of a property its name, type and, on
-  vertices, cardinality: ``name:String(single)``, ``tags:String(set)``. Edges know no cardinality;
-* a field with a quotation mark, comma or line break stands in quotation marks, those in it
-  doubled; there is no other escape, a backslash is a backslash. Spaces around a field that is not
-  quoted are lost. So every text is quoted here;
-* a field with nothing in it is "not told", and leaves what the graph has. ``""`` is an empty text,
-  if the loader is told to load those (`allowEmptyStrings`), otherwise nothing;
-* several rows of one id make one element.
+* vertices and edges are in separate files, each with a header; UTF-8, lines end in a newline;
+* the columns are ``~id``, ``~label``, for edges ``~from``, ``~to``, and properties with type and, for
+  vertices, cardinality: ``name:String(single)``, ``tags:String(set)``. Edges have no cardinality;
+* a field with a quotation mark, comma or line break is quoted, with quotation marks doubled. There is no
+  other escape; a backslash is a literal backslash. Spaces around an unquoted field are lost, so every text is
+  quoted;
+* an empty field is unknown, and the stored value stays unchanged. ``""`` is an empty text if
+  `allowEmptyStrings` is set, otherwise unknown;
+* several rows with one id are one element.
 
-A set could be one field (``String(set)[]``) with a semicolon between its members and a backslash before
-a semicolon in one. What that makes of a member that ends with a backslash, or begins with a
-space, is not written down. So each further member stands in a row of its own, with nothing but
-the id and the label; no value is ever cut or escaped.
+A set could be one field (``String(set)[]``) with semicolons between its members, escaped by a backslash
+inside a member. The treatment of a member that ends with a backslash or starts with a space is not
+documented, so each further member has a separate row with only the id and the label, and no value is split or
+escaped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,8 +41,8 @@ _DAGS = Property("dag_name", "", many=True)
 
 
 def _header(declared: Property, *, cardinality: bool) -> str:
-    said = ("(set)" if declared.many else "(single)") if cardinality else ""
-    return f"{declared.name}:{_TYPES[declared.type]}{said}"
+    suffix = ("(set)" if declared.many else "(single)") if cardinality else ""
+    return f"{declared.name}:{_TYPES[declared.type]}{suffix}"
 
 
 def _vertex_header() -> str:
@@ -57,7 +57,7 @@ def _edge_header() -> str:
     )
 
 
-# The columns stand in the order of the fields.
+# The columns are in the order of the fields.
 VERTEX_HEADER = _vertex_header()
 EDGE_HEADER = _edge_header()
 
@@ -68,11 +68,11 @@ _QUOTE, _TWO = '"', '""'
 
 
 def vertex_lines(row: Sequence[Any]) -> Iterator[str]:
-    """The lines of a vertex, without line ends: one, and another for each further member of a set.
+    """Yield the lines of a vertex, without line ends: one, and another for each further member of a set.
 
-    `row`: values in the order of `VERTEX_FIELDS`, sets as lists; None is not told. The DAG's name is one
-    text, or a list where several know the vertex. Raises IntermediateError for one without id, label,
-    environment or DAG name.
+    `row`: values in the order of `VERTEX_FIELDS`, sets as lists; None is unknown. The DAG name is one text,
+    or a list if the vertex has several. Raises IntermediateError if id, label, environment or DAG name is
+    missing.
     """
     _require("node", row, VERTEX_FIELDS, _KEYS)
     values = list(row)
@@ -95,13 +95,13 @@ def vertex_lines(row: Sequence[Any]) -> Iterator[str]:
 
 
 def edge_line(row: Sequence[Any]) -> str:
-    """The line of an edge, without line end. `row`: values in the order of `EDGE_FIELDS`. Errors likewise."""
+    """Return the line of an edge, without line end. `row`: values in the order of `EDGE_FIELDS`."""
     _require("edge", row, EDGE_FIELDS, len(EDGE_KEYS))
     return _line(row)
 
 
 def _line(values: Sequence[Any]) -> str:
-    # In one expression, because it is most of what a row costs here.
+    # One expression, because this is most of the cost per row.
     return ",".join(
         [
             "" if value is None else f'"{value.replace(_QUOTE, _TWO)}"' if type(value) is str else str(value)
@@ -117,11 +117,11 @@ def _require(kind: str, row: Sequence[Any], names: Sequence[str], keys: int) -> 
     raise IntermediateError(f"{kind} {row[0] or 'without id'}: {missing} is missing")
 
 
-def is_certain(row: Sequence[Any]) -> bool:
-    """Whether every loader reads of these values what they are.
+def is_unambiguous(row: Sequence[Any]) -> bool:
+    """Return whether every loader reads these values alike.
 
-    Not of an empty text, which one that confuses it with an empty field would put wherever nothing
-    is told, and not of the character NUL, of which the format says nothing.
+    Empty texts are ambiguous, because a loader may treat them as unknown, and so is the character NUL, which
+    the format does not define.
     """
     for value in row:
         if isinstance(value, str):

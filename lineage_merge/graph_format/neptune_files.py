@@ -1,8 +1,8 @@
-"""Node and edge rows as files for Neptune's bulk loader, written a partition at a time.
+"""Writes node and edge rows as gzipped files for Neptune's bulk loader, in partitions.
 
-``folder/vertices/`` and ``folder/edges/``, in S3 or on this machine, gzipped. The loader cuts large files
-by itself and is slow with very many small ones: each partition writes one, and begins another
-only when that is large.
+The files are in ``folder/vertices/`` and ``folder/edges/``, in S3 or local. The loader splits large files
+itself and is slow with many small ones: each partition writes one file, and starts another only when it is
+large.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,23 +23,22 @@ from lineage_merge.graph_format.neptune_parts import (
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.errors import LineageMergeError
 
-# Of a file, where there are enough for several.
+# Minimum number of elements per file, if there are enough for several files.
 _FEWEST_ELEMENTS = 25_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     written: Written
-    # An error travels as data: raised in a worker it would reach the driver as text, after
-    # Spark's own retries.
+    # Returned as data: raised in a worker, it would reach the driver as text, after Spark's own retries.
     error: LineageMergeError | None = None
 
 
 def write(folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]) -> tuple[Written, Written]:
     """Write nodes and edges (`graph_format.schema`) below `folder`.
 
-    Other files that are there stay. Raises `SourceError` where the folder cannot be
-    written, and IntermediateError (a row without a key).
+    Other files in the folder stay. Raises `SourceError` if the folder is not writable, and IntermediateError
+    (a row without a key).
     """
     vertex_rows = nodes.map(partial(_fields, VERTEX_FIELDS))
     edge_rows = edges.map(partial(_fields, EDGE_FIELDS))
@@ -60,8 +59,8 @@ def write_rows(
 ) -> Written:
     """Write rows of one kind, values in the order of `VERTEX_FIELDS` or `EDGE_FIELDS`.
 
-    `elements` is how many there are, about: of few, few files are made. A file is as large as
-    `largest_file` (bytes) at most, about. Errors as in `write`.
+    `elements`: approximate number of rows, for a suitable number of files. `largest_file`: approximate
+    maximum size in bytes. Errors as in `write`.
     """
     tasks = rows.engine.parallelism
     if elements is not None:
@@ -80,11 +79,11 @@ def write_rows(
 
 
 def _write_partition(
-    place: str, kind: Kind, largest: int, partition: int, rows: Iterable[tuple[Any, ...]]
+    folder: str, kind: Kind, largest: int, partition: int, rows: Iterable[tuple[Any, ...]]
 ) -> Iterator[_Outcome]:
     try:
-        # Each partition has a number of its own among the files.
+        # File names contain the partition number.
         lines = map(lines_of(kind), rows)
-        yield _Outcome(write_parts(place, kind, lines, f"part-{partition:05d}", largest_file=largest))
+        yield _Outcome(write_parts(folder, kind, lines, f"part-{partition:05d}", largest_file=largest))
     except LineageMergeError as error:
         yield _Outcome(Written(), error)

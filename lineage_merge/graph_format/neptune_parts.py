@@ -1,7 +1,7 @@
-"""The files that Neptune's bulk loader reads: gzipped, each with its header. Without Spark.
+"""Writes the gzipped CSV files that Neptune's bulk loader reads, each with a header. No Spark.
 
-The loader cuts large files by itself and is slow with very many small ones, so another file is begun
-only when one is large.
+The loader splits large files itself and is slow with many small ones, so another file is started only when
+the current one is large.
 """
 
 import gzip
@@ -24,31 +24,30 @@ Kind = Literal["vertices", "edges"]
 VERTICES: Kind = "vertices"
 EDGES: Kind = "edges"
 
-# Of a gzipped file, more or less.
+# Approximate maximum size of a gzipped file, in bytes.
 LARGEST_FILE = 64 * 1024 * 1024
-_ELEMENTS_AT_ONCE = 1000
+_ELEMENTS_PER_BLOCK = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many elements, in how many files."""
+    """Numbers of elements and files."""
 
     elements: int = 0
     files: int = 0
 
 
 def lines_of(kind: Kind) -> Callable[[Sequence[Any]], Iterable[str]]:
-    """The lines of a row, values in the order of `VERTEX_FIELDS` or `EDGE_FIELDS`."""
+    """Return the function from a row (in the order of `VERTEX_FIELDS` or `EDGE_FIELDS`) to its lines."""
     return vertex_lines if kind == VERTICES else _edge_lines
 
 
 def write_parts(
-    place: str, kind: Kind, elements: Iterable[Iterable[str]], name: str, *, largest_file: int = LARGEST_FILE
+    folder: str, kind: Kind, elements: Iterable[Iterable[str]], name: str, *, largest_file: int = LARGEST_FILE
 ) -> Written:
-    """Write the lines of each element into ``place/NAME-000.csv.gz`` and on; of none no file.
+    """Write the lines of all elements to ``folder/NAME-000.csv.gz`` and following; no file without elements.
 
-    A file is as large as `largest_file` (bytes) at most, about. Raises `SourceError` where the place
-    cannot be written.
+    `largest_file`: approximate maximum size in bytes. Raises `SourceError` if the folder is not writable.
     """
     blocks = _blocks(iter(elements))
     written = files = 0
@@ -56,9 +55,9 @@ def write_parts(
         file = Path(temporary, "part.csv.gz")
         for first in blocks:
             if not files:
-                make_folder(place)
+                make_folder(folder)
             written += _write_file(file, kind, chain([first], blocks), largest_file)
-            write_file(f"{place}/{name}-{files:03d}.csv.gz", file)
+            write_file(f"{folder}/{name}-{files:03d}.csv.gz", file)
             files += 1
     return Written(written, files)
 
@@ -68,15 +67,15 @@ def _edge_lines(row: Sequence[Any]) -> tuple[str]:
 
 
 def _blocks(elements: Iterator[Iterable[str]]) -> Iterator[tuple[int, str]]:
-    """How many elements, and their lines."""
-    while some := list(islice(elements, _ELEMENTS_AT_ONCE)):
-        yield len(some), "\n".join(chain.from_iterable(some)) + "\n"
+    """Yield numbers of elements, with their lines as one text."""
+    while block := list(islice(elements, _ELEMENTS_PER_BLOCK)):
+        yield len(block), "\n".join(chain.from_iterable(block)) + "\n"
 
 
 def _write_file(file: Path, kind: Kind, blocks: Iterator[tuple[int, str]], largest: int) -> int:
     header = VERTEX_HEADER if kind == "vertices" else EDGE_HEADER
     elements = 0
-    # No time and no name in it: the same rows make the same bytes.
+    # Without time and name in the header, so that equal rows give equal bytes.
     with file.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
         packed.write(f"{header}\n".encode())
         for count, text in blocks:

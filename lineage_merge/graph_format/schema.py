@@ -1,9 +1,8 @@
-"""The graph model, declared once: labels, and the properties that each may carry.
+"""Declaration of the graph model: labels and their properties.
 
-From these declarations come the Spark schemas of the node and edge files, the JSON Schemas
-that `lineage-merge validate` uses, and the cardinality that the loader says for every
-property. ``python -m lineage_merge.graph_format.schema`` writes the JSON Schemas beside this file,
-for people and other programs.
+The Spark schemas of node and edge files, the JSON Schemas that `lineage-merge validate` uses, and the
+cardinality of properties in requests are derived from it. ``python -m lineage_merge.graph_format.schema``
+writes the JSON Schemas to this folder.
 """
 
 import json
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-# A node or edge by the names of its properties, without unknown values.
+# A node or edge: values by property name, without unknown ones.
 Row = dict[str, Any]
 
 PropertyType = Literal["string", "long"]
@@ -22,7 +21,7 @@ PropertyType = Literal["string", "long"]
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property. `many`: a set of values, on vertices only (edges know no cardinality)."""
+    """One property. `many`: a set of values, on vertices only (edges have no cardinality)."""
 
     name: str
     description: str
@@ -32,7 +31,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A kind of vertex or edge, the names of the properties it may carry, and those it must."""
+    """A kind of vertex or edge, with the names of its allowed and required properties."""
 
     name: str
     description: str
@@ -42,44 +41,46 @@ class Label:
 
 NODE_PROPERTIES: tuple[Property, ...] = (
     Property("name", "the short name: last path segment, table or job"),
-    Property("namespace", "where the dataset lies, as OpenLineage names it"),
-    Property("qualified_name", "the whole name within the namespace; of a table kept in files, the table"),
-    Property("format", "how the files are written (parquet, csv, ...)"),
-    Property("description", "what its owner says of it"),
-    Property("location", "the path behind a table"),
+    Property("namespace", "the namespace of the dataset as in OpenLineage"),
+    Property("qualified_name", "the full name within the namespace; of a table stored in files, the table"),
+    Property("format", "file format (parquet, csv, ...)"),
+    Property("description", "description by its owner"),
+    Property("location", "the path of a table's files"),
     Property("tags", "dbt's tags", many=True),
-    Property("aliases", "its other identities, each with the rule that joined it", many=True),
+    Property("aliases", "other identities, each with the rule that joined it", many=True),
     Property(
         "resolved_names",
-        "names that the configuration of a DAG resolves to it: DAG, rule, namespace and name, with | between",
+        "names that the configuration of a DAG resolves to it: DAG, rule, namespace and name, separated by |",
         many=True,
     ),
-    Property("data_type", "a column's type, as the side that builds it writes it"),
-    Property("position", "a column's place in its dataset, from 0", type="long"),
+    Property("data_type", "data type of a column, as its builder declares it"),
+    Property("position", "position of a column in its dataset, from 0", type="long"),
     Property("job_type", "spark, dbt, ..."),
     Property("job_name", "the job that an operation belongs to"),
     Property("operation_type", "Read, Write or Transformation"),
-    Property("framework", "what ran the job, with its version"),
+    Property("framework", "the framework that ran the job, with its version"),
     Property("last_run_id", "the newest run (Spark's application id, dbt's invocation id)"),
     Property(
-        "described_at", "when dbt wrote the manifest that describes the job, in ms since 1970", type="long"
+        "described_at", "time of the dbt manifest that describes the job, in ms since 1970", type="long"
     ),
-    Property("last_run_at", "when the newest run wrote last, in ms since 1970", type="long"),
-    Property("duration_ms", "how long the writes of the newest run took together", type="long"),
-    Property("rows_written", "rows of the newest run, summed over its writes", type="long"),
+    Property("last_run_at", "time of the last write of the newest run, in ms since 1970", type="long"),
+    Property("duration_ms", "total duration of the writes of the newest run", type="long"),
+    Property("rows_written", "rows written by the newest run, summed over its writes", type="long"),
     Property("status", "succeeded or failed, of the newest run"),
     Property("project", "the dbt project"),
-    Property("last_merged_at", "when the DAG was merged last, in ms since 1970", type="long"),
-    Property("documents_read", "how many documents that merge read", type="long"),
-    Property("elements_written", "how many vertices and edges it wrote", type="long"),
-    Property("elements_retired", "how many vertices and edges it retired", type="long"),
-    Property("requests", "how many requests that load sent to the graph", type="long"),
-    Property("elements_read", "how many elements, ids and numbers it read from the graph", type="long"),
-    Property("not_joined", "how many datasets it could not join", type="long"),
-    Property("report", "what it joined and what it could not join, as JSON"),
-    Property("loading", "which load is under way"),
+    Property("last_merged_at", "time of the last merge of the DAG, in ms since 1970", type="long"),
+    Property("documents_read", "number of documents that the merge read", type="long"),
+    Property("elements_written", "number of vertices and edges that it wrote", type="long"),
+    Property("elements_retired", "number of vertices and edges that it retired", type="long"),
+    Property("requests", "number of requests that its load sent to the graph", type="long"),
+    Property(
+        "elements_read", "number of elements, ids and numbers that its load read from the graph", type="long"
+    ),
+    Property("not_joined", "number of datasets that it could not join", type="long"),
+    Property("report", "datasets that it joined and could not join, as JSON"),
+    Property("load_token", "token of the running load"),
     Property("state", "digests of what the last load wrote"),
-    Property("touched", "loads that wrote to what the DAG has since its last load ended", many=True),
+    Property("touched", "loads that wrote to elements of the DAG since its last load ended", many=True),
 )
 
 EDGE_PROPERTIES: tuple[Property, ...] = (
@@ -88,18 +89,16 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property(
         "operations", "the operations between two datasets, source first; several chains joined with ' | '"
     ),
-    Property("sequence", "the place of the write in its run, from 1", type="long"),
+    Property("sequence", "position of the write in its run, from 1", type="long"),
     Property("write_mode", "append or overwrite"),
-    Property("via", "temporary hops and ephemeral models that were folded away, joined with ' | '"),
+    Property("via", "collapsed temporary datasets and ephemeral models, joined with ' | '"),
     Property("column_lineage", "unavailable: the columns are unknown, for example behind an RDD"),
-    Property("undeclared", "true: dbt's SQL names the source without ref() or source()"),
-    Property(
-        "transformation", "what happens to a column on the way, or what it decides: OpenLineage's subtypes"
-    ),
+    Property("undeclared", "true: the dbt SQL references the source without ref() or source()"),
+    Property("transformation", "how a column is transformed, or what it controls (subtypes of OpenLineage)"),
     Property("expression", "how the column is computed, as readable text"),
 )
 
-# Of vertices. The tag is a key of nodes, not one of their declared properties.
+# Of vertices. The tag (`dag_name`) is a key of nodes, not a declared property.
 SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
 LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
@@ -130,16 +129,18 @@ _JOB = (
 
 NODE_LABELS: tuple[Label, ...] = (
     Label("file", "a file or a directory of files", _DATASET),
-    Label("table", "a table, in a warehouse or kept in files", _DATASET),
+    Label("table", "a table, in a warehouse or stored in files", _DATASET),
     Label("view", "a view", _DATASET),
     Label("topic", "a topic of a message broker", _DATASET),
     Label("seed", "a table that dbt fills from a file of its project", _DATASET),
-    Label("snapshot", "a table in which dbt keeps history", _DATASET),
-    Label("exposure", "what uses dbt's models: a dashboard, a notebook", _DATASET),
+    Label("snapshot", "a table in which dbt records history", _DATASET),
+    Label("exposure", "a user of dbt models: a dashboard, a notebook", _DATASET),
     Label("column", "a column of a dataset", ("name", "data_type", "description", "position")),
-    Label("job", "what moves data under one name", _JOB),
+    Label("job", "a named process that moves data", _JOB),
     Label(
-        "operation", "a step of a job, as Spline keeps it", ("name", "operation_type", "job_type", "job_name")
+        "operation",
+        "a step of a job, as recorded by Spline",
+        ("name", "operation_type", "job_type", "job_name"),
     ),
     Label(
         "merge_run",
@@ -154,7 +155,7 @@ NODE_LABELS: tuple[Label, ...] = (
             "elements_read",
             "not_joined",
             "report",
-            "loading",
+            "load_token",
             "state",
             "touched",
         ),
@@ -171,17 +172,17 @@ EDGE_LABELS: tuple[Label, ...] = (
     ),
     Label(
         "feeds_column",
-        "a column is made of, or steered by, another",
+        "a column is computed from, or indirectly affected by, another",
         (*_OF_JOB, "transformation", "expression"),
         _OF_JOB,
     ),
-    Label("influences", "a column decides which rows a dataset has", (*_OF_JOB, "transformation"), _OF_JOB),
+    Label("influences", "a column controls which rows a dataset has", (*_OF_JOB, "transformation"), _OF_JOB),
     Label("has_column", "a dataset has a column", ()),
     Label("writes", "a job writes a dataset", _OF_JOB, _OF_JOB),
     Label("follows", "an operation consumes another", _OF_JOB, _OF_JOB),
 )
 
-# A DAG's edges have no other labels. Without labels a server may search all edges that end at a vertex.
+# All labels of a DAG's edges. Without labels a server may search all edges at a vertex.
 EDGE_LABEL_NAMES = tuple(each.name for each in EDGE_LABELS)
 DATASET_LABELS = ("file", "table", "view", "topic", "seed", "snapshot", "exposure")
 
@@ -226,7 +227,7 @@ def _element_schema(
 
 
 def node_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of one line of a node file."""
+    """Return the JSON Schema (draft 2020-12) of one line of a node file."""
     required = [*NODE_KEYS, "name"]
     return _element_schema(
         "A line of a node file of lineage_merge", NODE_KEYS, NODE_PROPERTIES, NODE_LABELS, required
@@ -234,7 +235,7 @@ def node_schema() -> dict[str, Any]:
 
 
 def edge_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of one line of an edge file."""
+    """Return the JSON Schema (draft 2020-12) of one line of an edge file."""
     return _element_schema(
         "A line of an edge file of lineage_merge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, list(EDGE_KEYS)
     )
@@ -252,17 +253,17 @@ def _spark_ddl(keys: Iterable[str], declared: Iterable[Property]) -> str:
 
 
 def node_ddl() -> str:
-    """The Spark schema of the node files, as DDL text."""
+    """Return the Spark schema of node files as DDL."""
     return _spark_ddl(NODE_KEYS, NODE_PROPERTIES)
 
 
 def edge_ddl() -> str:
-    """The Spark schema of the edge files, as DDL text."""
+    """Return the Spark schema of edge files as DDL."""
     return _spark_ddl(EDGE_KEYS, EDGE_PROPERTIES)
 
 
 def schema_files() -> Mapping[str, str]:
-    """The JSON Schemas as files: their names and texts."""
+    """Return the file names and texts of the JSON Schemas."""
     schemas = {"node.schema.json": node_schema(), "edge.schema.json": edge_schema()}
     return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
 

@@ -1,5 +1,6 @@
-"""Writing nodes and edges into a Gremlin graph.
+"""Loading of a merge into the graph.
 
-`connection` opens connections and turns their errors into ours, `requests` makes requests
-out of rows without touching anything, `loader` runs them from Spark's executors.
+`update` runs the stages of a load (`stages`), `writer` upserts all rows without a comparison, `remove_dag`
+deletes a DAG or job. `gremlin` has connections, retries and requests, `neptune_bulk` Neptune's bulk loader,
+`prune` the deletions.
 """

@@ -1,20 +1,20 @@
-"""Compares a merge with what the graph holds. No connection.
+"""Comparison of a merge with the stored graph. Pure.
 
-Each node and edge of the merge gets a `change` and the names of the properties to write, which are those that
-differ.
+Each node and edge of the merge gets a `change` and the names of the properties that differ and are to be
+written.
 
-An edge belongs to one job of one DAG, so each property that `graph_format.schema` declares is its merge's:
-one that the merge asserts no longer is removed (`cleared`). Of a job's vertex that holds for what describes
-its newest run, where the merge describes a run. A dataset and its columns belong to every source and DAG that
-knows them: there a property of which the merge knows nothing is left alone, and so is, everywhere, one that
-is not declared.
+An edge belongs to one job of one DAG, so its merge owns every property that `graph_format.schema` declares: a
+property that the merge no longer has is removed (`cleared`). The same applies to the properties of a job that
+describe its newest run, if the merge describes a run. A dataset and its columns are shared by all sources and
+DAGs that know them: properties unknown to the merge stay unchanged. Undeclared properties always stay
+unchanged.
 
-A dataset may be known to several DAGs that tell its properties differently. Whoever builds it
-(a job that writes it, a catalog that knows where it lies) has the word. Where nobody who tells
-builds it, the greatest value stays, so that two DAGs never rewrite each other's values.
+If several DAGs have different values for a property of a dataset, the DAG that builds the dataset takes
+precedence (one of its jobs writes it, or its catalog knows the location). If none of them builds it, the
+greatest value stays, so that two DAGs never overwrite each other's values.
 
-Most elements of most merges are new, or equal in the graph (`load.property_values`); only the others are
-compared value by value.
+Most elements of most merges are new or unchanged (`load.property_values`); only the others are compared value
+by value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,37 +35,35 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex, dataset_of
 
-# `newer`: a job that the graph knows from a later run; it and its edges are left as they are.
-# `absent`: an edge of which the merge says nothing; `unmatched`: a vertex with the DAG's tag, likewise.
-Change = Literal["new", "changed", "label", "newer", "same", "absent", "unmatched"]
-# Changes that nothing is written for.
-UNWRITTEN = ("same", "newer", "absent", "unmatched")
+# `stored_is_newer`: the graph has a later run of this job; the job and its edges stay unchanged.
+# `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.
+Change = Literal["new", "changed", "label", "stored_is_newer", "unchanged", "unmatched"]
+# Changes that cause no write.
+UNWRITTEN = ("unchanged", "stored_is_newer", "unmatched")
 
-Word = Literal["mine", "theirs", "nobody's"]
+Precedence = Literal["incoming", "stored", "tie"]
 
 _SINGLES = tuple(item.name for item in NODE_PROPERTIES if not item.many)
 _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
-# A change of these alone is no reason to write an edge.
-_NO_REASON = frozenset({"sequence"})
-# What describes the newest run of a job, together with `last_run_at`.
-_OF_RUN = ("last_run_id", "duration_ms", "rows_written", "status")
-_NO_DATASETS = frozenset({"column", "job", "operation"})
+# A change of only these properties does not cause a write.
+_IGNORED_IF_ALONE = frozenset({"sequence"})
+# Properties of the newest run of a job, besides `last_run_at`.
+_RUN_PROPERTIES = ("last_run_id", "duration_ms", "rows_written", "status")
 
-# What later steps read of elements for which nothing is written.
-_OF_NODES = (*NODE_KEYS, "name", "job_type", "job_name", "project", "described_at", "last_run_at")
-_OF_EDGES = (*EDGE_KEYS, "job_type", "job_name")
-# Vertices that no merge has.
-_OWN_LABELS = ("merge_run", "merge_state")
+# Properties of unwritten elements that later stages read.
+_NODE_SUMMARY = (*NODE_KEYS, "name", "job_type", "job_name", "project", "described_at", "last_run_at")
+_EDGE_SUMMARY = (*EDGE_KEYS, "job_type", "job_name")
+# Vertices that belong to the loader, not to a merge.
+_LOADER_LABELS = ("merge_run", "merge_state")
 
 
 class Compared(NamedTuple):
-    """A node or edge of the merge, or of the graph alone, and how the two differ.
+    """An element of the merge, or of the graph only, and how the two differ.
 
-    `row`: what is known of it, of one that is not written only its keys and what later steps read; its label
-    is the one that it shall have, `old_label` the one that the graph has of a vertex. `to_write`: the names
-    of the properties to write (None: all), `cleared`: of those to remove. The row of an `unmatched` vertex
-    has `id`, `label` and, of a job, `project` with the job's type, since dbt and SQL files may call theirs
-    alike.
+    `row`: the known properties; of an unwritten element only its keys and what later stages read. Its label
+    is the new one, `old_label` that of the stored vertex. `to_write`: names of the properties to write (None:
+    all). `cleared`: names of the properties to remove. The row of an `unmatched` vertex has `id`, `label`
+    and, for a job, `project` prefixed with the job type, because dbt and SQL projects may share a name.
     """
 
     change: Change
@@ -77,15 +75,15 @@ class Compared(NamedTuple):
 
     @property
     def is_written(self) -> bool:
-        """Whether there is something to write."""
+        """Return whether the element has to be written."""
         return self.change not in UNWRITTEN
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What the graph holds of a vertex: values are texts.
+class StoredTexts:
+    """A stored vertex with its values as texts.
 
-    `tagged` by the DAG; `shared` with another.
+    `tagged`: has the DAG's tag. `shared`: has another DAG's tag.
     """
 
     label: str
@@ -96,9 +94,9 @@ class Held:
 
 
 def compare_nodes(nodes: Rows[Row], edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
-    """Compare the nodes of a merge with the vertices of the graph; others of the DAG are `unmatched`.
+    """Compare the nodes of a merge with the vertices of the graph; other vertices of the DAG are `unmatched`.
 
-    Of the merge's `edges` those count that say which datasets it builds.
+    The `writes` edges among `edges` determine which datasets the merge builds.
     """
     items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(_node_of_dataset)
     grouped = items.union(existing.vertices.map(_vertex_of_dataset), edges.flat_map(_built_dataset))
@@ -127,43 +125,47 @@ def _compare_dataset(_dataset: str, items: list[tuple[str, Row | StoredVertex | 
             known.add(identifier)
             yield compared_node(node, stored.get(identifier), builds)
     for vertex in stored.values():
-        if vertex.tagged and vertex.label not in _OWN_LABELS and vertex.id not in known:
-            yield Compared("unmatched", _unmatched(vertex), others=vertex.others)
+        if vertex.tagged and vertex.label not in _LOADER_LABELS and vertex.id not in known:
+            yield Compared("unmatched", _unmatched_row(vertex), others=vertex.others)
 
 
-def _unmatched(vertex: StoredVertex) -> Row:
+def _unmatched_row(vertex: StoredVertex) -> Row:
     row: Row = {"id": vertex.id, "label": vertex.label}
-    if "project" in vertex.held:
-        types = [str(vertex.held["job_type"])] if "job_type" in vertex.held else []
-        row["project"] = " ".join([*types, str(vertex.held["project"])])
+    if "project" in vertex.properties:
+        types = [str(vertex.properties["job_type"])] if "job_type" in vertex.properties else []
+        row["project"] = " ".join([*types, str(vertex.properties["project"])])
     return row
 
 
 def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compared:
-    """Compare a node with the vertex of its id; `builds`: the merge has a job that writes it."""
+    """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
     values = property_values.node_values(node)
-    if stored.tagged and stored.label == node["label"] and stored.held == values:
-        return Compared("same", _part(node, _OF_NODES), old_label=stored.label, others=stored.others)
-    held = Held(stored.label, stored.tagged, stored.shared, _texts(stored.held), stored.built_elsewhere)
-    change, to_write, cleared, label = node_change({**values, "label": node["label"]}, held, builds)
-    row = {**(_part(node, _OF_NODES) if change in UNWRITTEN else node), "label": label}
+    if stored.tagged and stored.label == node["label"] and stored.properties == values:
+        return Compared(
+            "unchanged", _subset(node, _NODE_SUMMARY), old_label=stored.label, others=stored.others
+        )
+    texts = StoredTexts(
+        stored.label, stored.tagged, stored.shared, _texts(stored.properties), stored.built_elsewhere
+    )
+    change, to_write, cleared, label = node_change({**values, "label": node["label"]}, texts, builds)
+    row = {**(_subset(node, _NODE_SUMMARY) if change in UNWRITTEN else node), "label": label}
     return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others)
 
 
 def unchanged_node(node: Row) -> Compared:
-    """Return a node that the graph has as the merge has it."""
-    return Compared("same", _part(node, _OF_NODES))
+    """Return the comparison of a node that is identical in the graph."""
+    return Compared("unchanged", _subset(node, _NODE_SUMMARY))
 
 
 def unchanged_edge(edge: Row) -> Compared:
-    """Return an edge that the graph has as the merge has it."""
-    return Compared("same", _part(edge, _OF_EDGES))
+    """Return the comparison of an edge that is identical in the graph."""
+    return Compared("unchanged", _subset(edge, _EDGE_SUMMARY))
 
 
 def compare_edges(edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
-    """Compare the edges of a merge with those of the graph; those that only the graph has are `absent`."""
+    """Compare the edges of a merge with those of the graph; edges only in the graph are `unmatched`."""
     items: Rows[tuple[str, Row | StoredEdge]] = edges.map(_edge_by_id)
     return items.union(existing.edges.map(_stored_by_id)).group(itemgetter(0), _compare_edge)
 
@@ -177,129 +179,130 @@ def _stored_by_id(edge: StoredEdge) -> tuple[str, Row | StoredEdge]:
 
 
 def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterator[Compared]:
-    stored = [item for _, item in items if isinstance(item, StoredEdge)]
-    # One whose id was not corrected is written whole: the graph may have nothing under its own id.
-    there = next((edge for edge in stored if edge.interim), stored[0] if stored else None)
-    is_known = False
+    candidates = [item for _, item in items if isinstance(item, StoredEdge)]
+    # An edge with an interim id is written completely: the graph may have none with its final id.
+    stored = next((edge for edge in candidates if edge.interim), candidates[0] if candidates else None)
+    is_in_merge = False
     for _, edge in items:
         if isinstance(edge, dict):
-            is_known = True
-            yield compared_edge(edge, there)
-    if there and not is_known:
-        yield absent_edge(there)
+            is_in_merge = True
+            yield compared_edge(edge, stored)
+    if stored and not is_in_merge:
+        yield unmatched_edge(stored)
 
 
 def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
-    """Compare an edge with that of the graph of its id."""
+    """Compare an edge with the stored edge of its id."""
     if stored is None:
         return Compared("new", edge)
     if stored.interim:
         return Compared("changed", edge)
     values = property_values.edge_values(edge)
-    if stored.held == values:
-        return Compared("same", _part(edge, _OF_EDGES))
-    change, to_write, cleared = edge_change(values, _texts(stored.held))
-    row = _part(edge, _OF_EDGES) if change in UNWRITTEN else edge
+    if stored.properties == values:
+        return Compared("unchanged", _subset(edge, _EDGE_SUMMARY))
+    change, to_write, cleared = edge_change(values, _texts(stored.properties))
+    row = _subset(edge, _EDGE_SUMMARY) if change in UNWRITTEN else edge
     return Compared(change, row, tuple(to_write), tuple(cleared))
 
 
-def absent_edge(stored: StoredEdge) -> Compared:
-    """Return an edge that the merge does not have."""
+def unmatched_edge(stored: StoredEdge) -> Compared:
+    """Return the comparison of a stored edge that the merge does not have."""
     row = {"id": stored.id, "label": stored.label, "from": stored.from_id, "to": stored.to_id}
-    return Compared("absent", row | _part(stored.held, ("job_type", "job_name")))
+    return Compared("unmatched", row | _subset(stored.properties, ("job_type", "job_name")))
 
 
-def _part(row: Mapping[str, Any], names: Iterable[str]) -> Row:
+def _subset(row: Mapping[str, Any], names: Iterable[str]) -> Row:
     return {name: row[name] for name in names if row.get(name) is not None}
 
 
 def node_change(
-    node: Mapping[str, Any], held: Held, builds: bool
+    node: Mapping[str, Any], stored: StoredTexts, builds: bool
 ) -> tuple[Change, list[str], list[str], str]:
-    """Return how a node of the merge, of which `node` is what is known, differs: the change, what to write,
-    what to remove, and the label that the vertex shall have. `builds`: the merge has a job that writes it.
+    """Compare a node with its stored vertex. `builds`: the merge has a job that writes it.
+
+    Returns the change, the names of the properties to write and to remove, and the new label.
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
     is_job = node["label"] == "job"
-    ran_since = _number(held, "last_run_at") > node.get("last_run_at", 0)
+    stored_run_is_newer = _number(stored, "last_run_at") > node.get("last_run_at", 0)
     if is_job and "described_at" in node:
-        # A manifest may be newer than the graph's and its run results, if there are any, older.
-        if _number(held, "described_at") > node["described_at"]:
-            return "newer", [], [], node["label"]
-        if ran_since:
-            known = [name for name in known if name not in (*_OF_RUN, "last_run_at")]
-    elif is_job and ran_since:
-        return "newer", [], [], node["label"]
-    word = _word(node, held, builds)
-    told = [name for name in known if _differs(name, node[name], held, word)]
+        # A manifest may be newer than the stored one although its run results are older or missing.
+        if _number(stored, "described_at") > node["described_at"]:
+            return "stored_is_newer", [], [], node["label"]
+        if stored_run_is_newer:
+            known = [name for name in known if name not in (*_RUN_PROPERTIES, "last_run_at")]
+    elif is_job and stored_run_is_newer:
+        return "stored_is_newer", [], [], node["label"]
+    precedence = _precedence(node, stored, builds)
+    to_write = [name for name in known if _differs(name, node[name], stored, precedence)]
     cleared: list[str] = []
-    if is_job and "last_run_at" in node and not ran_since:
-        of_earlier = (*_OF_RUN, "framework")
-        cleared = [name for name in of_earlier if name not in node and name in held.properties]
+    if is_job and "last_run_at" in node and not stored_run_is_newer:
+        of_earlier_run = (*_RUN_PROPERTIES, "framework")
+        cleared = [name for name in of_earlier_run if name not in node and name in stored.properties]
     order = "described_at" if "described_at" in node else "last_run_at"
-    if is_job and told and order in node and order not in told:
-        told.append(order)  # with it the graph itself refuses to go back in time
-    label = _label(node["label"], labels_of(held.label), word)
-    if label != held.label:
-        return "label", told, cleared, label
-    tagged = held.tagged and "environment" in held.properties
-    return ("same" if tagged and not told and not cleared else "changed"), told, cleared, label
+    if is_job and to_write and order in node and order not in to_write:
+        to_write.append(order)  # lets the upsert reject older values (`VertexUpsert.unless_newer`)
+    label = _label(node["label"], labels_of(stored.label), precedence)
+    if label != stored.label:
+        return "label", to_write, cleared, label
+    tagged = stored.tagged and "environment" in stored.properties
+    return ("unchanged" if tagged and not to_write and not cleared else "changed"), to_write, cleared, label
 
 
 def edge_change(
-    edge: Mapping[str, Any], held: Mapping[str, list[str]]
+    edge: Mapping[str, Any], stored: Mapping[str, list[str]]
 ) -> tuple[Change, list[str], list[str]]:
-    """How what is known of an edge of the merge differs: the change, what to write, and what to remove."""
+    """Compare the properties of an edge; returns the change, and the names to write and to remove."""
     known = [item.name for item in EDGE_PROPERTIES if item.name in edge]
-    told = [name for name in known if held.get(name) != [str(edge[name])]]
-    cleared = [item.name for item in EDGE_PROPERTIES if item.name not in edge and item.name in held]
-    if _NO_REASON.issuperset([*told, *cleared]):
-        return "same", told, []
-    return "changed", told, cleared
+    to_write = [name for name in known if stored.get(name) != [str(edge[name])]]
+    cleared = [item.name for item in EDGE_PROPERTIES if item.name not in edge and item.name in stored]
+    if _IGNORED_IF_ALONE.issuperset([*to_write, *cleared]):
+        return "unchanged", to_write, []
+    return "changed", to_write, cleared
 
 
-def _label(incoming: str, stored: tuple[str, ...], word: Word) -> str:
-    """Return the one label of a vertex that has one, or several."""
-    if word == "mine":
+def _label(incoming: str, stored: tuple[str, ...], precedence: Precedence) -> str:
+    """Return the one label that a vertex, which may have several, is to have."""
+    if precedence == "incoming":
         return incoming
-    if word == "nobody's":
+    if precedence == "tie":
         return max(incoming, *stored)
     return max([each for each in stored if each != incoming] or stored)
 
 
-def _word(node: Mapping[str, Any], held: Held, builds: bool) -> Word:
-    """Whose word counts."""
-    if not held.shared or node["label"] in ("job", "operation"):
-        return "mine"
+def _precedence(node: Mapping[str, Any], stored: StoredTexts, builds: bool) -> Precedence:
+    """Return which side's values take precedence."""
+    if not stored.shared or node["label"] in ("job", "operation"):
+        return "incoming"
     if node["label"] == "column":
-        mine, theirs = builds, held.built_elsewhere
+        incoming_builds, stored_builds = builds, stored.built_elsewhere
     else:
-        # That a path is a file is only what the path looks like; a catalog knows more.
-        mine = (builds and node["label"] != "file") or "location" in node
-        theirs = (held.built_elsewhere and held.label != "file") or "location" in held.properties
-    if mine:
-        return "mine"
-    return "theirs" if theirs else "nobody's"
+        # The label `file` is only derived from the path; a catalog knows more.
+        incoming_builds = (builds and node["label"] != "file") or "location" in node
+        stored_builds = (stored.built_elsewhere and stored.label != "file") or "location" in stored.properties
+    if incoming_builds:
+        return "incoming"
+    return "stored" if stored_builds else "tie"
 
 
-def _differs(name: str, value: Any, held: Held, word: Word) -> bool:
-    there = held.properties.get(name)
+def _differs(name: str, value: Any, stored: StoredTexts, precedence: Precedence) -> bool:
+    values = stored.properties.get(name)
     if name in _SETS:
-        return not set(map(str, value)) <= set(there or ())
-    if not there:
+        return not set(map(str, value)) <= set(values or ())
+    if not values:
         return True
-    old = int(there[0]) if name in LONGS else there[0]
-    return bool(value != old if word == "mine" else word == "nobody's" and value > old)
+    old = int(values[0]) if name in LONGS else values[0]
+    return bool(value != old if precedence == "incoming" else precedence == "tie" and value > old)
 
 
-def _number(held: Held, name: str) -> int:
-    there = held.properties.get(name)
-    return int(there[0]) if there else 0
+def _number(stored: StoredTexts, name: str) -> int:
+    values = stored.properties.get(name)
+    return int(values[0]) if values else 0
 
 
-def _texts(held: Row) -> dict[str, list[str]]:
-    """Row as text, whatever their type and cardinality: what is compared is whether they differ."""
+def _texts(properties: Row) -> dict[str, list[str]]:
+    """Return values as lists of texts, whatever their type and cardinality, for comparison."""
     return {
         name: list(map(str, value)) if isinstance(value, list) else [str(value)]
-        for name, value in held.items()
+        for name, value in properties.items()
     }

@@ -1,4 +1,4 @@
-"""Counts the elements of a comparison by kind and change. No connection."""
+"""Counts of compared elements by kind and change. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import UNWRITTEN, Compared
 from lineage_merge.load.graph_state import StoredEdge
 
-# Columns' edges: a job type that has none of them may only lack a parser.
-OF_COLUMNS = frozenset({"feeds_column", "influences"})
+# Edges of column lineage. A job type without any of them may only lack a parser.
+COLUMN_EDGE_LABELS = frozenset({"feeds_column", "influences"})
 
-# The kind, the change, and of an edge between columns the type of its job.
+# Kind, change, and for column lineage the job type.
 _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class DiffCounts:
-    """Numbers of a comparison, by change (`load.diff.Change`).
+    """Elements per change (`load.diff.Change`).
 
-    `cleared`: vertices and edges that lose a property. `interim`: edges whose id a killed load left to be
-    corrected. `column_job_types`: the types of jobs of which the merge has edges between columns.
+    `cleared`: elements from which a property is removed. `interim`: edges with an interim id, left by a
+    killed load. `column_job_types`: types of the jobs for which the merge has column lineage.
     """
 
     nodes: dict[str, int]
@@ -31,43 +31,43 @@ class DiffCounts:
     column_job_types: frozenset[str]
 
     @property
-    def unmatched(self) -> int:
-        """Vertices with the DAG's tag that the merge does not have."""
+    def unmatched_vertices(self) -> int:
+        """Return the number of vertices with the DAG's tag that the merge does not have."""
         return self.nodes.get("unmatched", 0)
 
     @property
-    def absent(self) -> int:
-        """Edges of the DAG that the merge does not have."""
-        return self.edges.get("absent", 0)
+    def unmatched_edges(self) -> int:
+        """Return the number of edges of the DAG that the merge does not have."""
+        return self.edges.get("unmatched", 0)
 
     @property
     def stored_edges(self) -> int:
-        """Edges of the DAG that the graph has."""
+        """Return the number of stored edges of the DAG."""
         return sum(count for change, count in self.edges.items() if change != "new")
 
     @property
     def unchanged(self) -> int:
-        """Elements that are equal in the graph."""
-        return self.nodes.get("same", 0) + self.edges.get("same", 0)
+        """Return the number of elements that are identical in the graph."""
+        return self.nodes.get("unchanged", 0) + self.edges.get("unchanged", 0)
 
     @property
     def nodes_to_write(self) -> int:
-        """Nodes that are new or differ."""
+        """Return the number of nodes that are new or differ."""
         return _to_write(self.nodes)
 
     @property
     def edges_to_write(self) -> int:
-        """Edges that are new or differ."""
+        """Return the number of edges that are new or differ."""
         return _to_write(self.edges)
 
 
 def count_differences(
     nodes: Rows[Compared], edges: Rows[Compared], stored_edges: Rows[StoredEdge]
 ) -> DiffCounts:
-    """Count what `load.diff` compared, and the edges of the graph whose id is to be corrected."""
+    """Count compared elements, and stored edges with an interim id."""
     keys: Rows[tuple[_Key, int]] = nodes.flat_map(_keys_of_node)
     counts = keys.union(edges.flat_map(_keys_of_edge), stored_edges.flat_map(_key_of_interim))
-    found = counts.combine(_itself, add, add).collect()
+    found = counts.combine(_identity, add, add).collect()
     return DiffCounts(
         nodes=_by_change(found, "node"),
         edges=_by_change(found, "edge"),
@@ -76,7 +76,7 @@ def count_differences(
         column_job_types=frozenset(
             job_type
             for (kind, change, job_type), _ in found
-            if kind == "edge" and job_type and change != "absent"
+            if kind == "edge" and job_type and change != "unmatched"
         ),
     )
 
@@ -88,7 +88,7 @@ def _keys_of_node(node: Compared) -> Iterator[tuple[_Key, int]]:
 
 
 def _keys_of_edge(edge: Compared) -> Iterator[tuple[_Key, int]]:
-    job_type = edge.row.get("job_type", "") if edge.row.get("label") in OF_COLUMNS else ""
+    job_type = edge.row.get("job_type", "") if edge.row.get("label") in COLUMN_EDGE_LABELS else ""
     yield ("edge", edge.change, job_type), 1
     if edge.cleared:
         yield ("cleared", "", ""), 1
@@ -98,7 +98,7 @@ def _key_of_interim(edge: StoredEdge) -> Iterable[tuple[_Key, int]]:
     return ((("interim", "", ""), 1),) if edge.interim else ()
 
 
-def _itself(count: int) -> int:
+def _identity(count: int) -> int:
     return count
 
 

@@ -1,4 +1,4 @@
-"""The first of many rows in an order, for messages."""
+"""The first rows in an order, for messages."""
 
 from collections.abc import Callable, Iterable
 from functools import partial

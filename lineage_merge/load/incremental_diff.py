@@ -1,7 +1,7 @@
-"""Compares a merge with what the last load left of itself, and reads only what differs from the graph.
+"""Comparison of a merge with the digests that the last load stored; reads only differing elements.
 
-Nothing of this is a shortcut where it is not certain: `compare_changes` returns None where all has to be
-compared.
+Where the digests do not prove that the graph is unchanged, `compare_changes` returns None and the load
+compares in full.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,17 +12,17 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import GraphState, StoredVertex, other_names, read_some
+from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_elements
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.shard_digests import Differing, Entry, Kind, RunState, Shard
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
 class Changes(NamedTuple):
-    """A merge compared by what changed.
+    """The result of an incremental comparison.
 
-    `existing` has what was read of it, `jobs` all jobs of the merge where elements may be deleted, because
-    that depends on them.
+    `existing`: the elements that were read. `jobs`: all jobs of the merge, only read if elements may be
+    deleted, because deletions depend on them.
     """
 
     nodes: Rows[Compared]
@@ -33,7 +33,7 @@ class Changes(NamedTuple):
 
 
 def names_digest(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> str:
-    """Return a digest of what the merge resolves names to, in whichever order."""
+    """Return an order-independent digest of the names and the datasets they resolve to."""
     known = identities.map(_digest_of_identity).collect()
     known += [shard_digests.digest_of(repr(pair)) for pair in pairs.items()]
     return shard_digests.digest_of("\n".join(sorted(set(known))))
@@ -52,15 +52,15 @@ def compare_changes(
     environment: str,
     dag_name: str,
 ) -> Changes | None:
-    """Compare a merge with what the last load left; None where all has to be compared.
+    """Compare a merge with the state of the last load; None if a full comparison is required.
 
-    `names` are ids that mean other datasets in the merge: none of them may be in the graph.
+    `names`: alias ids of the merge, none of which may be in the graph.
     """
     engine = nodes.engine
-    if merge_state.counts_of(endpoint, environment, dag_name) != (last.vertices, last.edges):
+    if merge_state.read_counts(endpoint, environment, dag_name) != (last.vertices, last.edges):
         return None
-    asked = names.distinct().repartition(engine.parallelism)
-    if not asked.map_partitions(partial(merge_state.are_stored, endpoint)).is_empty():
+    distinct_names = names.distinct().repartition(engine.parallelism)
+    if not distinct_names.map_partitions(partial(merge_state.any_stored, endpoint)).is_empty():
         return None
     shards = shard_digests.shards(nodes, edges, len(last.shards)).cache()
     present = shards.map(shard_digests.summary_of).collect()
@@ -71,22 +71,22 @@ def compare_changes(
     ).cache()
     if not found.filter(_is_damaged).is_empty():
         return None
-    left = merge_state.read_left(endpoint, environment, dag_name, len(last.shards), last.left)
-    if left is None:
+    unmatched = merge_state.read_unmatched(endpoint, environment, dag_name, len(last.shards), last.left)
+    if unmatched is None:
         return None
-    removed = engine.rows(left).union(found.flat_map(_removed))
+    removed = engine.rows(unmatched).union(found.flat_map(_removed))
     changed_nodes, changed_edges = (found.flat_map(partial(_changed, kind)) for kind in _KINDS)
-    existing = read_some(
+    existing = read_elements(
         changed_nodes.map(_id).union(removed.flat_map(partial(_id_of, "v"))),
         changed_edges.map(_id).union(removed.flat_map(partial(_id_of, "e"))),
         endpoint,
         dag_name,
     )
-    if _is_named_by_the_graph(changed_nodes, existing, endpoint, environment):
+    if _is_stored_under_alias(changed_nodes, existing, endpoint, environment):
         return None
     jobs: Rows[StoredVertex] = engine.empty()
     if not removed.is_empty():
-        jobs = read_some(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
+        jobs = read_elements(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
     return Changes(
         diff.compare_nodes(changed_nodes, edges, existing)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
@@ -136,18 +136,18 @@ def _job_id(node: Row) -> Iterable[str]:
     return (node["id"],) if node.get("label") == "job" else ()
 
 
-def _is_named_by_the_graph(
+def _is_stored_under_alias(
     nodes: Rows[Row], existing: GraphState, endpoint: Endpoint, environment: str
 ) -> bool:
-    """Whether the graph may have a dataset under another id that it lacks under its own."""
+    """Return whether the graph has a dataset under an alias but not under its own id."""
     stored = nodes.engine.share(frozenset(existing.vertices.map(_stored_id).collect()))
     missing = nodes.filter(
         lambda node: node.get("label") in DATASET_LABELS and node["id"] not in stored.value
     )
     if missing.is_empty():
         return False
-    aliases = other_names(nodes.engine, endpoint, environment)
-    return bool(vertex_merge.named_by_the_graph(missing, existing, aliases, frozenset(), environment))
+    aliases = read_aliases(nodes.engine, endpoint, environment)
+    return bool(vertex_merge.resolve_stored_aliases(missing, existing, aliases, frozenset(), environment))
 
 
 def _stored_id(vertex: StoredVertex) -> str:

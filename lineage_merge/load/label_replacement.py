@@ -1,9 +1,9 @@
-"""A vertex whose label changed is replaced: a label cannot change in Gremlin.
+"""Replaces vertices whose label changed, because Gremlin cannot change a label.
 
-One request takes the vertex out and puts it back under its new label, with the tags and edges
-of every DAG. It does so only if the vertex is still as it was when it was read; otherwise it is
-read again. Neptune does not document whether `mergeV` sees what was dropped in the same request, so the
-vertex is read back, and created from what was read before where it is missing.
+One request drops the vertex and creates it again with its new label and with the tags and edges of all DAGs.
+It only does so if the vertex is unchanged since it was read; otherwise it is read again. Neptune does not
+document whether `mergeV` sees a drop in the same request, so the vertex is read back, and recreated from the
+snapshot if it is missing.
 """
 
 from collections.abc import Iterable
@@ -19,32 +19,32 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.element_reads import INTERIM
 from lineage_merge.load.gremlin.error_classification import ErrorKind
 from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
-from lineage_merge.load.gremlin.retry_policy import pause
-from lineage_merge.load.snapshot import Edge, Snapshot, take
+from lineage_merge.load.gremlin.retry_policy import backoff
+from lineage_merge.load.snapshot import Edge, Snapshot, take_snapshot
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10
-# Of text in one request; a server takes 10 MiB. Edges beyond that follow in requests of their own.
-_CHARACTERS = 4_000_000
+# Maximum characters per request; a server accepts 10 MiB. Further edges follow in separate requests.
+_MAX_CHARACTERS = 4_000_000
 
 
 def replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) -> int:
-    """Give vertices (id, old label, new label) their new labels; how many there were.
+    """Replace the labels of vertices (id, old label, new label); returns how many existed.
 
     Raises GraphUnreachable and GraphRejected.
     """
     replaced = 0
-    with open_executor(endpoint) as ask:
+    with open_executor(endpoint) as execute:
         for vertex, old, new in changes:
-            replaced += _replace(endpoint, ask, vertex, old, new)
+            replaced += _replace(endpoint, execute, vertex, old, new)
     return replaced
 
 
-def replacing(
+def replace_vertex(
     g: GraphTraversalSource, old: Snapshot, label: str, edges: list[Edge], suffix: str = ""
 ) -> GraphTraversal:
-    """The request: nothing happens, and nothing comes back, unless the vertex is as it was."""
-    fresh = old.upsert(old.id, label)
+    """Replace a vertex by one with a new label; no effect and no result if it changed since the snapshot."""
+    upsert = old.upsert(old.id, label)
     request = g.V(old.id)
     for each in labels_of(old.label):
         request = request.has_label(each)
@@ -54,88 +54,90 @@ def replacing(
         .merge_v({T.id: old.id})
         .option(Merge.on_create, {T.id: old.id, T.label: label})
     )
-    for key, value in fresh.single:
+    for key, value in upsert.single:
         request = request.property(Cardinality.single, key, value)
-    for key, value in fresh.sets:
+    for key, value in upsert.sets:
         request = request.property(Cardinality.set_, key, value)
     if edges:
-        request = request.constant([_as_map(edge, suffix) for edge in edges]).unfold().merge_e()
+        request = request.constant([_merge_map(edge, suffix) for edge in edges]).unfold().merge_e()
     return request.count()
 
 
-def _as_map(edge: Edge, suffix: str) -> dict[Any, Any]:
+def _merge_map(edge: Edge, suffix: str) -> dict[Any, Any]:
     ends = {Direction.OUT: edge.from_id, Direction.IN: edge.to_id}
     return {T.id: edge.id + suffix, T.label: edge.label, **ends, **upserts.typed(edge.properties)}
 
 
-def _replace(endpoint: Endpoint, ask: GremlinExecutor, vertex: str, old_label: str, label: str) -> int:
+def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_label: str, label: str) -> int:
     suffix = ""
     sent: Snapshot | None = None
     together: list[Edge] = []
     after: list[Edge] = []
     for attempt in range(1, _ATTEMPTS + 1):
-        held = take(ask, vertex)
-        if held is None and sent:
+        current = take_snapshot(execute, vertex)
+        if current is None and sent:
             _restore(endpoint, sent, label)
             return 1
-        if held is None or held.label not in (old_label, label):
-            return 0  # another merge was here
-        if held.label == label:
-            # So was another merge, or this one, and the answer was lost.
-            _finish(endpoint, ask, together, after, suffix)
+        if current is None or current.label not in (old_label, label):
+            return 0  # changed by another merge
+        if current.label == label:
+            # Replaced by another merge, or by this one and the response was lost.
+            _finish(endpoint, execute, together, after, suffix)
             return int(attempt > 1)
-        together, after = _split(held.edges)
+        together, after = _split(current.edges)
         try:
-            done = ask.once(partial(replacing, old=held, label=label, edges=together, suffix=suffix))
+            done = execute.once(
+                partial(replace_vertex, old=current, label=label, edges=together, suffix=suffix)
+            )
         except Conflict:
-            # Either another writer, or a graph (TinkerTransactionGraph) in which an id that was
-            # dropped cannot be used again in the same request: then interim ids help.
+            # Either another writer, or a graph (TinkerTransactionGraph) that cannot reuse a dropped id in the
+            # same request: then interim ids help.
             if suffix:
-                pause(ErrorKind.CONFLICT, attempt)
+                backoff(ErrorKind.CONFLICT, attempt)
             suffix, together, after = "" if suffix else INTERIM, [], []
             continue
-        # An answer may have been lost: the vertex may be dropped although none came back.
-        sent = held
-        if done[0] and (found := take(ask, vertex)) and found.label == label:
-            _finish(endpoint, ask, together, after, suffix)
+        # The vertex may be dropped although the response was lost.
+        sent = current
+        if done[0] and (found := take_snapshot(execute, vertex)) and found.label == label:
+            _finish(endpoint, execute, together, after, suffix)
             return 1
-    raise GraphRejected(f"{vertex}: its label did not become {label}: others kept writing to it")
+    raise GraphRejected(f"label not changed to {label}, concurrent changes: {vertex}")
 
 
 def _restore(endpoint: Endpoint, dropped: Snapshot, label: str) -> None:
-    """Create a vertex that was dropped, and not created again, with all its edges."""
+    """Recreate a vertex that was dropped, with all its edges."""
     send(endpoint, upserts.batches([dropped.upsert(dropped.id, label)]))
     send(endpoint, upserts.batches(edge.upsert() for edge in dropped.edges))
 
 
 def _finish(
-    endpoint: Endpoint, ask: GremlinExecutor, together: list[Edge], after: list[Edge], suffix: str
+    endpoint: Endpoint, execute: GremlinExecutor, together: list[Edge], after: list[Edge], suffix: str
 ) -> None:
     if suffix and together:
-        settle_interim(endpoint, ask, together)
+        replace_interim_edges(endpoint, execute, together)
     send(endpoint, upserts.batches(edge.upsert() for edge in after))
 
 
-def settle_interim(endpoint: Endpoint, ask: GremlinExecutor, edges: list[Edge]) -> None:
-    """Give edges that were made under an interim id their own."""
+def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[Edge]) -> None:
+    """Create edges with their final ids and drop those with interim ids."""
     send(endpoint, upserts.batches(edge.upsert() for edge in edges))
     ids = [edge.id + INTERIM for edge in edges]
-    for some in by_request(ids):
-        ask(partial(dropping_edges, ids=some))
+    for batch in by_request(ids):
+        execute(partial(drop_edges, ids=batch))
 
 
-def dropping_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """Take edges out."""
+def drop_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Drop edges."""
     return g.E(*ids).drop()
 
 
 def _split(edges: tuple[Edge, ...]) -> tuple[list[Edge], list[Edge]]:
-    """The edges that fit into the request, and the others."""
+    """Return the edges that fit into the request, and the others."""
     together: list[Edge] = []
-    room = _CHARACTERS
+    remaining = _MAX_CHARACTERS
     for number, edge in enumerate(edges):
-        room -= edge.upsert().characters
-        if room < 0:
+        remaining -= edge.upsert().characters
+        if remaining < 0:
             return together, list(edges[number:])
         together.append(edge)
     return together, []

@@ -1,12 +1,12 @@
-"""The `merge_run` vertex: one for each environment and DAG, about its last merge.
+"""The `merge_run` vertex of an environment and DAG: facts about the last merge, and the state of loads.
 
-While a load is under way it has its token (`loading`). A later load of the same DAG replaces it with
-its own, and the earlier one then deletes nothing any more: the later one has begun to
-compare with the graph since, and could miss what is deleted meanwhile.
+A running load stores its token there (`load_token`). A later load of the same DAG replaces the token, and the
+earlier load then deletes nothing more: the later one has already compared with the graph and would not notice
+the deletions.
 
-It also has what the next load must know to compare only what differs (`state`, see `load.shard_digests`), and
-who wrote to what the DAG has (`touched`): another DAG that changed shared vertices, or another load of the
-DAG itself. What a load finds there when it begins, it removes when it ends well.
+The vertex also stores the state for the next incremental comparison (`state`, see `load.shard_digests`) and
+marks of loads that wrote to the DAG's elements (`touched`): loads of other DAGs that changed shared vertices,
+and other loads of the DAG. A load removes the marks that it found when it started, if it succeeds.
 """
 
 import json
@@ -29,13 +29,13 @@ from lineage_merge.model.elements import encode
 from lineage_merge.naming import redact
 
 LABEL = "merge_run"
-# A property for people; the whole list stands in report.json.
-_LONGEST_REPORT = 200_000
+# Characters. The stored report is for readers of the graph; report.json has the full list.
+_MAX_REPORT_LENGTH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a load did, as `merge_run` keeps it."""
+class LoadStats:
+    """Statistics of a load that `merge_run` stores."""
 
     written: int
     retired: int
@@ -46,7 +46,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class MergeRun:
-    """The last merge of a DAG, as the graph tells it; times in ms since 1970."""
+    """The last merge of a DAG, as stored in the graph; times in ms since 1970."""
 
     environment: str
     dag_name: str
@@ -56,7 +56,7 @@ class MergeRun:
     report: Report | None
 
     def as_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return a JSON object for scripts."""
         return {
             "environment": self.environment,
             "dag_name": self.dag_name,
@@ -68,16 +68,16 @@ class MergeRun:
 
 
 def run_id(environment: str, dag_name: str) -> str:
-    """``dev|tickit_daily|merge_run``."""
+    """Return the id of the vertex: ``dev|tickit_daily|merge_run``."""
     return f"{encode(environment)}|{encode(dag_name)}|{LABEL}"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A load that is under way, and what it found on the vertex.
+class StartedLoad:
+    """A running load, and the values of the vertex when it started.
 
-    `state`: what the last load left; `own_state` what this one put in its place. `touched`: the marks that
-    were there. `overlaps`: another load of the DAG has not ended.
+    `state`: state of the last load. `own_state`: the state that replaced it. `touched`: marks on the vertex.
+    `overlaps`: another load of the DAG has not ended.
     """
 
     token: str
@@ -88,114 +88,125 @@ class Begun:
     overlaps: bool = False
 
     @property
-    def may_trust(self) -> bool:
-        """Whether the graph has what the last load left, as far as is known."""
-        return self.state.is_known and not self.touched and not self.overlaps
+    def is_state_valid(self) -> bool:
+        """Return whether the state of the last load is valid for the graph."""
+        return self.state.is_usable and not self.touched and not self.overlaps
 
 
 def read_run(endpoint: Endpoint, environment: str, dag_name: str) -> dict[str, list[Any]]:
-    """Return the values of the vertex; none where there is none."""
+    """Read the values of the vertex; empty if it is missing."""
     run = run_id(environment, dag_name)
-    with open_executor(endpoint) as ask:
-        found = ask(lambda g: g.V(run).value_map("loading", "state", "touched"))
+    with open_executor(endpoint) as execute:
+        found = execute(lambda g: g.V(run).value_map("load_token", "state", "touched"))
     return dict(found[0]) if found else {}
 
 
-def seen(held: Mapping[str, list[Any]]) -> Begun:
-    """Return what a load that writes nothing finds on the vertex."""
-    state = RunState.read(held.get("state", [""])[0])
-    return Begun("", state, touched=tuple(held.get("touched", ())), overlaps="loading" in held)
+def dry_run_start(properties: Mapping[str, list[Any]]) -> StartedLoad:
+    """Return the start of a load that writes nothing."""
+    state = RunState.read(properties.get("state", [""])[0])
+    return StartedLoad(
+        "", state, touched=tuple(properties.get("touched", ())), overlaps="load_token" in properties
+    )
 
 
-def begin(endpoint: Endpoint, environment: str, dag_name: str, held: Mapping[str, list[Any]]) -> Begun:
-    """Say that a load is under way; `held` is what `read_run` returned."""
+def begin(
+    endpoint: Endpoint, environment: str, dag_name: str, properties: Mapping[str, list[Any]]
+) -> StartedLoad:
+    """Store the token of a new load; `properties` as returned by `read_run`."""
     token = uuid.uuid4().hex
-    before = seen(held)
-    with open_executor(endpoint) as ask:
-        # A second load that begins at the same moment finds the mark of the first.
-        ask(lambda g: beginning(g, environment, dag_name, token))
-        marks = ask(lambda g: g.V(run_id(environment, dag_name)).values("touched"))
+    before = dry_run_start(properties)
+    with open_executor(endpoint) as execute:
+        # Of two loads that start at the same moment, the second finds the mark of the first.
+        execute(lambda g: set_load_token(g, environment, dag_name, token))
+        marks = execute(lambda g: g.V(run_id(environment, dag_name)).values("touched"))
         touched = tuple(sorted(set(marks) - {_own_mark(token)}))
-        overlaps = before.overlaps or any(mark.startswith(_LOAD) for mark in touched)
+        overlaps = before.overlaps or any(mark.startswith(_LOAD_MARK) for mark in touched)
         full = _FULL_AFTER_OVERLAP if overlaps else before.state.full
         own_state = RunState(full=full, load=token).text()
-        ask(lambda g: setting_state(g, run_id(environment, dag_name), token, own_state))
-    earlier = held.get("state", [""])[0]
-    return Begun(token, before.state, own_state, earlier, touched, overlaps)
+        execute(lambda g: set_state(g, run_id(environment, dag_name), token, own_state))
+    earlier = properties.get("state", [""])[0]
+    return StartedLoad(token, before.state, own_state, earlier, touched, overlaps)
 
 
-def give_up(endpoint: Endpoint, environment: str, dag_name: str, begun: Begun) -> None:
-    """The load ends without having written: as if it had not begun."""
-    run, token = run_id(environment, dag_name), begun.token
-    with open_executor(endpoint) as ask:
-        ask(lambda g: dropping_unmerged(g, run, token))
-        if begun.earlier_state and not begun.overlaps:
-            ask(lambda g: setting_state(g, run, token, begun.earlier_state))
-        elif not begun.overlaps:
-            ask(lambda g: dropping_state(g, run, token))
-        ask(lambda g: dropping_marks(g, run, [_own_mark(token)]))
-        ask(lambda g: dropping_token(g, run, token))
+def abort(endpoint: Endpoint, environment: str, dag_name: str, started_load: StartedLoad) -> None:
+    """End a load that has written nothing; restores the vertex."""
+    run, token = run_id(environment, dag_name), started_load.token
+    with open_executor(endpoint) as execute:
+        execute(lambda g: drop_unmerged(g, run, token))
+        if started_load.earlier_state and not started_load.overlaps:
+            execute(lambda g: set_state(g, run, token, started_load.earlier_state))
+        elif not started_load.overlaps:
+            execute(lambda g: drop_state(g, run, token))
+        execute(lambda g: drop_marks(g, run, [_own_mark(token)]))
+        execute(lambda g: drop_load_token(g, run, token))
 
 
 def end(
-    endpoint: Endpoint, environment: str, dag_name: str, begun: Begun, facts: Facts, state: RunState | None
+    endpoint: Endpoint,
+    environment: str,
+    dag_name: str,
+    started_load: StartedLoad,
+    stats: LoadStats,
+    state: RunState | None,
 ) -> None:
-    """Record what the load did and the state that it leaves, and remove its token and the marks it found.
+    """Store the statistics and state of a load, and remove its token and the marks that it found.
 
-    Without a `state`, and where another load of the DAG has begun meanwhile, the next load compares in full.
+    Without a `state`, or if another load of the DAG has started since, the next load compares in full.
     """
     run = run_id(environment, dag_name)
-    values = _values(facts)
-    full = RunState.read(begun.own_state).full
-    left = state if state and full <= 1 else RunState(full=max(0, full - 1))
-    marks = [*begun.touched, _own_mark(begun.token)]
-    with open_executor(endpoint) as ask:
-        ask(lambda g: ending(g, run, values))
-        alone = ask(lambda g: settling(g, run, begun, left.text()))[0]
-        if not alone:
-            # This load wrote after the other one compared: neither that one nor the next may trust its state.
-            distrust = RunState(full=_FULL_AFTER_OVERLAP).text()
-            ask(lambda g: ending(g, run, {"state": distrust}))
-        for some in by_request(marks):
-            ask(partial(dropping_marks, run=run, marks=some))
-        ask(lambda g: dropping_token(g, run, begun.token))
+    values = _values(stats)
+    full = RunState.read(started_load.own_state).full
+    new_state = state if state and full <= 1 else RunState(full=max(0, full - 1))
+    marks = [*started_load.touched, _own_mark(started_load.token)]
+    with open_executor(endpoint) as execute:
+        execute(lambda g: set_properties(g, run, values))
+        is_only_load = execute(lambda g: replace_state(g, run, started_load, new_state.text()))[0]
+        if not is_only_load:
+            # This load wrote after the other one had compared: the state of neither is valid.
+            invalid = RunState(full=_FULL_AFTER_OVERLAP).text()
+            execute(lambda g: set_properties(g, run, {"state": invalid}))
+        for batch in by_request(marks):
+            execute(partial(drop_marks, run=run, marks=batch))
+        execute(lambda g: drop_load_token(g, run, started_load.token))
 
 
-def mark(endpoint: Endpoint, environment: str, dag_names: Iterable[str], begun: Begun) -> None:
-    """Leave a mark on the vertices of other DAGs of which this load changed shared vertices."""
+def mark_dags(
+    endpoint: Endpoint, environment: str, dag_names: Iterable[str], started_load: StartedLoad
+) -> None:
+    """Mark the `merge_run` vertices of other DAGs whose shared vertices this load changed."""
     runs = [run_id(environment, dag_name) for dag_name in sorted(set(dag_names))]
-    with open_executor(endpoint) as ask:
-        for some in by_request(runs):
-            ask(partial(marking, runs=some, value=f"dag {begun.token}"))
+    with open_executor(endpoint) as execute:
+        for batch in by_request(runs):
+            execute(partial(add_mark, runs=batch, value=f"dag {started_load.token}"))
 
 
-def last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
-    """The last merge of a DAG; None where there was none."""
-    with open_executor(endpoint) as ask:
-        found = ask(lambda g: g.V(run_id(environment, dag_name)).value_map())
-    held = {key: values[0] for key, values in found[0].items()} if found else {}
-    if "last_merged_at" not in held:
+def read_last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
+    """Read the last merge of a DAG; None if there was none."""
+    with open_executor(endpoint) as execute:
+        value_maps = execute(lambda g: g.V(run_id(environment, dag_name)).value_map())
+    properties = {key: values[0] for key, values in value_maps[0].items()} if value_maps else {}
+    if "last_merged_at" not in properties:
         return None
     return MergeRun(
         environment,
         dag_name,
-        held["last_merged_at"],
-        held.get("elements_written", 0),
-        held.get("elements_retired", 0),
-        Report.from_json(json.loads(held["report"])) if "report" in held else None,
+        properties["last_merged_at"],
+        properties.get("elements_written", 0),
+        properties.get("elements_retired", 0),
+        Report.from_json(json.loads(properties["report"])) if "report" in properties else None,
     )
 
 
-_LOAD = "load "
+_LOAD_MARK = "load "
 _FULL_AFTER_OVERLAP = 2
 
 
 def _own_mark(token: str) -> str:
-    return f"{_LOAD}{token}"
+    return f"{_LOAD_MARK}{token}"
 
 
-def beginning(g: GraphTraversalSource, environment: str, dag_name: str, token: str) -> GraphTraversal:
-    """The vertex with a token and a mark of the load."""
+def set_load_token(g: GraphTraversalSource, environment: str, dag_name: str, token: str) -> GraphTraversal:
+    """Create or update the vertex with the token and mark of a load."""
     run = run_id(environment, dag_name)
     single = Cardinality.single
     return (
@@ -204,79 +215,79 @@ def beginning(g: GraphTraversalSource, environment: str, dag_name: str, token: s
         .property(single, "name", dag_name)
         .property(single, "environment", environment)
         .property(Cardinality.set_, "dag_name", dag_name)
-        .property(single, "loading", token)
+        .property(single, "load_token", token)
         .property(Cardinality.set_, "touched", _own_mark(token))
         .count()
     )
 
 
-def setting_state(g: GraphTraversalSource, run: str, token: str, state: str) -> GraphTraversal:
-    """Replace the state, if no other load has begun."""
-    return g.V(run).has("loading", token).property(Cardinality.single, "state", state).count()
+def set_state(g: GraphTraversalSource, run: str, token: str, state: str) -> GraphTraversal:
+    """Set the state, if no other load has started."""
+    return g.V(run).has("load_token", token).property(Cardinality.single, "state", state).count()
 
 
-def dropping_state(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
-    """Remove the state, if no other load has begun."""
-    return g.V(run).has("loading", token).properties("state").drop()
+def drop_state(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Drop the state, if no other load has started."""
+    return g.V(run).has("load_token", token).properties("state").drop()
 
 
-def settling(g: GraphTraversalSource, run: str, begun: Begun, state: str) -> GraphTraversal:
-    """Set the state that the load leaves; nothing is counted where another load wrote meanwhile."""
-    own = g.V(run).has("loading", begun.token).has("state", P.within(begun.own_state, state))
+def replace_state(g: GraphTraversalSource, run: str, started_load: StartedLoad, state: str) -> GraphTraversal:
+    """Set the final state of a load; the count is 0 if another load has written since."""
+    own = g.V(run).has("load_token", started_load.token).has("state", P.within(started_load.own_state, state))
     return own.property(Cardinality.single, "state", state).count()
 
 
-def marking(g: GraphTraversalSource, runs: list[str], value: str) -> GraphTraversal:
-    """Leave a mark on vertices, as far as there are such."""
+def add_mark(g: GraphTraversalSource, runs: list[str], value: str) -> GraphTraversal:
+    """Add a mark to the vertices that exist."""
     return g.V(*runs).property(Cardinality.set_, "touched", value).count()
 
 
-def dropping_marks(g: GraphTraversalSource, run: str, marks: list[str]) -> GraphTraversal:
-    """Remove marks."""
+def drop_marks(g: GraphTraversalSource, run: str, marks: list[str]) -> GraphTraversal:
+    """Drop marks."""
     return g.V(run).properties("touched").has_value(P.within(marks)).drop()
 
 
-def dropping_unmerged(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
-    """Take the vertex out, if no merge has ended yet."""
-    return g.V(run).has("loading", token).not_(__.has("last_merged_at")).drop()
+def drop_unmerged(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Drop the vertex, if no merge has ended yet."""
+    return g.V(run).has("load_token", token).not_(__.has("last_merged_at")).drop()
 
 
-def dropping_token(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
-    """Take the token away, if it is still there."""
-    return g.V(run).has("loading", token).properties("loading").drop()
+def drop_load_token(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Drop the token, if it is still this one."""
+    return g.V(run).has("load_token", token).properties("load_token").drop()
 
 
-def ending(g: GraphTraversalSource, run: str, values: Mapping[str, Any]) -> GraphTraversal:
-    """The facts of a load."""
-    setting = g.V(run)
+def set_properties(g: GraphTraversalSource, run: str, values: Mapping[str, Any]) -> GraphTraversal:
+    """Set properties of the vertex."""
+    traversal = g.V(run)
     for key, value in values.items():
-        setting = setting.property(Cardinality.single, key, value)
-    return setting.count()
+        traversal = traversal.property(Cardinality.single, key, value)
+    return traversal.count()
 
 
-def _values(facts: Facts) -> dict[str, Any]:
+def _values(stats: LoadStats) -> dict[str, Any]:
     values: dict[str, Any] = {
         "last_merged_at": long(time.time_ns() // 1_000_000),
-        "elements_written": long(facts.written),
-        "elements_retired": long(facts.retired),
-        "requests": long(facts.requests),
-        "elements_read": long(facts.elements_read),
+        "elements_written": long(stats.written),
+        "elements_retired": long(stats.retired),
+        "requests": long(stats.requests),
+        "elements_read": long(stats.elements_read),
     }
-    if facts.report:
-        values["documents_read"] = long(sum(facts.report.read.values()))
-        values["not_joined"] = long(facts.report.totals.get("not-joined", 0))
-        values["report"] = report_text(facts.report)
+    if stats.report:
+        values["documents_read"] = long(sum(stats.report.read.values()))
+        values["not_joined"] = long(stats.report.totals.get("not-joined", 0))
+        values["report"] = report_text(stats.report)
     return values
 
 
 def report_text(report: Report) -> str:
-    """The report as JSON; where it is long, the longest lists lose their ends (`totals` tells)."""
+    """Return the report as JSON; if too long, with the longest lists truncated (`totals` has all counts)."""
     shown = report.as_json()
     for problem in shown["problems"]:
         problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
     while True:
         text = json.dumps(shown, ensure_ascii=False)
-        if len(text) <= _LONGEST_REPORT or not shown["problems"]:
+        if len(text) <= _MAX_REPORT_LENGTH or not shown["problems"]:
             return text
         by_kind: dict[str, list[dict[str, str]]] = {}
         for problem in shown["problems"]:

@@ -1,4 +1,4 @@
-"""Reads and writes what a load leaves in the graph for the next one (`load.shard_digests`)."""
+"""Reads and writes the state that a load stores for the next one (`load.shard_digests`)."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
@@ -13,34 +13,34 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
 from lineage_merge.load.merge_run import LABEL as RUN_LABEL
 from lineage_merge.load.shard_digests import (
-    LONGEST_SHARD,
+    MAX_SHARD_CHARACTERS,
     Differing,
     Entry,
     Shard,
+    decode_entries,
     difference,
     digest_of_entries,
-    packed,
-    unpacked,
+    encode_entries,
 )
 from lineage_merge.model.elements import encode
 
 LABEL = "merge_state"
-# Shards in one answer, whose texts are below 1 MB each, mostly far below.
-_SHARDS_A_READ = 8
-# Of text in one request; a server takes 10 MiB.
-_CHARACTERS = 2_000_000
+# Shards per response; their texts are below 1 MB each.
+_SHARDS_PER_READ = 8
+# Maximum characters per request; a server accepts 10 MiB.
+_CHARACTERS_PER_REQUEST = 2_000_000
 
 
 def shard_id(environment: str, dag_name: str, number: int) -> str:
-    """``dev|tickit_daily|merge_state|7``."""
+    """Return the id of a shard's vertex: ``dev|tickit_daily|merge_state|7``."""
     return f"{encode(environment)}|{encode(dag_name)}|{LABEL}|{number}"
 
 
-def counts_of(endpoint: Endpoint, environment: str, dag_name: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how many vertices and edges of each label the graph has for a DAG."""
-    with open_executor(endpoint) as ask:
+def read_counts(endpoint: Endpoint, environment: str, dag_name: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the stored vertices and edges of a DAG, per label."""
+    with open_executor(endpoint) as execute:
         vertices, edges = (
-            ask(partial(query, environment=environment, dag_name=dag_name))
+            execute(partial(query, environment=environment, dag_name=dag_name))
             for query in (vertex_counts, edge_counts)
         )
     own = (RUN_LABEL, LABEL)
@@ -48,21 +48,21 @@ def counts_of(endpoint: Endpoint, environment: str, dag_name: str) -> tuple[dict
 
 
 def edge_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
-    """How many edges of each label a DAG has."""
+    """Count the edges of a DAG, per label."""
     return g.E().has("dag_name", dag_name).has("environment", environment).group_count().by(T.label)
 
 
-def are_stored(endpoint: Endpoint, ids: Iterable[str]) -> Iterator[bool]:
-    """Yield whether the graph has a vertex of these ids, once."""
-    with open_executor(endpoint) as ask:
-        for some in by_request(ids):
-            if ask(partial(stored_ids, ids=some)):
+def any_stored(endpoint: Endpoint, ids: Iterable[str]) -> Iterator[bool]:
+    """Yield True once if the graph has any vertex of these ids."""
+    with open_executor(endpoint) as execute:
+        for batch in by_request(ids):
+            if execute(partial(stored_ids, ids=batch)):
                 yield True
                 return
 
 
 def stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """One of these vertices."""
+    """Return the id of one of these vertices."""
     return g.V(*ids).limit(1).id_()
 
 
@@ -74,9 +74,9 @@ def compare_shards(
     dag_name: str,
     known: tuple[str, ...],
 ) -> Rows[Differing]:
-    """Compare the shards of a merge with what an earlier load left; `known` are the digests of its shards.
+    """Compare the shards of a merge with those of an earlier load, whose digests are `known`.
 
-    `present` are the numbers of the merge's shards. Only those are read whose digest differs.
+    `present`: numbers of the merge's shards. Only shards with another digest are read.
     """
     engine = shards.engine
     missing = [number for number in range(len(known)) if number not in present]
@@ -94,12 +94,12 @@ def _compare(
     known: Shared[tuple[str, ...]],
     shards: Iterable[Shard],
 ) -> Iterator[Differing]:
-    with open_executor(endpoint) as ask:
+    with open_executor(endpoint) as execute:
         for shard in shards:
             if known.value[shard.number] == shard.digest:
                 yield Differing(tuple(row for _, row in shard.elements))
                 continue
-            entries = _read(ask, environment, dag_name, shard.number, known.value)
+            entries = _read(execute, environment, dag_name, shard.number, known.value)
             yield Differing(is_damaged=True) if entries is None else difference(shard, entries)
 
 
@@ -110,56 +110,56 @@ def _removed(
     known: Shared[tuple[str, ...]],
     numbers: Iterable[int],
 ) -> Iterator[Differing]:
-    with open_executor(endpoint) as ask:
+    with open_executor(endpoint) as execute:
         for number in numbers:
             if known.value[number] != digest_of_entries(()):
-                entries = _read(ask, environment, dag_name, number, known.value)
+                entries = _read(execute, environment, dag_name, number, known.value)
                 yield Differing(is_damaged=True) if entries is None else difference(None, entries)
 
 
 def _read(
-    ask: GremlinExecutor, environment: str, dag_name: str, number: int, known: tuple[str, ...]
+    execute: GremlinExecutor, environment: str, dag_name: str, number: int, known: tuple[str, ...]
 ) -> list[Entry] | None:
-    """Return the entries of a shard; None where they are missing or not what its digest says."""
-    found = ask(partial(state_texts, ids=[shard_id(environment, dag_name, number)]))
+    """Read the entries of a shard; None if they are missing or do not match the digest."""
+    found = execute(partial(state_texts, ids=[shard_id(environment, dag_name, number)]))
     try:
-        entries = unpacked(found[0])
+        entries = decode_entries(found[0])
     except (IndexError, ValueError):
         return None
     return entries if digest_of_entries(entries) == known[number] else None
 
 
-def read_left(
+def read_unmatched(
     endpoint: Endpoint, environment: str, dag_name: str, first: int, number: int
 ) -> list[Entry] | None:
-    """Return the entries of elements that the earlier merge did not have, of shards from `first` on.
+    """Read the entries of elements that the earlier merge did not have, in `number` shards from `first` on.
 
-    None where they are missing or damaged.
+    None if they are missing or damaged.
     """
     entries: list[Entry] = []
     ids = [shard_id(environment, dag_name, first + each) for each in range(number)]
-    with open_executor(endpoint) as ask:
-        for start in range(0, number, _SHARDS_A_READ):
-            some = ids[start : start + _SHARDS_A_READ]
-            texts = ask(partial(state_texts, ids=some))
-            if len(texts) != len(some):
+    with open_executor(endpoint) as execute:
+        for start in range(0, number, _SHARDS_PER_READ):
+            batch = ids[start : start + _SHARDS_PER_READ]
+            texts = execute(partial(state_texts, ids=batch))
+            if len(texts) != len(batch):
                 return None
             try:
-                entries += [entry for text in texts for entry in unpacked(text)]
+                entries += [entry for text in texts for entry in decode_entries(text)]
             except ValueError:
                 return None
     return entries
 
 
 def state_texts(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """The texts of shards."""
+    """Return the texts of shards."""
     return g.V(*ids).values("state")
 
 
 def write_shards(
     shards: Rows[Shard], endpoint: Endpoint, environment: str, dag_name: str, wanted: Shared[frozenset[int]]
 ) -> bool:
-    """Write the shards of these numbers; whether none was too long."""
+    """Write the shards of these numbers; returns False if any was too long."""
     write = partial(_write_shards, endpoint, environment, dag_name, wanted)
     return all(shards.map_partitions(write).collect())
 
@@ -172,7 +172,7 @@ def _write_shards(
     shards: Iterable[Shard],
 ) -> Iterator[bool]:
     texts = (
-        (shard.number, packed(entry for entry, _ in shard.elements))
+        (shard.number, encode_entries(entry for entry, _ in shard.elements))
         for shard in shards
         if shard.number in wanted.value
     )
@@ -182,25 +182,25 @@ def _write_shards(
 def write_texts(
     endpoint: Endpoint, environment: str, dag_name: str, texts: Iterable[tuple[int, str]]
 ) -> Iterator[bool]:
-    """Write the texts of shards, several in a request; yields for each whether it was not too long."""
-    with open_executor(endpoint) as ask:
-        some: dict[str, str] = {}
+    """Write the texts of shards, several per request; yields False for each that is too long."""
+    with open_executor(endpoint) as execute:
+        batch: dict[str, str] = {}
         for number, text in texts:
-            yield len(text) <= LONGEST_SHARD
-            if len(text) > LONGEST_SHARD:
+            yield len(text) <= MAX_SHARD_CHARACTERS
+            if len(text) > MAX_SHARD_CHARACTERS:
                 continue
-            if sum(map(len, some.values())) + len(text) > _CHARACTERS:
-                ask(partial(writing, environment=environment, dag_name=dag_name, texts=some))
-                some = {}
-            some[shard_id(environment, dag_name, number)] = text
-        if some:
-            ask(partial(writing, environment=environment, dag_name=dag_name, texts=some))
+            if sum(map(len, batch.values())) + len(text) > _CHARACTERS_PER_REQUEST:
+                execute(partial(upsert_shards, environment=environment, dag_name=dag_name, texts=batch))
+                batch = {}
+            batch[shard_id(environment, dag_name, number)] = text
+        if batch:
+            execute(partial(upsert_shards, environment=environment, dag_name=dag_name, texts=batch))
 
 
-def writing(
+def upsert_shards(
     g: GraphTraversalSource, environment: str, dag_name: str, texts: Mapping[str, str]
 ) -> GraphTraversal:
-    """Write the texts of shards by their ids. They have no tag: they are nothing of the lineage."""
+    """Upsert the vertices of shards by id. They have no tag, because they are not lineage."""
     request: Any = g
     single = Cardinality.single
     for identifier, text in texts.items():
@@ -214,25 +214,27 @@ def writing(
     return request.count()
 
 
-def drop_others(endpoint: Endpoint, environment: str, dag_name: str, first: int, earlier: int) -> None:
-    """Drop the shards from `first` on of the `earlier` ones."""
-    with open_executor(endpoint) as ask:
-        for some in by_request(shard_id(environment, dag_name, number) for number in range(first, earlier)):
-            ask(partial(dropping, ids=some))
+def drop_surplus_shards(
+    endpoint: Endpoint, environment: str, dag_name: str, first: int, earlier: int
+) -> None:
+    """Drop shards with numbers from `first` to below `earlier`."""
+    with open_executor(endpoint) as execute:
+        for batch in by_request(shard_id(environment, dag_name, number) for number in range(first, earlier)):
+            execute(partial(drop_shards, ids=batch))
 
 
-def dropping(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """Drop vertices."""
+def drop_shards(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Drop the vertices of shards."""
     return g.V(*ids).drop()
 
 
-def sharing(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
-    """The other DAGs whose tags are on these vertices."""
+def other_dag_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Return the other DAGs whose tags these vertices have."""
     return g.V(*ids).values("dag_name").is_(P.neq(dag_name)).dedup()
 
 
 def other_dags(endpoint: Endpoint, dag_name: str, ids: Iterable[str]) -> Iterator[str]:
-    """Yield the other DAGs whose tags are on these vertices; one may come several times."""
-    with open_executor(endpoint) as ask:
-        for some in by_request(ids):
-            yield from ask(partial(sharing, ids=some, dag_name=dag_name))
+    """Yield the other DAGs whose tags these vertices have, possibly repeated."""
+    with open_executor(endpoint) as execute:
+        for batch in by_request(ids):
+            yield from execute(partial(other_dag_tags, ids=batch, dag_name=dag_name))

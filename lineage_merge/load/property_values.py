@@ -1,7 +1,6 @@
-"""The values of nodes and edges in one form, whether a merge or the graph has them.
+"""Values of nodes and edges in one normal form, for incoming and stored elements.
 
-An element that the graph holds unchanged is found by comparing the two: equal values need no closer
-comparison.
+Elements with equal values are unchanged and need no comparison per property.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -9,17 +8,17 @@ from typing import Any
 
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS, Row
 
-_OF_VERTEX = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)})
-_OF_EDGE = frozenset(item.name for item in EDGE_PROPERTIES)
-_ALL = _OF_VERTEX | _OF_EDGE
+_VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)})
+_EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES)
+_ALL = _VERTEX_NAMES | _EDGE_NAMES
 _KEYS = frozenset({"environment", "dag_name"})
 
 
 def node_values(row: Mapping[str, Any]) -> Row:
-    """Return what a merge knows of a node: its environment and properties, sets as sorted lists."""
+    """Return the environment and properties of an incoming node, sets as sorted lists."""
     values: Row = {}
     for name, value in row.items():
-        if value is None or name not in _OF_VERTEX:
+        if value is None or name not in _VERTEX_NAMES:
             continue
         if name not in SETS:
             values[name] = value
@@ -29,36 +28,36 @@ def node_values(row: Mapping[str, Any]) -> Row:
 
 
 def edge_values(row: Mapping[str, Any]) -> Row:
-    """Return what a merge knows of an edge: its properties."""
-    return {name: value for name, value in row.items() if value is not None and name in _OF_EDGE}
+    """Return the properties of an incoming edge."""
+    return {name: value for name, value in row.items() if value is not None and name in _EDGE_NAMES}
 
 
-def vertex_held(values: Mapping[str, list[Any]]) -> Row:
-    """Return what the graph holds of a vertex (`value_map`), without its tags.
+def stored_vertex_values(value_map: Mapping[str, list[Any]]) -> Row:
+    """Return the properties of a stored vertex (`value_map`), without its tags.
 
-    Of a property that has one value the first, in the order of texts; sets as sorted texts.
+    Sets are returned as sorted texts; of several values of a single-valued property the smallest text.
     """
-    held: Row = {}
-    for name, there in values.items():
-        if there and name != "dag_name":
-            held[name] = sorted(map(str, there)) if name in SETS else _first(there)
-    return held
+    properties: Row = {}
+    for name, values in value_map.items():
+        if values and name != "dag_name":
+            properties[name] = sorted(map(str, values)) if name in SETS else _first(values)
+    return properties
 
 
 def _first(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else min(values, key=str)
 
 
-def edge_held(values: Mapping[str, Any]) -> Row:
-    """Return what the graph holds of an edge, without its environment and DAG."""
-    return {name: value for name, value in values.items() if name not in _KEYS}
+def stored_edge_values(value_map: Mapping[str, Any]) -> Row:
+    """Return the properties of a stored edge, without its environment and DAG."""
+    return {name: value for name, value in value_map.items() if name not in _KEYS}
 
 
-def values_to_write(row: Mapping[str, Any], keys: Collection[str], names: Iterable[str] | None = None) -> Row:
-    """Return the keys of a row and the properties of these `names` (None: all), as `requests` takes them."""
-    chosen = _ALL if names is None else frozenset(names)
-    found: Row = {}
+def row_to_write(row: Mapping[str, Any], keys: Collection[str], names: Iterable[str] | None = None) -> Row:
+    """Return the keys of a row and its properties of these `names` (None: all), as `upserts` takes them."""
+    selected = _ALL if names is None else frozenset(names)
+    to_write: Row = {}
     for name, value in row.items():
-        if value is not None and (name in chosen or name in keys):
-            found[name] = sorted(value) if name in SETS and isinstance(value, list | tuple) else value
-    return found
+        if value is not None and (name in selected or name in keys):
+            to_write[name] = sorted(value) if name in SETS and isinstance(value, list | tuple) else value
+    return to_write

@@ -1,7 +1,7 @@
-"""Taking a pipeline out of the graph: all that a DAG, or one of its jobs, put there.
+"""Removes a DAG, or one of its jobs, from the graph.
 
-In small requests, each of which finds by itself what is still to be done: however large the
-graph, little is held here, and what was cut off can be run again.
+Works in small requests that each find the remaining elements: memory use does not grow with the graph, and an
+interrupted removal can be repeated.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from gremlin_python.process.traversal import P, T
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import IDS_A_REQUEST, GremlinExecutor, by_request, open_executor
-from lineage_merge.load.label_replacement import dropping_edges
+from lineage_merge.load.gremlin.executor import IDS_PER_REQUEST, GremlinExecutor, by_request, open_executor
+from lineage_merge.load.label_replacement import drop_edges
 from lineage_merge.load.merge_run import run_id
-from lineage_merge.load.merge_state import dropping, shard_id
+from lineage_merge.load.merge_state import drop_shards, shard_id
 from lineage_merge.load.shard_digests import RunState
 
 _IDLE_ROUNDS = 50
@@ -24,9 +24,9 @@ _IDLE_ROUNDS = 50
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """How many edges were taken out, vertices dropped, and vertices only untagged.
+    """Numbers of removed edges, of dropped vertices, and of vertices that only lost the tag.
 
-    Of vertices at least so many: what a request did whose answer was lost is not counted.
+    Vertices are a lower bound: the effect of a request whose response was lost is not counted.
     """
 
     edges: int
@@ -36,7 +36,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What to remove: a DAG of an environment, or one `job` of it (by name, of any type)."""
+    """A DAG of an environment, or one `job` of it (by name, of any type)."""
 
     environment: str
     dag_name: str
@@ -44,33 +44,33 @@ class Pipeline:
 
 
 def remove(endpoint: Endpoint, pipeline: Pipeline, *, dry_run: bool = False) -> Removed:
-    """Take a pipeline out; with `dry_run` only count. Raises GraphUnreachable and GraphRejected."""
-    with open_executor(endpoint) as ask:
+    """Remove a pipeline; with `dry_run` only count. Raises GraphUnreachable and GraphRejected."""
+    with open_executor(endpoint) as execute:
         if dry_run:
-            return _count(ask, pipeline)
-        return _remove_job(ask, pipeline) if pipeline.job else _remove_dag(ask, pipeline)
+            return _count(execute, pipeline)
+        return _remove_job(execute, pipeline) if pipeline.job else _remove_dag(execute, pipeline)
 
 
 def edges_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
-    """The edges of the pipeline."""
+    """Return the edges of the pipeline."""
     edges = g.E().has("dag_name", pipeline.dag_name).has("environment", pipeline.environment)
     return edges.has("job_name", pipeline.job) if pipeline.job else edges
 
 
 def vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
-    """The vertices that carry the DAG's tag."""
+    """Return the vertices with the DAG's tag."""
     return g.V().has("dag_name", pipeline.dag_name).has("environment", pipeline.environment)
 
 
 def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
-    """The job's own vertices: itself and its operations."""
+    """Return the vertices of the job and its operations."""
     jobs = __.has_label("job").has("name", pipeline.job)
     operations = __.has_label("operation").has("job_name", pipeline.job)
     return vertices_of(g, pipeline).where(__.or_(jobs, operations))
 
 
-def needless(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
-    """Of these vertices those that no edge of the DAG touches, but for columns that hang on them."""
+def unused_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Return those vertices that, with their columns, have no edges of the DAG besides `has_column`."""
     labels = [each for each in EDGE_LABEL_NAMES if each != "has_column"]
     touching = __.both_e(*labels).has("dag_name", dag_name)
     columns = __.out("has_column").both_e(*labels).has("dag_name", dag_name)
@@ -78,90 +78,90 @@ def needless(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTra
 
 
 def columns_of(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
-    """The edges of the DAG that lead from datasets to columns, with the columns."""
+    """Return the DAG's `has_column` edges of these datasets, with the columns."""
     edges = g.V(*ids).out_e("has_column").has("dag_name", dag_name)
     return edges.project("edge", "column").by(T.id).by(__.in_v().id_())
 
 
-def dropping_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
-    """Take out the vertices that neither an edge nor another DAG needs; how many."""
+def drop_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Drop the vertices without edges and without tags of other DAGs; returns their number."""
     others = __.values("dag_name").is_(P.neq(dag_name))
     return g.V(*ids).not_(others).not_(__.both_e()).side_effect(__.drop()).count()
 
 
-def removing_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
-    """Take the DAG's tag from vertices that none of its edges touches, but others need; how many."""
+def drop_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Drop the DAG's tag of vertices that only other DAGs or edges still need; returns their number."""
     touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
     needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
     tag = __.properties("dag_name").has_value(dag_name).drop()
     return g.V(*ids).has("dag_name", dag_name).not_(touched).where(needed).side_effect(tag).count()
 
 
-def _remove_dag(ask: GremlinExecutor, pipeline: Pipeline) -> Removed:
-    _drop_state(ask, pipeline)
+def _remove_dag(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
+    _drop_state(execute, pipeline)
     edges = 0
-    while ids := ask(lambda g: edges_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
-        ask(partial(dropping_edges, ids=ids))
+    while ids := execute(lambda g: edges_of(g, pipeline).limit(IDS_PER_REQUEST).id_()):
+        execute(partial(drop_edges, ids=ids))
         edges += len(ids)
     dropped = untagged = 0
     last: list[str] = []
     idle = 0
-    while ids := ask(lambda g: vertices_of(g, pipeline).limit(IDS_A_REQUEST).id_()):
-        gone, bare = _untag(ask, ids, pipeline.dag_name)
-        dropped, untagged = dropped + gone, untagged + bare
-        # Nothing done tells little: the answers may have been lost, and the requests, sent again,
-        # found nothing left to do. The same vertices again: another merge of the DAG writes.
-        idle = 0 if gone + bare else idle + 1
+    while ids := execute(lambda g: vertices_of(g, pipeline).limit(IDS_PER_REQUEST).id_()):
+        newly_dropped, newly_untagged = _untag(execute, ids, pipeline.dag_name)
+        dropped, untagged = dropped + newly_dropped, untagged + newly_untagged
+        # A count of 0 is no proof: a response may have been lost, and the repeated request found nothing to
+        # do. The same vertices again: another merge of the DAG is writing.
+        idle = 0 if newly_dropped + newly_untagged else idle + 1
         if idle and (ids == last or idle == _IDLE_ROUNDS):
             break
         last = ids
     return Removed(edges, dropped, untagged)
 
 
-def _drop_state(ask: GremlinExecutor, pipeline: Pipeline) -> None:
-    """Drop what the last load left for the next one, which has no tag."""
+def _drop_state(execute: GremlinExecutor, pipeline: Pipeline) -> None:
+    """Drop the state of the last load, whose vertices have no tag."""
     run = run_id(pipeline.environment, pipeline.dag_name)
-    for text in ask(lambda g: g.V(run).values("state")):
+    for text in execute(lambda g: g.V(run).values("state")):
         last = RunState.read(text)
         numbers = range(len(last.shards) + last.left)
         ids = (shard_id(pipeline.environment, pipeline.dag_name, number) for number in numbers)
-        for some in by_request(ids):
-            ask(partial(dropping, ids=some))
+        for batch in by_request(ids):
+            execute(partial(drop_shards, ids=batch))
 
 
-def _remove_job(ask: GremlinExecutor, pipeline: Pipeline) -> Removed:
+def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
     edges = 0
-    touched: set[str] = set(ask(lambda g: own_vertices_of(g, pipeline).id_()))
-    while found := ask(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_A_REQUEST))):
+    touched: set[str] = set(execute(lambda g: own_vertices_of(g, pipeline).id_()))
+    while found := execute(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_PER_REQUEST))):
         for each in found:
             for end in ("from", "to"):
                 touched.add(each[end])
                 if each[f"{end}_label"] == "column":
                     touched.add(each[end].rpartition("|")[0])  # the dataset's id
         ids = [each["id"] for each in found]
-        ask(partial(dropping_edges, ids=ids))
+        execute(partial(drop_edges, ids=ids))
         edges += len(ids)
     dropped = untagged = 0
     datasets = set()
     for batch in by_request(sorted(touched)):
-        datasets.update(ask(partial(needless, ids=batch, dag_name=pipeline.dag_name)))
+        datasets.update(execute(partial(unused_vertices, ids=batch, dag_name=pipeline.dag_name)))
     for batch in by_request(sorted(datasets)):
-        hanging = ask(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
-        for some in by_request([each["edge"] for each in hanging]):
-            ask(partial(dropping_edges, ids=some))
-        edges += len(hanging)
-        datasets |= {each["column"] for each in hanging}
+        column_edges = execute(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
+        for edge_ids in by_request([each["edge"] for each in column_edges]):
+            execute(partial(drop_edges, ids=edge_ids))
+        edges += len(column_edges)
+        datasets |= {each["column"] for each in column_edges}
     for batch in by_request(sorted(datasets)):
-        gone, bare = _untag(ask, batch, pipeline.dag_name)
-        dropped, untagged = dropped + gone, untagged + bare
+        newly_dropped, newly_untagged = _untag(execute, batch, pipeline.dag_name)
+        dropped, untagged = dropped + newly_dropped, untagged + newly_untagged
     return Removed(edges, dropped, untagged)
 
 
-def _untag(ask: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int, int]:
-    # In this order a vertex keeps its last tag until it goes: see `load.prune.delete_stale`.
-    bare: int = ask(partial(removing_tags, ids=ids, dag_name=dag_name))[0]
-    gone: int = ask(partial(dropping_vertices, ids=ids, dag_name=dag_name))[0]
-    return gone, bare
+def _untag(execute: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int, int]:
+    # In this order a vertex has its last tag until it is dropped: see `load.prune.delete_stale`.
+    untagged: int = execute(partial(drop_tags, ids=ids, dag_name=dag_name))[0]
+    dropped: int = execute(partial(drop_vertices, ids=ids, dag_name=dag_name))[0]
+    return dropped, untagged
 
 
 def _with_ends(edges: GraphTraversal) -> GraphTraversal:
@@ -175,13 +175,13 @@ def _with_ends(edges: GraphTraversal) -> GraphTraversal:
     )
 
 
-def _count(ask: GremlinExecutor, pipeline: Pipeline) -> Removed:
-    """What `remove` would do, to the edge; of a job, without the datasets that nobody else needs."""
-    edges: int = ask(lambda g: edges_of(g, pipeline).count())[0]
-    mine: Callable[[GraphTraversalSource], GraphTraversal] = partial(
+def _count(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
+    """Count what `remove` would remove; of a job, datasets that become unused are not counted."""
+    edges: int = execute(lambda g: edges_of(g, pipeline).count())[0]
+    own_vertices: Callable[[GraphTraversalSource], GraphTraversal] = partial(
         own_vertices_of if pipeline.job else vertices_of, pipeline=pipeline
     )
     others = __.values("dag_name").is_(P.neq(pipeline.dag_name))
-    shared: int = ask(lambda g: mine(g).where(others).count())[0]
-    all_of_them: int = ask(lambda g: mine(g).count())[0]
-    return Removed(edges, all_of_them - shared, shared)
+    shared: int = execute(lambda g: own_vertices(g).where(others).count())[0]
+    total: int = execute(lambda g: own_vertices(g).count())[0]
+    return Removed(edges, total - shared, shared)

@@ -1,15 +1,16 @@
-"""Names that a merge resolves to other datasets than the graph, as the configuration or a catalog changed.
+"""Corrections of names that a merge resolves to other datasets than the graph does.
 
-A rule, a default or a catalog resolves a name to a dataset, and the graph keeps which (`aliases`, and in
-`resolved_names` for which DAG). A merge that resolves the name to another dataset, or to itself again,
-corrects that in one load:
+A rule, a default or a catalog resolves a name to a dataset. The graph stores the result in `aliases` and, per
+DAG, in `resolved_names`. If a merge resolves the name to another dataset, or to itself again, one load
+corrects the graph:
 
-* Where a rule replaces a name for every DAG, the vertex of that name is moved (`load.vertex_merge`).
-* Otherwise the DAG's own edges are removed that the merge has at the new dataset: they are the same facts.
-  Edges and tags of other DAGs stay unchanged.
-* The name is removed from the vertex that had it as an alias, unless another DAG asserts it too.
+* If a rule replaces the name for every DAG, the vertex of that name is moved (`load.vertex_merge`).
+* Otherwise the DAG's own edges that the merge has at the new dataset are removed. Edges and tags of other
+  DAGs stay unchanged.
+* The name is removed from the vertex that had it as an alias, unless another DAG resolves it to that vertex
+  too.
 
-A name that the merge does not read stays resolved as it was.
+Names that the merge does not read stay unchanged.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,36 +31,37 @@ Kind = Literal["move", "edges", "remove", "ignore"]
 
 
 class Change(NamedTuple):
-    """What is to be done about a vertex (`id`).
+    """A correction of a vertex (`id`).
 
-    `move`: it is moved to `means`. `edges`: edges of the DAG go that the merge has at `means`. `remove`: a
-    `value` of a `property`. `ignore`: an alias (`value`) of it says nothing of a name that this merge knows.
+    `move`: move it to `canonical_id`. `edges`: remove edges of the DAG that the merge has at `canonical_id`.
+    `remove`: remove a `value` of a `property`. `ignore`: do not follow its alias `value`, because the merge
+    resolves that name differently.
     """
 
     kind: Kind
     id: str
-    means: str | None = None
+    canonical_id: str | None = None
     property: str | None = None
     value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """The changes: usually none."""
+    """All corrections, usually none."""
 
     changes: tuple[Change, ...] = ()
 
     def of_kind(self, kind: Kind) -> list[Change]:
-        """The changes of one kind, in an order that is always the same."""
+        """Return the changes of one kind, in a stable order."""
         return [change for change in self.changes if change.kind == kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A name that the graph has at a vertex: as an `alias`, and as a value of `resolved_names`.
+class StoredName:
+    """A name of a stored vertex: an `alias`, and a value of `resolved_names`.
 
-    `resolved` is "" where a source knows the alias, not the configuration. `elsewhere`: another DAG says the
-    same, or may.
+    `resolved`: "" if the alias comes from a source and not from the configuration. `elsewhere`: another DAG
+    resolves, or may resolve, the name to the same vertex.
     """
 
     id: str
@@ -70,40 +72,41 @@ class Stored:
 
 @dataclass(slots=True)
 class Name:
-    """All that is known of one name of a dataset, which is the id of its own vertex.
+    """A name of a dataset (the id of the vertex of that name), incoming and stored.
 
-    `means`: the ids that the merge resolves it to, with how it knows (`merge.resolved_names`). `in_merge`:
-    the merge has a node of that id. `is_stored`, `is_tagged`: so has the graph, and with the DAG's tag.
+    `resolves_to`: the ids that the merge resolves it to, with the reasons (`merge.resolved_names`).
+    `in_merge`: the merge has a node of that id. `is_stored`, `is_tagged`: the graph has the vertex, with the
+    DAG's tag.
     """
 
     id: str
-    means: dict[str, set[str]] = field(default_factory=dict)
-    stored: list[Stored] = field(default_factory=list)
+    resolves_to: dict[str, set[str]] = field(default_factory=dict)
+    stored: list[StoredName] = field(default_factory=list)
     in_merge: bool = False
     is_stored: bool = False
     is_tagged: bool = False
 
     def changes(self) -> Iterator[Change]:
-        """What follows for the graph."""
-        others = sorted(self.means.keys() - {self.id})
-        known = {how for hows in self.means.values() for how in hows}
-        if len(others) == len(self.means) == 1 and known == {EVERYWHERE} and not self.in_merge:
+        """Yield the corrections of the graph."""
+        others = sorted(self.resolves_to.keys() - {self.id})
+        reasons = {how for hows in self.resolves_to.values() for how in hows}
+        if len(others) == len(self.resolves_to) == 1 and reasons == {EVERYWHERE} and not self.in_merge:
             if self.is_stored:
                 yield Change("move", self.id, others[0])
         elif self.is_tagged:
             yield from (Change("edges", self.id, each) for each in others)
         for each in self.stored:
-            yield from self._of_stored(each)
+            yield from self._stored_name_changes(each)
 
-    def _of_stored(self, stored: Stored) -> Iterator[Change]:
-        # A location that no rule knows may still have a name that another source knows.
-        means = {each for each, hows in self.means.items() if stored.resolved or ALIAS in hows}
-        is_own = bool(stored.resolved) and OWN in self.means.get(self.id, ())
+    def _stored_name_changes(self, stored: StoredName) -> Iterator[Change]:
+        # A location without a rule may still have a name from another source.
+        targets = {each for each, hows in self.resolves_to.items() if stored.resolved or ALIAS in hows}
+        is_own = bool(stored.resolved) and OWN in self.resolves_to.get(self.id, ())
         if is_own and not stored.elsewhere:
             yield Change("ignore", stored.id, value=stored.alias)
-        if not means or stored.id in means:
+        if not targets or stored.id in targets:
             return
-        yield from (Change("edges", stored.id, each) for each in sorted(means))
+        yield from (Change("edges", stored.id, each) for each in sorted(targets))
         if stored.resolved:
             yield Change("remove", stored.id, property="resolved_names", value=stored.resolved)
         if not stored.elsewhere:
@@ -112,10 +115,10 @@ class Name:
 
 def stored_names(
     identifier: str, resolved: list[str], aliases: list[str], shared: bool, environment: str, dag_name: str
-) -> Iterator[tuple[str, Stored]]:
-    """Yield the names that a vertex of the DAG holds, each with the id of its own vertex.
+) -> Iterator[tuple[str, StoredName]]:
+    """Yield the names of a vertex of the DAG, each with the id of the vertex of that name.
 
-    Of `resolved_names` those of the DAG; of `aliases` those that no DAG's configuration is known for.
+    These are the DAG's `resolved_names`, and `aliases` that come from no DAG's configuration.
     """
     own = f"{encode(dag_name)}|"
     by_dag = [value.split("|", 1) for value in resolved if value.count("|") == 3]
@@ -125,16 +128,16 @@ def stored_names(
             rest = value.removeprefix(own)
             elsewhere = any(dag != encode(dag_name) and other == rest for dag, other in by_dag)
             name = f"{encode(environment)}|{rest.split('|', 1)[1]}"
-            yield name, Stored(identifier, _alias(rest), value, elsewhere)
+            yield name, StoredName(identifier, _alias(rest), value, elsewhere)
     for alias in aliases:
         named = alias.rpartition(" (")[0]
         if alias not in configured and "|" in named:
             parts = map(encode, (environment, *named.split("|", 1)))
-            yield "|".join(parts), Stored(identifier, alias, elsewhere=shared)
+            yield "|".join(parts), StoredName(identifier, alias, elsewhere=shared)
 
 
 def _alias(resolved: str) -> str:
-    """`aliases`' text of a rule, a namespace and a name."""
+    """Return the text in `aliases` for an encoded rule, namespace and name."""
     rule, namespace, name = map(decode, resolved.split("|"))
     return f"{namespace}|{name} ({rule})"
 
@@ -146,27 +149,27 @@ def find_renames(
     environment: str,
     dag_name: str,
 ) -> Renames:
-    """Return the changes that follow from the names of a merge."""
-    resolved: Rows[tuple[str, _Fact]] = identities.map(_means)
+    """Return the corrections that follow from the names of a merge."""
+    resolved: Rows[tuple[str, _Fact]] = identities.map(_by_name)
     facts = resolved.union(
         nodes.flat_map(_in_merge), existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
     )
     changes = set(facts.group(itemgetter(0), _decide).collect())
-    targets = {change.means or "" for change in changes if change.kind == "move"}
+    targets = {change.canonical_id or "" for change in changes if change.kind == "move"}
     if targets:
-        # A dataset that was left out as temporary takes nothing over.
-        wanted = nodes.engine.share(targets)
-        known = set(nodes.flat_map(partial(_id_if_wanted, wanted)).collect())
-        changes = {change for change in changes if change.kind != "move" or change.means in known}
-    return Renames(tuple(sorted(changes, key=_order)))
+        # A temporary dataset that was omitted from the merge cannot be the target of a move.
+        shared = nodes.engine.share(targets)
+        known = set(nodes.flat_map(partial(_id_if_in, shared)).collect())
+        changes = {change for change in changes if change.kind != "move" or change.canonical_id in known}
+    return Renames(tuple(sorted(changes, key=_sort_key)))
 
 
-# What is known of a name: what it resolves to, what the graph has of it, whether the merge has a node of it
-# (True), whether the graph has (a vertex's tag).
-_Fact = IdentityRow | Stored | StoredVertex | bool
+# A fact about a name: what it resolves to, its stored names, its stored vertex, or that the merge has its
+# node (True).
+_Fact = IdentityRow | StoredName | StoredVertex | bool
 
 
-def _means(identity: IdentityRow) -> tuple[str, _Fact]:
+def _by_name(identity: IdentityRow) -> tuple[str, _Fact]:
     return identity.alias_id, identity
 
 
@@ -177,9 +180,9 @@ def _in_merge(node: Row) -> Iterable[tuple[str, _Fact]]:
 def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterator[tuple[str, _Fact]]:
     if vertex.label not in DATASET_LABELS:
         return
-    yield vertex.id, vertex._replace(held={})
+    yield vertex.id, vertex._replace(properties={})
     if vertex.tagged:
-        resolved, aliases = (vertex.held.get(name, []) for name in ("resolved_names", "aliases"))
+        resolved, aliases = (vertex.properties.get(name, []) for name in ("resolved_names", "aliases"))
         yield from stored_names(vertex.id, resolved, aliases, vertex.shared, environment, dag_name)
 
 
@@ -188,8 +191,8 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]
     for _, fact in facts:
         match fact:
             case IdentityRow():
-                name.means.setdefault(fact.canonical_id, set()).add(fact.known_by)
-            case Stored():
+                name.resolves_to.setdefault(fact.canonical_id, set()).add(fact.known_by)
+            case StoredName():
                 name.stored.append(fact)
             case StoredVertex():
                 name.is_stored = True
@@ -199,41 +202,41 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]
     return name.changes()
 
 
-def _id_if_wanted(wanted: Shared[set[str]], node: Row) -> Iterable[str]:
-    return (node["id"],) if node.get("id") in wanted.value else ()
+def _id_if_in(ids: Shared[set[str]], node: Row) -> Iterable[str]:
+    return (node["id"],) if node.get("id") in ids.value else ()
 
 
-def _order(change: Change) -> tuple[str, ...]:
+def _sort_key(change: Change) -> tuple[str, ...]:
     return tuple(value or "" for value in change)
 
 
 def replaced_edges(
     edges: Rows[Compared], renames: Renames, environment: str, dag_name: str
 ) -> frozenset[str]:
-    """Return the id of each absent edge that the merge has at the dataset that one of its ends means now.
+    """Return the ids of unmatched edges that the merge has at the dataset that an end now resolves to.
 
-    `edges` as `load.diff` compared them.
+    `edges`: as compared by `load.diff`.
     """
-    images: dict[str, set[str]] = {}
+    canonical_ids: dict[str, set[str]] = {}
     for change in renames.of_kind("edges"):
-        images.setdefault(change.id, set()).add(change.means or "")
-    if not images:
+        canonical_ids.setdefault(change.id, set()).add(change.canonical_id or "")
+    if not canonical_ids:
         return frozenset()
-    shared = edges.engine.share({dataset: sorted(means) for dataset, means in images.items()})
-    found = edges.flat_map(partial(_at_images, shared, environment, dag_name))
+    shared = edges.engine.share({dataset: sorted(ids) for dataset, ids in canonical_ids.items()})
+    found = edges.flat_map(partial(_replacement_ids, shared, environment, dag_name))
     return frozenset(found.group(itemgetter(0), _replaced).collect())
 
 
-def _at_images(
-    images: Shared[Mapping[str, list[str]]], environment: str, dag_name: str, edge: Compared
+def _replacement_ids(
+    canonical_ids: Shared[Mapping[str, list[str]]], environment: str, dag_name: str, edge: Compared
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield the id of an edge that the merge has; of an absent one each that it would have, with its own."""
+    """Yield the id of an incoming edge; of an unmatched edge each id it may have now, with its stored id."""
     row = edge.row
-    if edge.change != "absent":
+    if edge.change != "unmatched":
         if row.get("id"):
             yield row["id"], None
         return
-    starts, ends = (_ends_at(images.value, row, end) for end in ("from", "to"))
+    starts, ends = (_candidate_ends(canonical_ids.value, row, end) for end in ("from", "to"))
     job = JobKey(row["job_type"], row["job_name"]) if "job_name" in row else None
     for start, end in product(starts, ends):
         identifier = edge_id(environment, dag_name, job, start, row["label"], end)
@@ -241,11 +244,11 @@ def _at_images(
             yield identifier, row["id"]
 
 
-def _ends_at(images: Mapping[str, list[str]], edge: Row, end: str) -> list[str]:
-    """Return an end of an edge (a dataset, or a column of it), and those in its place at each image."""
+def _candidate_ends(canonical_ids: Mapping[str, list[str]], edge: Row, end: str) -> list[str]:
+    """Return an end of an edge (a dataset or column) and its equivalents at the canonical datasets."""
     dataset = dataset_of_end(edge, end)
-    rest = edge[end][len(dataset) :]
-    return [edge[end], *(image + rest for image in images.get(dataset, ()))]
+    suffix = edge[end][len(dataset) :]
+    return [edge[end], *(canonical + suffix for canonical in canonical_ids.get(dataset, ()))]
 
 
 def _replaced(_id: str, found: list[tuple[str, str | None]]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""What a load did. Without Spark: Airflow's side reads it out of a merge's folder."""
+"""Result of a load. Does not import Spark: Airflow reads it from a merge's folder."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,16 +6,15 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What a load wrote: elements upserted, requests sent for them, and how long it took.
+    """The result of a load: upserted elements, requests that wrote them, and duration.
 
-    After a comparison with the graph (`load.update`) also what it found `unchanged`, retired, gave another
-    label, or moved to the vertex that it turned out to be. `changes` and `retirements` are the first of them,
-    in words. `dry_run`: nothing was written, the numbers tell what would be, and `refusal` why a real load
-    would stop. `way`: over Gremlin alone, or the larger part through Neptune's bulk loader
-    (`load.neptune_bulk.bulk_load`). `compared`: with all that the graph has of the DAG, or only what differs
-    from what the last load wrote (`load.incremental_diff`). `exported`: what sinks took afterwards, a line
-    for each. `all_requests`: those that write elements (`requests`) and all others; `elements_read`:
-    elements, ids and numbers in their answers.
+    A load that compared with the graph (`load.update`) also counts elements that were `unchanged`, retired,
+    relabelled or moved to their canonical vertex. `changes` and `retirements`: the first of them as text.
+    `dry_run`: nothing was written, the counts are those of a real load, and `refusal` is why it would stop.
+    `mode`: over Gremlin only, or mostly through Neptune's bulk loader (`load.neptune_bulk.bulk_load`).
+    `compared`: with all stored elements of the DAG, or only with differences from the last load
+    (`load.incremental_diff`). `exported`: a line per exporter that ran after the load. `all_requests`:
+    writing (`requests`) and other requests. `elements_read`: elements, ids and numbers in their responses.
     """
 
     nodes: int
@@ -31,8 +30,8 @@ class LoadResult:
     retirements: tuple[str, ...] = ()
     dry_run: bool = False
     refusal: str = ""
-    way: Literal["gremlin", "bulk"] = "gremlin"
-    compared: Literal["in full", "what changed"] = "in full"
+    mode: Literal["gremlin", "bulk"] = "gremlin"
+    compared: Literal["full", "changes"] = "full"
     exported: tuple[str, ...] = ()
     all_requests: int = 0
     elements_read: int = 0

@@ -1,13 +1,12 @@
-"""Digests of what a load wrote, by which the next one finds what differs without reading all of it. Pure.
+"""Digests of what a load wrote, so that the next load finds differences without reading all elements. Pure.
 
-The elements of a merge are divided into shards by the dataset (or other vertex) that they belong to. The
-graph has, for each DAG, the digest of each shard on its `merge_run` vertex (`RunState`), and in a
-`merge_state` vertex per shard the id and the digest of each element. Where the digest of a shard is the same,
-all its elements are; of another one the entries say which elements are new, changed or removed.
+The elements of a merge are divided into shards by the dataset (or other vertex) they belong to. For each DAG
+the graph stores the digest of each shard on the `merge_run` vertex (`RunState`), and the id and digest of
+each element on one `merge_state` vertex per shard. If the digest of a shard is unchanged, so are all its
+elements; otherwise its entries show which elements are new, changed or removed.
 
-A node's digest includes whether the merge builds its dataset, because that decides whose values take
-precedence. That of an edge leaves out the place of a write in its run, whose change alone is no reason to
-write.
+A node's digest includes whether the merge builds its dataset, because that decides the precedence of values.
+An edge's digest excludes `sequence`, whose change alone does not cause a write.
 """
 
 import base64
@@ -27,21 +26,20 @@ from lineage_merge.load.graph_state import dataset_of, dataset_of_end
 
 FORMAT = 1
 SHARD_ELEMENTS = 2_000
-# So many times fewer or more elements in a shard before the elements are divided into another number of
-# shards.
-_SPARE = 4
-# Of the text of a shard; a longer one is not stored, and the next load compares in full.
-LONGEST_SHARD = 1_000_000
-# Elements of the DAG that the merge does not have and that stay are read by each load: not too many.
-MOST_LEFT = 20_000
+# The number of shards changes when their mean size deviates from `SHARD_ELEMENTS` by this factor.
+_TOLERANCE = 4
+# Maximum length of the text of a shard; a longer one is not stored, and the next load compares in full.
+MAX_SHARD_CHARACTERS = 1_000_000
+# Maximum number of retained elements that the merge does not have: each load reads all of them.
+MAX_UNMATCHED = 20_000
 
 Kind = Literal["v", "e"]
 
-_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str).encode
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str).encode
 
 
 class Entry(NamedTuple):
-    """A vertex or edge, and the digest of what was written of it; "" of one that the merge does not have."""
+    """A vertex or edge and the digest of its values; "" for an element that the merge does not have."""
 
     kind: Kind
     id: str
@@ -49,14 +47,14 @@ class Entry(NamedTuple):
 
 
 class Element(NamedTuple):
-    """A node or edge of a merge with its entry."""
+    """An element of a merge with its entry."""
 
     entry: Entry
     row: Row
 
 
 class Shard(NamedTuple):
-    """The elements of a merge that belong together."""
+    """The elements of a merge in one shard."""
 
     number: int
     digest: str
@@ -64,7 +62,7 @@ class Shard(NamedTuple):
 
 
 class ShardSummary(NamedTuple):
-    """A shard without its elements."""
+    """Number, digest and size of a shard."""
 
     number: int
     digest: str
@@ -72,18 +70,18 @@ class ShardSummary(NamedTuple):
 
 
 def summary_of(shard: Shard) -> ShardSummary:
-    """Return a shard without its elements."""
+    """Return the summary of a shard."""
     return ShardSummary(shard.number, shard.digest, len(shard.elements))
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """What the `merge_run` vertex has of the last load.
+    """The state of the last load, stored on the `merge_run` vertex.
 
-    `full`: how many loads have still to compare in full; `load`: which load is under way, "" when it has
-    ended. `shards`: the digest of each shard; `left`: how many shards of entries follow of elements that the
-    graph has and the merge does not. `names`: the digest of what the merge resolved names to. `vertices`,
-    `edges`: how many elements of each label the graph had for the DAG.
+    `full`: number of loads that must still compare in full. `load`: token of the running load, "" when none
+    runs. `shards`: digest of each shard. `left`: number of further shards, which list elements that are only
+    in the graph. `names`: digest of the resolved names. `vertices`, `edges`: number of the DAG's elements per
+    label.
     """
 
     full: int = 0
@@ -97,30 +95,30 @@ class RunState:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The state of a text; of one that is no such text, that of a load after which all is compared."""
+        """Parse a state; of an invalid text return an empty state, which requires a full comparison."""
         try:
             values = json.loads(text)
-            known = cls(**{**values, "shards": tuple(values["shards"])})
+            state = cls(**{**values, "shards": tuple(values["shards"])})
         except (ValueError, TypeError, KeyError):
             return cls()
-        return (
-            known if known.version == FORMAT else cls(full=known.full if isinstance(known.full, int) else 0)
-        )
+        if state.version == FORMAT:
+            return state
+        return cls(full=state.full if isinstance(state.full, int) else 0)
 
     def text(self) -> str:
-        """The state as text."""
-        return _write(asdict(self))
+        """Return the state as text."""
+        return _to_json(asdict(self))
 
     @property
-    def is_known(self) -> bool:
-        """Whether what was written is known, and to be trusted."""
+    def is_usable(self) -> bool:
+        """Return whether the next load may compare incrementally."""
         return bool(self.shards) and not self.full and not self.load
 
 
 class Differing(NamedTuple):
-    """What a shard says about a merge: elements that are unchanged and others, and entries of removed ones.
+    """The differences of a shard: unchanged and other elements, and the entries of removed elements.
 
-    `is_damaged`: what is stored is not what an earlier load wrote.
+    `is_damaged`: the stored entries do not match their digest.
     """
 
     unchanged: tuple[Row, ...] = ()
@@ -130,31 +128,31 @@ class Differing(NamedTuple):
 
 
 def shard_count(elements: int, earlier: int = 0) -> int:
-    """Return into how many shards elements are divided: where that will do, as many as before."""
-    if earlier and earlier * SHARD_ELEMENTS / _SPARE <= elements <= earlier * SHARD_ELEMENTS * _SPARE:
+    """Return the number of shards for so many elements; the `earlier` number if it is still suitable."""
+    if earlier and earlier * SHARD_ELEMENTS / _TOLERANCE <= elements <= earlier * SHARD_ELEMENTS * _TOLERANCE:
         return earlier
     return max(1, -(-elements // SHARD_ELEMENTS))
 
 
 def shards(nodes: Rows[Row], edges: Rows[Row], number: int) -> Rows[Shard]:
     """Divide the elements of a merge into shards."""
-    placed: Rows[tuple[int, Row]] = nodes.map(partial(_placed_node, number))
-    return placed.union(edges.map(partial(_placed_edge, number))).group(itemgetter(0), _shard)
+    numbered: Rows[tuple[int, Row]] = nodes.map(partial(_numbered_node, number))
+    return numbered.union(edges.map(partial(_numbered_edge, number))).group(itemgetter(0), _shard)
 
 
-def _placed_node(number: int, node: Row) -> tuple[int, Row]:
-    return _place(_owner_of_node(node), number), node
+def _numbered_node(number: int, node: Row) -> tuple[int, Row]:
+    return _shard_number(_owner_of_node(node), number), node
 
 
-def _placed_edge(number: int, edge: Row) -> tuple[int, Row]:
-    return _place(dataset_of_end(edge, "to"), number), edge
+def _numbered_edge(number: int, edge: Row) -> tuple[int, Row]:
+    return _shard_number(dataset_of_end(edge, "to"), number), edge
 
 
 def _owner_of_node(node: Row) -> str:
     return dataset_of(node.get("id") or "", node.get("label") == "column")
 
 
-def _place(owner: str, number: int) -> int:
+def _shard_number(owner: str, number: int) -> int:
     return zlib.crc32(owner.encode(errors="surrogatepass")) % number
 
 
@@ -168,9 +166,9 @@ def _element(row: Row, built: set[Any]) -> Element:
     if "from" in row:
         values = property_values.edge_values(row)
         values.pop("sequence", None)
-        return Element(Entry("e", row.get("id") or "", digest_of(_write(values))), row)
+        return Element(Entry("e", row.get("id") or "", digest_of(_to_json(values))), row)
     values = property_values.node_values(row)
-    text = f"{row.get('label')} {_owner_of_node(row) in built} {_write(values)}"
+    text = f"{row.get('label')} {_owner_of_node(row) in built} {_to_json(values)}"
     return Element(Entry("v", row.get("id") or "", digest_of(text)), row)
 
 
@@ -179,14 +177,14 @@ def digest_of(text: str) -> str:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
-def packed(entries: Iterable[Entry]) -> str:
-    """Return entries as one text."""
-    text = _write([list(entry) for entry in entries])
+def encode_entries(entries: Iterable[Entry]) -> str:
+    """Encode entries as a text."""
+    text = _to_json([list(entry) for entry in entries])
     return base64.b64encode(zlib.compress(text.encode(errors="surrogatepass"))).decode()
 
 
-def unpacked(text: str) -> list[Entry]:
-    """Return the entries of a text. Raises ValueError where it is damaged."""
+def decode_entries(text: str) -> list[Entry]:
+    """Decode entries. Raises ValueError if the text is damaged."""
     try:
         found: list[Any] = json.loads(zlib.decompress(base64.b64decode(text)).decode(errors="surrogatepass"))
         return [Entry(kind, identifier, digest) for kind, identifier, digest in found]
@@ -195,7 +193,7 @@ def unpacked(text: str) -> list[Entry]:
 
 
 def difference(shard: Shard | None, entries: Iterable[Entry]) -> Differing:
-    """Compare the elements of a merge in a shard with the entries of an earlier load."""
+    """Compare the elements of a shard with the entries that an earlier load stored."""
     before = {(entry.kind, entry.id): entry for entry in entries}
     unchanged: list[Row] = []
     changed: list[Row] = []
@@ -206,6 +204,6 @@ def difference(shard: Shard | None, entries: Iterable[Entry]) -> Differing:
 
 
 def digest_of_entries(entries: Iterable[Entry]) -> str:
-    """Return the digest that a shard of these entries has."""
+    """Return the digest of a shard with these entries."""
     ordered = sorted(entries)
     return digest_of("".join(f"{entry.kind}{entry.id}\n{entry.digest}\n" for entry in ordered))

@@ -1,4 +1,4 @@
-"""A vertex with everything that hangs on it, as the graph holds it: what is needed to make it anew."""
+"""Snapshot of a stored vertex with its properties and edges, from which it can be recreated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge of whichever DAG."""
+    """A stored edge of any DAG."""
 
     id: str
     label: str
@@ -24,13 +24,13 @@ class Edge:
     properties: Mapping[str, Any]
 
     @classmethod
-    def of(cls, held: Mapping[str, Any]) -> Self:
-        """An edge as `held.project_edges` gives it, under the id that it has in the end."""
-        own = held["id"].removesuffix(INTERIM)
-        return cls(own, held["label"], held["from"], held["to"], held["properties"])
+    def of(cls, element: Mapping[str, Any]) -> Self:
+        """Return an edge from a result of `element_reads.project_edges`, with its final id."""
+        final_id = element["id"].removesuffix(INTERIM)
+        return cls(final_id, element["label"], element["from"], element["to"], element["properties"])
 
     def upsert(self) -> EdgeUpsert:
-        """The edge as it is, for where it is missing."""
+        """Return an upsert that creates the edge if it is missing."""
         values = tuple(upserts.typed(self.properties).items())
         return EdgeUpsert(self.id, self.label, self.from_id, self.to_id, values, only_if_missing=True)
 
@@ -39,7 +39,7 @@ class Edge:
 class Snapshot:
     """A vertex, its values (each a list, whatever its cardinality) and its edges, in and out.
 
-    `edge_count` is how many ends of edges lie at it: an edge from it to itself counts twice.
+    `edge_count`: number of edge ends at it (a loop counts twice).
     """
 
     id: str
@@ -50,31 +50,31 @@ class Snapshot:
 
     @property
     def dags(self) -> list[str]:
-        """The tags."""
+        """Return the DAG names in its tags."""
         return sorted(self.values.get("dag_name", ()))
 
-    def upsert(self, identifier: str, label: str, leave: frozenset[str] = frozenset()) -> VertexUpsert:
-        """A vertex of that id and label with these values, but for those to `leave` out."""
+    def upsert(self, identifier: str, label: str, exclude: frozenset[str] = frozenset()) -> VertexUpsert:
+        """Return an upsert with that id and label and these values, single values of `exclude` omitted."""
         singles: dict[str, Any] = {}
         members: list[tuple[str, Any]] = []
         for key, values in self.values.items():
             if key in SETS:
                 members += [(key, value) for value in values]
-            elif key not in leave:
+            elif key not in exclude:
                 singles[key] = values[0]
         return VertexUpsert(identifier, label, tuple(upserts.typed(singles).items()), tuple(members))
 
 
 def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
-    """The edges of a vertex, in and out."""
+    """Return the edges of a vertex, in and out."""
     return project_edges(g.V(vertex).both_e())
 
 
-def take(ask: GremlinExecutor, vertex: str) -> Snapshot | None:
-    """The vertex as it is now; None where it is not there."""
-    found = ask(lambda g: vertices_by_id(g, [vertex]))
+def take_snapshot(execute: GremlinExecutor, vertex: str) -> Snapshot | None:
+    """Read a vertex with its edges; None if it is missing."""
+    found = execute(lambda g: vertices_by_id(g, [vertex]))
     if not found:
         return None
-    ends = ask(lambda g: edges_at(g, vertex))
-    edges = {each["id"]: Edge.of(each) for each in ends}
-    return Snapshot(vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(ends))
+    edge_ends = execute(lambda g: edges_at(g, vertex))
+    edges = {each["id"]: Edge.of(each) for each in edge_ends}
+    return Snapshot(vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends))

@@ -1,7 +1,6 @@
-"""Two vertices that turn out to be one dataset: the loser's tags, edges and columns go to the winner.
+"""Merges two vertices of one dataset: moves tags, edges and columns from the duplicate to the canonical one.
 
-Everything is there twice before anything is taken away, so that a move may be cut off at any
-point and made again.
+Everything is copied before anything is deleted, so that an interrupted move can be repeated.
 """
 
 import re
@@ -29,112 +28,132 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
 from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.snapshot import Edge, Snapshot, take
+from lineage_merge.load.snapshot import Edge, Snapshot, take_snapshot
 from lineage_merge.model.elements import JobKey, edge_id, encode
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 5
-# What a vertex is called belongs to its identity, and that is the winner's.
+# The canonical vertex keeps its own identity.
 _IDENTITY = frozenset({"name", "namespace", "qualified_name", "location"})
-# Nor does the format of its own files, such as those of a temporary directory, apply to the other vertex.
-_OF_VERTEX = _IDENTITY | {"format"}
+# The format of the duplicate's files, for example of a temporary directory, does not apply to the canonical
+# vertex.
+_NOT_MOVED = _IDENTITY | {"format"}
 
 
 def move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> int:
-    """Move (loser, winner) vertices by id; how many losers there were.
+    """Move (duplicate, canonical) pairs of vertex ids; returns how many duplicates existed.
 
-    The winners must be in the graph. Raises GraphUnreachable and GraphRejected.
+    The canonical vertices must be in the graph. Raises GraphUnreachable and GraphRejected.
     """
     moved = 0
-    with open_executor(endpoint) as ask:
-        for loser, winner in pairs:
-            moved += _move(endpoint, ask, loser, winner)
+    with open_executor(endpoint) as execute:
+        for duplicate, canonical in pairs:
+            moved += _move(endpoint, execute, duplicate, canonical)
     return moved
 
 
-def taking_out(g: GraphTraversalSource, vertex: str, edge_count: int, dags: list[str]) -> GraphTraversal:
-    """Drop a vertex, if it has no more edges and no other tags than were moved."""
+def drop_if_unchanged(
+    g: GraphTraversalSource, vertex: str, edge_count: int, dags: list[str]
+) -> GraphTraversal:
+    """Drop a vertex, if it has no edges and tags besides the copied ones."""
     others = __.values("dag_name").is_(P.without(dags))
     return g.V(vertex).where(__.both_e().count().is_(edge_count)).not_(others).drop()
 
 
-def _move(endpoint: Endpoint, ask: GremlinExecutor, loser: str, winner: str) -> int:
+def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonical: str) -> int:
     for attempt in range(_ATTEMPTS):
-        found = take(ask, loser)
+        found = take_snapshot(execute, duplicate)
         if found is None:
             return 1 if attempt else 0
-        # Each DAG has an edge of its own to a column.
-        hanging = [edge.to_id for edge in found.edges if edge.label == "has_column" and edge.from_id == loser]
-        hanging = [column for column in hanging if column.startswith(f"{loser}|")]
-        columns = [column for each in sorted(set(hanging)) if (column := take(ask, each))]
-        new_ids = {loser: winner, **{each.id: winner + each.id[len(loser) :] for each in columns}}
-        _copy(endpoint, ask, [found, *columns], new_ids)
+        # Each DAG has its own edge to a column.
+        column_ids = [
+            edge.to_id
+            for edge in found.edges
+            if edge.label == "has_column"
+            and edge.from_id == duplicate
+            and edge.to_id.startswith(f"{duplicate}|")
+        ]
+        columns = [column for each in sorted(set(column_ids)) if (column := take_snapshot(execute, each))]
+        new_ids = {
+            duplicate: canonical,
+            **{each.id: canonical + each.id[len(duplicate) :] for each in columns},
+        }
+        _copy(endpoint, execute, [found, *columns], new_ids)
         for column in columns:
-            ask(partial(taking_out, vertex=column.id, edge_count=column.edge_count, dags=column.dags))
-        left = found.edge_count - len(hanging)
-        ask(partial(taking_out, vertex=loser, edge_count=left, dags=found.dags))
-    if take(ask, loser) is None:
+            execute(
+                partial(drop_if_unchanged, vertex=column.id, edge_count=column.edge_count, dags=column.dags)
+            )
+        edge_count = found.edge_count - len(column_ids)
+        execute(partial(drop_if_unchanged, vertex=duplicate, edge_count=edge_count, dags=found.dags))
+    if take_snapshot(execute, duplicate) is None:
         return 1
-    raise GraphRejected(f"{loser}: it was not moved to {winner}: others kept writing to it")
+    raise GraphRejected(f"not moved to {canonical}, concurrent changes: {duplicate}")
 
 
-def _copy(endpoint: Endpoint, ask: GremlinExecutor, found: list[Snapshot], new_ids: dict[str, str]) -> None:
+def _copy(
+    endpoint: Endpoint, execute: GremlinExecutor, found: list[Snapshot], new_ids: dict[str, str]
+) -> None:
     def vertices() -> Iterator[Upsert]:
         for each in found:
-            there = take(ask, new_ids[each.id])
-            known = frozenset(there.values) if there else frozenset()
-            label = one_label(there.label if there else each.label)
-            identity = frozenset() if each.label == "column" else _OF_VERTEX
+            existing = take_snapshot(execute, new_ids[each.id])
+            known = frozenset(existing.values) if existing else frozenset()
+            label = one_label(existing.label if existing else each.label)
+            identity = frozenset() if each.label == "column" else _NOT_MOVED
             yield each.upsert(new_ids[each.id], label, known | identity)
 
     edges = {edge.id: edge for edge in chain.from_iterable(each.edges for each in found)}
-    # A dataset does not feed itself because it had two names.
-    anew = (_of(edge, new_ids) for edge in edges.values())
-    kept = (edge for edge in anew if edge.from_id != edge.to_id)
+    copies = (_copy_of(edge, new_ids) for edge in edges.values())
+    # An edge between duplicate and canonical vertex would become a loop.
+    without_loops = (edge for edge in copies if edge.from_id != edge.to_id)
     send(endpoint, upserts.batches(vertices()))
-    send(endpoint, upserts.batches(edge.upsert() for edge in kept))
+    send(endpoint, upserts.batches(edge.upsert() for edge in without_loops))
 
 
-def _of(edge: Edge, new_ids: dict[str, str]) -> Edge:
+def _copy_of(edge: Edge, new_ids: dict[str, str]) -> Edge:
     start, end = new_ids.get(edge.from_id, edge.from_id), new_ids.get(edge.to_id, edge.to_id)
-    held = edge.properties
-    job = JobKey(held["job_type"], held["job_name"]) if "job_name" in held else None
-    identifier = edge_id(held["environment"], held["dag_name"], job, start, edge.label, end)
-    return Edge(identifier, edge.label, start, end, held)
+    properties = edge.properties
+    job = JobKey(properties["job_type"], properties["job_name"]) if "job_name" in properties else None
+    identifier = edge_id(properties["environment"], properties["dag_name"], job, start, edge.label, end)
+    return Edge(identifier, edge.label, start, end, properties)
 
 
-# The same on what was read: what a merge is compared with is the graph after the moves.
+# The functions below apply the moves to the elements that were read: a merge is compared with the graph as it
+# will be after the moves.
 
 
-class Renamed(NamedTuple):
-    """The id of the vertex that a name belongs to, and its label where that matters."""
+class CanonicalVertex(NamedTuple):
+    """The id of the canonical vertex of a name, and its label if known."""
 
     id: str
     label: str = ""
 
 
-DatasetResolver = Shared[Mapping[str, Renamed]]
+CanonicalVertices = Shared[Mapping[str, CanonicalVertex]]
 
 
-def moved_edges(
-    edges: Rows[StoredEdge], names: DatasetResolver, environment: str, dag_name: str
+def move_edges(
+    edges: Rows[StoredEdge], canonical: CanonicalVertices, environment: str, dag_name: str
 ) -> Rows[StoredEdge]:
-    """Return existing edges as they will be."""
-    moved = edges.flat_map(partial(_moved_edge, names, environment, dag_name))
+    """Return the stored edges as they will be after the moves."""
+    moved = edges.flat_map(partial(_moved_edge, canonical, environment, dag_name))
     return moved.group(_edge_key, _first_edge)
 
 
 def _moved_edge(
-    names: DatasetResolver, environment: str, dag_name: str, edge: StoredEdge
+    canonical: CanonicalVertices, environment: str, dag_name: str, edge: StoredEdge
 ) -> Iterator[StoredEdge]:
     start, end = (
-        _renamed_end(names.value, edge.label, name, identifier)
+        _renamed_end(canonical.value, edge.label, name, identifier)
         for name, identifier in (("from", edge.from_id), ("to", edge.to_id))
     )
     if (start, end) == (edge.from_id, edge.to_id):
         yield edge
     elif start != end:
-        job = JobKey(edge.held["job_type"], edge.held["job_name"]) if "job_name" in edge.held else None
+        job = (
+            JobKey(edge.properties["job_type"], edge.properties["job_name"])
+            if "job_name" in edge.properties
+            else None
+        )
         identifier = edge_id(environment, dag_name, job, start, edge.label, end)
         yield edge._replace(id=identifier, from_id=start, to_id=end)
 
@@ -144,35 +163,36 @@ def _edge_key(edge: StoredEdge) -> tuple[str, bool]:
 
 
 def _first_edge(_key: tuple[str, bool], edges: list[StoredEdge]) -> Iterable[StoredEdge]:
-    return (min(edges, key=_held_text),)
+    return (min(edges, key=_properties_text),)
 
 
-def _held_text(edge: StoredEdge) -> str:
-    return repr(sorted(edge.held.items()))
+def _properties_text(edge: StoredEdge) -> str:
+    return repr(sorted(edge.properties.items()))
 
 
-def moved_vertices(vertices: Rows[StoredVertex], names: DatasetResolver) -> Rows[StoredVertex]:
-    """Return existing vertices without those that are moved and their columns."""
-    return vertices.filter(partial(_stays, names))
+def remove_moved_vertices(vertices: Rows[StoredVertex], canonical: CanonicalVertices) -> Rows[StoredVertex]:
+    """Return the stored vertices without moved ones and their columns."""
+    return vertices.filter(partial(_is_not_moved, canonical))
 
 
-def _stays(names: DatasetResolver, vertex: StoredVertex) -> bool:
-    return dataset_of(vertex.id, vertex.label == "column") not in names.value
+def _is_not_moved(canonical: CanonicalVertices, vertex: StoredVertex) -> bool:
+    return dataset_of(vertex.id, vertex.label == "column") not in canonical.value
 
 
-def renamed_nodes(nodes: Rows[Row], names: DatasetResolver) -> Rows[Row]:
-    """Return the nodes of a merge that has datasets by a name that the graph knows another vertex by.
+def rename_nodes(nodes: Rows[Row], canonical: CanonicalVertices) -> Rows[Row]:
+    """Return the nodes of a merge with the ids of the canonical vertices that the graph has for them.
 
-    Such a node's own name is left out; where the merge has the other one too, that one takes precedence.
+    The identity properties of a renamed node are dropped. If the merge also has the canonical node, its
+    values take precedence.
     """
-    return nodes.map(partial(_renamed_node, names)).group(_node_key, _combined_node)
+    return nodes.map(partial(_renamed_node, canonical)).group(_node_key, _combined_node)
 
 
-def _renamed_node(names: DatasetResolver, node: Row) -> tuple[bool, Row]:
-    """Return whether a node keeps its id, and the node."""
+def _renamed_node(canonical: CanonicalVertices, node: Row) -> tuple[bool, Row]:
+    """Return whether a node keeps its id, and the node with its final id."""
     is_column = node["label"] == "column"
     dataset = dataset_of(node["id"], is_column)
-    renamed = names.value.get(dataset)
+    renamed = canonical.value.get(dataset)
     if renamed is None:
         return True, node
     identifier = renamed.id + node["id"][len(dataset) :]
@@ -198,13 +218,13 @@ def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
     return (values,)
 
 
-def renamed_edges(edges: Rows[Row], names: DatasetResolver) -> Rows[Row]:
-    """Return the merge's edges likewise."""
-    return edges.flat_map(partial(_renamed_edge, names)).group(itemgetter("id"), _first_row)
+def rename_edges(edges: Rows[Row], canonical: CanonicalVertices) -> Rows[Row]:
+    """Return the edges of a merge with the ids of the canonical vertices."""
+    return edges.flat_map(partial(_renamed_edge, canonical)).group(itemgetter("id"), _first_row)
 
 
-def _renamed_edge(names: DatasetResolver, edge: Row) -> Iterator[Row]:
-    start, end = (_renamed_end(names.value, edge["label"], name, edge[name]) for name in ("from", "to"))
+def _renamed_edge(canonical: CanonicalVertices, edge: Row) -> Iterator[Row]:
+    start, end = (_renamed_end(canonical.value, edge["label"], name, edge[name]) for name in ("from", "to"))
     if (start, end) == (edge["from"], edge["to"]):
         yield edge
     elif start != end:
@@ -221,26 +241,26 @@ def _row_text(row: Row) -> str:
     return repr(sorted(row.items()))
 
 
-def _renamed_end(names: Mapping[str, Renamed], label: str, end: str, identifier: str) -> str:
+def _renamed_end(canonical: Mapping[str, CanonicalVertex], label: str, end: str, identifier: str) -> str:
     dataset = dataset_of(identifier, end_is_column(label, end))
-    renamed = names.get(dataset)
+    renamed = canonical.get(dataset)
     return renamed.id + identifier[len(dataset) :] if renamed else identifier
 
 
 _ALIAS = re.compile(r"(.*) \([^()]*\)")
 
 
-def named_by_the_graph(
+def resolve_stored_aliases(
     nodes: Rows[Row],
     existing: GraphState,
     aliases: Rows[AliasOf],
     ignored: frozenset[tuple[str, str]],
     environment: str,
-) -> dict[str, Renamed]:
-    """Return the datasets of a merge that the graph has under another id, which `aliases` name.
+) -> dict[str, CanonicalVertex]:
+    """Return the datasets of a merge that the graph only has under another id, according to `aliases`.
 
-    `ignored` are aliases (a vertex's id and the text) that are not followed. Nor is a name that several
-    vertices claim.
+    `ignored`: aliases (vertex id and text) that are not followed. A name that is an alias of several vertices
+    is not followed either.
     """
     facts: Rows[tuple[str, _NameFact]] = nodes.flat_map(_own_name)
     stored = existing.vertices.map(_stored_name)
@@ -248,9 +268,9 @@ def named_by_the_graph(
     return dict(facts.union(stored, others).group(itemgetter(0), _follow).collect())
 
 
-# A vertex that has the name as an alias; a dataset of the merge of that name (its id); the graph has a vertex
-# (True).
-_NameFact = Renamed | str | bool
+# A fact about a name: a vertex that has it as an alias, the id of a dataset of the merge, or that the graph
+# has a vertex of that id (True).
+_NameFact = CanonicalVertex | str | bool
 
 
 def _own_name(node: Row) -> Iterable[tuple[str, _NameFact]]:
@@ -269,11 +289,11 @@ def _alias_name(
     named = _ALIAS.fullmatch(alias.alias)
     if named and "|" in named[1] and (alias.id, alias.alias) not in ignored:
         namespace, _, name = named[1].partition("|")
-        yield "|".join((environment, encode(namespace), encode(name))), Renamed(alias.id, alias.label)
+        yield "|".join((environment, encode(namespace), encode(name))), CanonicalVertex(alias.id, alias.label)
 
 
-def _follow(name: str, facts: list[tuple[str, _NameFact]]) -> Iterator[tuple[str, Renamed]]:
-    named = {fact for _, fact in facts if isinstance(fact, Renamed)}
+def _follow(name: str, facts: list[tuple[str, _NameFact]]) -> Iterator[tuple[str, CanonicalVertex]]:
+    named = {fact for _, fact in facts if isinstance(fact, CanonicalVertex)}
     is_missing = any(fact == name for _, fact in facts) and not any(fact is True for _, fact in facts)
     if is_missing and len(named) == 1:
         (renamed,) = named

@@ -1,4 +1,4 @@
-"""Writes node and edge rows into the graph, a partition at a time."""
+"""Upserts node and edge rows into the graph, in partitions."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Counter, Engine, Rows
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, check
-from lineage_merge.load.gremlin.executor import UNDER_WAY, send
+from lineage_merge.load.gremlin.executor import REQUESTS_IN_FLIGHT, send
 from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.load.result import LoadResult
 from lineage_merge.model.errors import LineageMergeError
@@ -23,10 +23,10 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of one partition.
+    """The outcome of one partition.
 
-    An error travels as data: raised in a worker, it would reach the driver as text inside a
-    Spark error, after Spark's own retries.
+    Errors are returned as data: raised in a worker, they would reach the driver as text inside a Spark error,
+    after Spark's own retries.
     """
 
     records: int
@@ -44,16 +44,15 @@ def load(
 ) -> LoadResult:
     """Upsert all nodes, then all edges.
 
-    The rows have the properties of `graph_format.schema`, each id once. Unknown (absent or None) properties
-    are left as they are in the graph. Loading the same again changes nothing, and a load that was killed can
-    be run again.
+    The rows have the properties of `graph_format.schema`, each id once. Unknown (missing or None) properties
+    stay unchanged in the graph. Loading the same rows again changes nothing, and a killed load can be
+    repeated.
 
-    `partitions` is how many connections write at once (default: the engine's parallelism).
-    `on_written(what, done, all)` gets the partitions that are done, `what` being
-    ``"nodes"`` or ``"edges"``; it is called from another thread.
+    `partitions`: number of concurrent connections (default: the engine's parallelism). `on_written(kind,
+    done, total)` reports the written partitions of ``"nodes"`` or ``"edges"``, from another thread.
 
-    Raises GraphUnreachable, GraphRejected (the message names the element that the graph
-    refused) and IntermediateError (a row without a key).
+    Raises GraphUnreachable, GraphRejected (the message names the rejected element) and IntermediateError (a
+    row without a key).
     """
     check(endpoint)
     started = time.monotonic()
@@ -63,25 +62,25 @@ def load(
 
 
 def write(
-    what: str,
+    kind: str,
     rows: Rows[Row],
     endpoint: Endpoint,
     partitions: int | None = None,
     on_written: WriteProgress | None = None,
 ) -> tuple[int, int]:
-    """Upsert the rows of one kind (``"nodes"``, ``"edges"``); how many, and in how many requests.
+    """Upsert rows of one kind (``"nodes"``, ``"edges"``); returns the numbers of rows and requests.
 
-    A row is what is to be written of an element, with its keys.
-    Edges need their ends in the graph. The rest as in `load`.
+    A row has the keys and the properties to write. Edges need both ends in the graph. Other parameters and
+    errors as in `load`.
     """
     number = partitions or writers(rows.engine, endpoint)
-    # Edges of one vertex go together: writers in several places would be in each other's way there.
+    # Edges of one vertex are written by one partition: concurrent writers at a vertex conflict.
     rows = (
-        rows.repartition_by(_start_of, number) if what == "edges" and number > 1 else rows.repartition(number)
+        rows.repartition_by(_start_of, number) if kind == "edges" and number > 1 else rows.repartition(number)
     )
     done = rows.engine.counter()
-    with _reporting(on_written, what, done, rows.partition_count):
-        outcomes = rows.map_partitions(partial(_write_partition, what, endpoint, done)).collect()
+    with _reporting(on_written, kind, done, rows.partition_count):
+        outcomes = rows.map_partitions(partial(_write_partition, kind, endpoint, done)).collect()
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
@@ -93,29 +92,29 @@ def _start_of(edge: Row) -> str:
 
 
 def writers(engine: Engine, endpoint: Endpoint) -> int:
-    """Return how many partitions write at once: each has a few requests under way."""
-    most = max(1, endpoint.writers // UNDER_WAY) if endpoint.writers else engine.parallelism
-    return min(most, engine.parallelism)
+    """Return how many partitions write concurrently; each has a few requests in flight."""
+    limit = max(1, endpoint.writers // REQUESTS_IN_FLIGHT) if endpoint.writers else engine.parallelism
+    return min(limit, engine.parallelism)
 
 
 @contextmanager
-def _reporting(on_written: WriteProgress | None, what: str, done: Counter, total: int) -> Iterator[None]:
+def _reporting(on_written: WriteProgress | None, kind: str, done: Counter, total: int) -> Iterator[None]:
     if on_written is None:
         yield
         return
     finished = Event()
 
     def report() -> None:
-        told = -1
+        reported = -1
         while True:
-            last = finished.wait(_POLL_SECONDS if told >= 0 else 0)
-            if done.value != told:
-                told = done.value
-                on_written(what, told, total)
-            if last:
+            is_last = finished.wait(_POLL_SECONDS if reported >= 0 else 0)
+            if done.value != reported:
+                reported = done.value
+                on_written(kind, reported, total)
+            if is_last:
                 return
 
-    reporter = Thread(target=report, name=f"progress of {what}", daemon=True)
+    reporter = Thread(target=report, name=f"progress of {kind}", daemon=True)
     reporter.start()
     try:
         yield
@@ -124,20 +123,20 @@ def _reporting(on_written: WriteProgress | None, what: str, done: Counter, total
         reporter.join()
 
 
-def _write_partition(what: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]) -> Iterator[_Outcome]:
-    counted = _Counted(rows)
-    batches = _node_batches(counted) if what == "nodes" else upserts.batches(map(_edge_upsert, counted))
+def _write_partition(kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]) -> Iterator[_Outcome]:
+    counting = _CountingRows(rows)
+    batches = _node_batches(counting) if kind == "nodes" else upserts.batches(map(_edge_upsert, counting))
     try:
         sent = send(endpoint, batches)
-        outcome = _Outcome(counted.count, sent)
+        outcome = _Outcome(counting.count, sent)
     except LineageMergeError as error:
         outcome = _Outcome(0, 0, error)
     done.add(1)
     yield outcome
 
 
-class _Counted:
-    """Counts the rows that pass: a row may be several upserts."""
+class _CountingRows:
+    """Counts the rows that it yields: a row may become several upserts."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = rows
@@ -150,9 +149,9 @@ class _Counted:
 
 
 def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
-    """Yield the batches of vertices; jobs come last in requests of their own.
+    """Yield batches of vertices; jobs last, in separate requests.
 
-    Theirs have a step that Neptune does not run natively, nor anything after it.
+    Upserts of jobs have a step that Neptune does not run natively, and neither any step after it.
     """
     jobs: list[Row] = []
 
@@ -163,8 +162,8 @@ def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
             else:
                 yield row
 
-    for some in (others(), jobs):
-        found: Iterator[Upsert] = (upsert for row in some for upsert in upserts.vertex_upserts(row))
+    for group in (others(), jobs):
+        found: Iterator[Upsert] = (upsert for row in group for upsert in upserts.vertex_upserts(row))
         yield from upserts.batches(found)
 
 

@@ -31,7 +31,8 @@ from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import Merge, update
+from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import REPORT, Report
@@ -53,7 +54,7 @@ IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
 class Built:
     """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and how they came about.
 
-    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.update.Merge`). `owner`
+    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.stages.types`). `owner`
     is the environment and DAG; None: as in the rows. What the engine keeps is freed by `release`, which comes
     at the end of ``with built:``.
     """

@@ -1,4 +1,4 @@
-"""Rounds of chaos over the whole job: `python -m tests.chaos --rounds 100 --seed 7`."""
+"""Random fault injection into the whole job: `python -m tests.chaos --rounds 100 --seed 7`."""
 
 import argparse
 import json
@@ -18,104 +18,105 @@ from pyspark.sql import SparkSession
 from lineage_merge.config import SparkOptions
 from lineage_merge.infra.spark_session import session
 from tests.chaos import draw
-from tests.chaos.player import Player
-from tests.chaos.rounds import Broken, Outcome
-from tests.chaos.world import PASSWORD, World, world
+from tests.chaos.round_runner import RoundRunner
+from tests.chaos.rounds import InvariantViolated, Outcome
+from tests.chaos.servers import PASSWORD, Servers, open_servers
 
-_ABOUT = """Rounds of chaos. In each a merge runs while at random moments the job, a Spark worker or the
-ArangoDB stand-in is killed (-9), connections are cut, or the graph server is stopped and started; it is run
-again until it ends well. Or two to eight merges load at once. The final graph must be that of quiet runs."""
+_ABOUT = """Rounds of fault injection. In each a merge runs while at random moments the job, a Spark worker or
+the ArangoDB stand-in is killed (-9), connections are cut, or the graph server is restarted; the merge is
+repeated until it succeeds. Or two to eight merges load concurrently. The final graph must be that of
+fault-free runs."""
 
-_WAYS = """only rounds of one kind: a merge in this process's Spark (driver) or as a job of its own (job),
-merges at once of several DAGs (dags) or of one (dag); default: as drawn"""
+_MODES = """only rounds of one mode: a merge in this process's Spark (driver) or as a separate job (job),
+concurrent merges of several DAGs (dags) or of one (dag)  [default: random]"""
 
 
 @contextmanager
-def playground() -> Iterator[tuple[SparkSession, World]]:
-    """Spark with four tasks at once, each tried four times, as on a cluster; and a world."""
+def open_environment() -> Iterator[tuple[SparkSession, Servers]]:
+    """Provide Spark with four concurrent tasks, each attempted four times, and the servers."""
     os.environ.update(PASSWORD)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     options = SparkOptions(master="local[4,4]")
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder, session(options) as spark:
         spark.sparkContext.setLogLevel("OFF")
-        with world(Path(folder), spark) as made:
-            yield spark, made
+        with open_servers(Path(folder), spark) as servers:
+            yield spark, servers
 
 
 def main() -> int:
-    """Returns 0 where every round ended in the right graph, else 1."""
+    """Run the rounds; returns 0 if every round ended in the expected graph, else 1."""
     arguments = _arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the servers are ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # also stops the servers
     seeds = arguments.round or draw.seeds(arguments.seed, arguments.rounds)
-    told: list[dict[str, object]] = []
-    struck: Counter[str] = Counter()
+    results: list[dict[str, object]] = []
+    injected: Counter[str] = Counter()
     broken = 0
-    with playground() as (_, made):
-        player = Player(made)
+    with open_environment() as (_, servers):
+        runner = RoundRunner(servers)
         for number, seed in enumerate(seeds, 1):
-            drawn = draw.drawn(seed, arguments.way)
-            _say(f"round {number} of {len(seeds)}: --way {drawn.way} --round {seed}: {drawn}")
-            began = time.monotonic()
+            drawn = draw.draw_round(seed, arguments.mode)
+            _log(f"round {number} of {len(seeds)}: --mode {drawn.mode} --round {seed}: {drawn}")
+            started = time.monotonic()
             outcome, problem = Outcome(), ""
             try:
-                outcome = player.play(drawn)
-            except Broken as error:
+                outcome = runner.run_round(drawn)
+            except InvariantViolated as error:
                 problem = str(error)
                 broken += 1
-            seconds = time.monotonic() - began
-            struck += outcome.struck
+            seconds = time.monotonic() - started
+            injected += outcome.injected
             for failure in outcome.failures:
-                _say(f"    run failed: {failure}")
-            _say(f"    {problem or f'the same graph, after {outcome.runs} runs'} ({seconds:.1f} s)")
-            told.append(
+                _log(f"    run failed: {failure}")
+            _log(f"    {problem or f'expected graph after {outcome.runs} runs'} ({seconds:.1f} s)")
+            results.append(
                 {
                     "seed": seed,
-                    "way": drawn.way,
+                    "mode": drawn.mode,
                     "what": str(drawn),
                     "runs": outcome.runs,
-                    "struck": outcome.struck,
+                    "injected": outcome.injected,
                     "failures": outcome.failures,
                     "problem": problem,
                     "seconds": round(seconds, 1),
                 }
             )
     if arguments.json:
-        json.dump({"rounds": told, "broken": broken, "struck": struck}, sys.stdout, indent=2)
+        json.dump({"rounds": results, "broken": broken, "injected": injected}, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        _summary(told, struck, broken)
+        _summary(results, injected, broken)
     return 1 if broken else 0
 
 
-def _summary(told: list[dict[str, object]], struck: Counter[str], broken: int) -> None:
-    def tell(line: str) -> None:
+def _summary(results: list[dict[str, object]], injected: Counter[str], broken: int) -> None:
+    def write_line(line: str) -> None:
         sys.stdout.write(f"{line}\n")
 
-    ways = Counter(str(each["way"]) for each in told)
-    tell(f"{len(told)} rounds: {', '.join(f'{count} {way}' for way, count in ways.items())}")
-    tell(f"faults: {', '.join(f'{count} {kind}' for kind, count in struck.most_common()) or 'none'}")
-    tell(f"rounds with another graph than the quiet one: {broken}")
-    for each in told:
+    modes = Counter(str(each["mode"]) for each in results)
+    write_line(f"{len(results)} rounds: {', '.join(f'{count} {mode}' for mode, count in modes.items())}")
+    write_line(f"faults: {', '.join(f'{count} {kind}' for kind, count in injected.most_common()) or 'none'}")
+    write_line(f"rounds that violated an invariant: {broken}")
+    for each in results:
         if each["problem"]:
-            tell(f"  python -m tests.chaos --way {each['way']} --round {each['seed']}: {each['problem']}")
+            write_line(
+                f"  python -m tests.chaos --mode {each['mode']} --round {each['seed']}: {each['problem']}"
+            )
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=_ABOUT)
-    parser.add_argument("--rounds", type=int, default=20, help="how many (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=20, help="number of rounds  [default: %(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the rounds' seeds  [default: 1]")
     parser.add_argument(
-        "--seed", type=int, default=1, help="of which the rounds' seeds are drawn (default: 1)"
+        "--round", type=int, action="append", metavar="SEED", help="only this round, by its seed"
     )
-    parser.add_argument(
-        "--round", type=int, action="append", metavar="SEED", help="this round alone, by its seed"
-    )
-    parser.add_argument("--way", choices=draw.WAYS, help=_WAYS)
-    parser.add_argument("--json", action="store_true", help="the outcome as JSON on standard output")
+    parser.add_argument("--mode", choices=draw.MODES, help=_MODES)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     return parser.parse_args()
 
 

@@ -1,8 +1,8 @@
-"""What is merged in chaos: Spline's database and dbt's manifest before and after much of a pipeline changed.
+"""Input of the rounds: Spline databases and dbt manifests before and after many changes of a pipeline.
 
-What changes needs every kind of request to the graph: elements that are new, a label that is replaced (a
-view becomes a table), a dataset that turns out to be another (a source's location becomes known), targets
-and models that are gone. A second DAG shares datasets and stands in the graph all the time.
+The changes cause every kind of request to the graph: new elements, a replaced label (a view becomes a table),
+a dataset that is merged into another (the location of a source becomes known), deleted targets and models. A
+second DAG in the graph shares datasets.
 """
 
 import json
@@ -15,15 +15,15 @@ from tests.spline_documents import DAY, SplineDatabase
 
 WAREHOUSE = "redshift://wh:5439"
 ENVIRONMENT = "dev"
-# Of DAG and database, and of the file with the manifest.
+# DAG name of each pipeline, whose name is that of the database and of the manifest file.
 PIPELINES: Mapping[str, str] = {"other": "other", "before": "daily", "after": "daily"}
-# Each start of the graph's server has it, so that clients find the same server after a restart.
+# The same for each start of the graph server, so that clients can reconnect.
 PASSWORD = "chaos"
 _RUNS = 4
 
 
 def write(folder: Path) -> None:
-    """Databases and manifests of all pipelines: `arango/NAME/`, `NAME.json`."""
+    """Write the databases and manifests of all pipelines: `arango/NAME/`, `NAME.json`."""
     for name, (spline, manifest) in {"other": _other(), "before": _before(), "after": _after()}.items():
         spline.write(folder / "arango" / name)
         (folder / f"{name}.json").write_text(json.dumps(manifest))
@@ -32,7 +32,7 @@ def write(folder: Path) -> None:
 def settings(
     folder: Path, name: str, arango_port: int, graph_port: int, retry_seconds: int
 ) -> dict[str, Any]:
-    """The configuration of a pipeline; the password is in `CHAOS_PASSWORD`."""
+    """Return the configuration of a pipeline; the password is in `CHAOS_PASSWORD`."""
     return {
         "dag_name": PIPELINES[name],
         "environment": ENVIRONMENT,
@@ -107,7 +107,7 @@ def _spread(spline: SplineDatabase, run: int, targets: int) -> None:
 
 
 class _Project:
-    """A dbt project, built on some day: sources by schema and name, models that name what they read."""
+    """A dbt project of one day: sources by schema and name, models with their parents."""
 
     def __init__(self, name: str, day: int) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Processes of this machine, as /proc tells them."""
+"""Processes of this machine, from /proc."""
 
 import contextlib
 import os
@@ -8,13 +8,13 @@ from collections import defaultdict
 from pathlib import Path
 
 
-def below(pid: int) -> list[int]:
-    """All processes that a process started, and those that these started."""
+def descendants(pid: int) -> list[int]:
+    """Return all direct and indirect child processes of a process."""
     children = defaultdict(list)
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The name stands in brackets, and may hold any; then follow state and parent.
+                # Format: pid, name in parentheses (may contain any character), state, parent.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 children[int(fields[1])].append(int(entry.name))
     found, waiting = [], [pid]
@@ -25,7 +25,7 @@ def below(pid: int) -> list[int]:
 
 
 def command_of(pid: int) -> str:
-    """The words that a process was started with; "" of one that is gone."""
+    """Return the command line of a process; "" if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
@@ -33,25 +33,25 @@ def command_of(pid: int) -> str:
 
 
 def jvms(pids: list[int]) -> list[int]:
-    """Those that are Spark's JVM."""
+    """Return those that are Spark's JVM."""
     return [pid for pid in pids if "org.apache.spark.deploy" in command_of(pid)]
 
 
 def workers(pids: list[int]) -> list[int]:
-    """Those that are Python workers: their parent, which forked them, has the same words."""
+    """Return those that are Python workers, which have the same command line as their parent."""
     daemons = [pid for pid in pids if "-m lineage_merge.infra.embedded.python_workers" in command_of(pid)]
-    return [pid for pid in daemons if any(pid in below(parent) for parent in daemons)]
+    return [pid for pid in daemons if any(pid in descendants(parent) for parent in daemons)]
 
 
 def kill(pids: list[int]) -> None:
-    """SIGKILL to each that is still there."""
+    """Send SIGKILL to each process that still exists."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def gone(pids: list[int], seconds: float) -> bool:
-    """Whether all have ended after so many seconds at most."""
+def all_ended(pids: list[int], seconds: float) -> bool:
+    """Wait for the end of all processes; returns False after so many seconds."""
     deadline = time.monotonic() + seconds
     while any(command_of(pid) for pid in pids):
         if time.monotonic() > deadline:

@@ -115,7 +115,7 @@ def test_a_wrong_password_fails_at_the_login_and_skips_the_rest(auth_method: str
         "writes": "skipped",
     }
     login = findings["ArangoDB login"]
-    assert "refuses user 'root'" in login.message
+    assert "rejects user 'root'" in login.message
     assert login.exit_code == 3
     assert "password" in login.fix
 
@@ -135,7 +135,7 @@ def test_an_unknown_database_fails(server: ArangoStandin) -> None:
     findings = found(settings(server.url, "splin"))
 
     assert (findings["ArangoDB login"].state, findings["ArangoDB database"].state) == ("ok", "failed")
-    assert findings["ArangoDB database"].message.endswith("no database named 'splin'")
+    assert findings["ArangoDB database"].message.endswith("missing database 'splin'")
 
 
 def test_missing_collections_are_named(server: ArangoStandin) -> None:

@@ -79,7 +79,7 @@ def test_neptunes_errors_of_denied_writes_have_a_fix(
     def refusing(request: bytes) -> Answer | None:
         return Answer(code) if b"mergeV" in request else None
 
-    with neptune_proxy(gremlin_url, fault_of=refusing) as proxy:
+    with neptune_proxy(gremlin_url, choose_fault=refusing) as proxy:
         findings = found(proxy.url)
 
     assert (findings["graph read"].state, findings["graph write"].state) == ("ok", "failed")
@@ -91,7 +91,7 @@ def test_the_probe_is_deleted_after_a_lost_response(gremlin: GraphTraversalSourc
     def losing(request: bytes) -> Literal["close after"] | None:
         return "close after" if b"mergeE" in request else None
 
-    with neptune_proxy(gremlin_url, fault_of=losing) as proxy:
+    with neptune_proxy(gremlin_url, choose_fault=losing) as proxy:
         findings = found(proxy.url)
 
     assert (findings["graph write"].state, findings["graph delete"].state) == ("failed", "ok")

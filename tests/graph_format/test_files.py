@@ -59,7 +59,7 @@ def by_id(elements: Elements) -> Elements:
 
 
 def known(rows: DataFrame) -> Elements:
-    """The rows without what is unknown."""
+    """Return the rows without unknown values."""
     found = (row.asDict() for row in rows.collect())
     return by_id([{key: value for key, value in row.items() if value is not None} for row in found])
 
@@ -68,7 +68,7 @@ def known(rows: DataFrame) -> Elements:
 def built(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Path]]:
-    """One small graph in both formats, written by each engine."""
+    """Write one small graph in both formats with each engine."""
     engine = LocalEngine() if request.param == "local" else SparkEngine(spark)
     folders = {name: tmp_path_factory.mktemp(name) for name in ("parquet", "jsonl")}
     graph = rows(engine, [RAW, LAKE, JOB], [FEEDS, WRITES])
@@ -80,7 +80,7 @@ def built(
 
 @pytest.fixture
 def by_hand(tmp_path: Path) -> Path:
-    """The same graph as a person may have written it."""
+    """Write the same graph by hand."""
     for kind, elements in (("nodes", [RAW, LAKE, JOB]), ("edges", [FEEDS, WRITES])):
         (tmp_path / kind).mkdir()
         text = "\n".join(json.dumps(element) for element in elements)
@@ -143,7 +143,7 @@ def add(folder: Path, kind: str, *lines: str) -> None:
     (folder / kind / "more.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
 
-def test_elements_that_fit_no_schema_are_named(spark: SparkSession, by_hand: Path) -> None:
+def test_elements_that_violate_the_schema_are_reported(spark: SparkSession, by_hand: Path) -> None:
     add(
         by_hand,
         "nodes",
@@ -170,14 +170,14 @@ def test_elements_that_fit_no_schema_are_named(spark: SparkSession, by_hand: Pat
     assert elements == 11
 
 
-def test_elements_that_do_not_go_together_are_named(spark: SparkSession, by_hand: Path) -> None:
+def test_inconsistent_elements_are_reported(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", json.dumps(LAKE))
     add(
         by_hand,
         "edges",
         json.dumps(FEEDS),
-        json.dumps(FEEDS | {"id": "a", "to": "dev|gone"}),
-        json.dumps(FEEDS | {"id": "b", "from": "dev|gone"}),
+        json.dumps(FEEDS | {"id": "a", "to": "dev|missing"}),
+        json.dumps(FEEDS | {"id": "b", "from": "dev|missing"}),
     )
 
     _, found = flaws(spark, str(by_hand))
@@ -185,8 +185,8 @@ def test_elements_that_do_not_go_together_are_named(spark: SparkSession, by_hand
     assert set(found) == {
         Flaw("nodes", LAKE["id"], "id", "2 nodes have this id"),
         Flaw("edges", FEEDS["id"], "id", "2 edges have this id"),
-        Flaw("edges", "a", "to", "no node has the id dev|gone"),
-        Flaw("edges", "b", "from", "no node has the id dev|gone"),
+        Flaw("edges", "a", "to", "no node has the id dev|missing"),
+        Flaw("edges", "b", "from", "no node has the id dev|missing"),
     }
 
 
@@ -204,7 +204,7 @@ def test_flaws_of_parquet_files_are_found_too(
 def test_no_more_flaws_are_listed_than_asked_for(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", *["{}"] * 50)
 
-    elements, found = flaws(spark, str(by_hand), most=7)
+    elements, found = flaws(spark, str(by_hand), limit=7)
 
     assert elements == 55
     assert len(found) == 7
@@ -212,7 +212,7 @@ def test_no_more_flaws_are_listed_than_asked_for(spark: SparkSession, by_hand: P
 
 @pytest.fixture
 def refused(spark: SparkSession, by_hand: Path) -> Iterator[Path]:
-    """A graph that the test breaks: neither reading nor checking may take it for whole."""
+    """Provide a graph that the test damages; reading and checking must reject it."""
     yield by_hand
     for use in (read, flaws):
         with pytest.raises(IntermediateError) as raised:
@@ -250,12 +250,12 @@ def test_a_broken_parquet_file_is_named(spark: SparkSession, by_hand: Path) -> N
 def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", '{"id": "x", "label"')
 
-    with pytest.raises(IntermediateError, match="nodes: a line that fits no nodes"):
+    with pytest.raises(IntermediateError, match="nodes: invalid line in nodes"):
         read(spark, str(by_hand))
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "non_string",
     [
         {"name": ["a"]},
         {"name": {"a": 1}},
@@ -267,13 +267,13 @@ def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_
     ],
     ids=str,
 )
-def test_what_is_no_text_is_not_loaded_as_one(
-    spark: SparkSession, by_hand: Path, odd: dict[str, Any]
+def test_a_non_string_value_is_rejected(
+    spark: SparkSession, by_hand: Path, non_string: dict[str, Any]
 ) -> None:
     with by_hand.joinpath("nodes", "one.jsonl").open("a") as nodes:
-        nodes.write("\n" + json.dumps({**LAKE, "id": "other", **odd}) + "\n")
+        nodes.write("\n" + json.dumps({**LAKE, "id": "other", **non_string}) + "\n")
 
-    with pytest.raises(IntermediateError, match="a line that fits no nodes"):
+    with pytest.raises(IntermediateError, match="invalid line in nodes"):
         read(spark, str(by_hand))
 
 
@@ -289,9 +289,7 @@ def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) 
     assert {text: (text, [text]) for text in texts}.items() <= read_back.items()
 
 
-def test_a_write_that_is_cut_short_leaves_no_old_edges_beside_new_nodes(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_interrupted_write_leaves_no_old_edges_with_new_nodes(spark: SparkSession, tmp_path: Path) -> None:
     engine = SparkEngine(spark)
     nodes, edges = rows(engine, [RAW, LAKE, JOB], [FEEDS, WRITES])
     write(spark, str(tmp_path), nodes, edges)
@@ -310,7 +308,7 @@ def test_a_write_that_is_cut_short_leaves_no_old_edges_beside_new_nodes(
 def test_a_folder_that_cannot_be_written_is_named(
     spark: SparkSession, each_engine: Engine, tmp_path: Path
 ) -> None:
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("a file")
 
     with pytest.raises(IntermediateError) as raised:
         write(spark, str(tmp_path / "file"), *rows(each_engine, [RAW], []))
@@ -319,6 +317,6 @@ def test_a_folder_that_cannot_be_written_is_named(
     assert "\n" not in raised.value.message
 
 
-def test_a_place_that_this_spark_cannot_reach_is_named(spark: SparkSession) -> None:
-    with pytest.raises(IntermediateError, match=r"^s3://bucket/lineage: this Spark has no connector"):
+def test_a_folder_without_a_connector_is_reported(spark: SparkSession) -> None:
+    with pytest.raises(IntermediateError, match=r"^s3://bucket/lineage: no connector in this Spark"):
         write(spark, "s3://bucket/lineage", *rows(SparkEngine(spark), [RAW], []))

@@ -1,4 +1,4 @@
-"""The text of Neptune's CSV, read back by a reader of its own."""
+"""Neptune's CSV, read back by an independent reader."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from lineage_merge.graph_format.neptune_csv import (
     VERTEX_FIELDS,
     VERTEX_HEADER,
     edge_line,
-    is_certain,
+    is_unambiguous,
     vertex_lines,
 )
 from lineage_merge.model.errors import IntermediateError
@@ -58,11 +58,11 @@ def test_headers_say_type_and_on_vertices_cardinality() -> None:
     assert {"sequence:Long", "expression:String"} <= set(edges)
 
 
-def test_a_vertex_of_few_words() -> None:
+def test_a_vertex_with_few_properties() -> None:
     lines = list(vertex_lines(vertex(name="a", position=7)))
     assert len(lines) == 1
-    told = [field for field in lines[0].split(",") if field]
-    assert told == ['"i"', '"table"', '"dev"', '"d"', '"a"', "7"]
+    fields = [field for field in lines[0].split(",") if field]
+    assert fields == ['"i"', '"table"', '"dev"', '"d"', '"a"', "7"]
 
 
 def test_each_further_member_of_a_set_is_a_row_with_nothing_else_but_the_label() -> None:
@@ -75,7 +75,7 @@ def test_each_further_member_of_a_set_is_a_row_with_nothing_else_but_the_label()
     ]
 
 
-def test_what_is_not_told_is_a_field_with_nothing_in_it() -> None:
+def test_an_unknown_value_is_an_empty_field() -> None:
     assert read_vertices(vertex(tags=[], aliases=[None]))[0].single == {"environment": "dev"}
     assert read_edges(edge(sequence=0)) == [
         Record("i", "table", ("a", "b"), {"environment": "dev", "dag_name": "d", "sequence": 0})
@@ -100,12 +100,12 @@ def test_any_text_comes_back_as_it_was(name: str, tags: list[str], number: int) 
 def test_an_empty_text_is_quoted_and_no_empty_field() -> None:
     data = "\n".join([VERTEX_HEADER, *vertex_lines(vertex(name="", description=None))]).encode()
     assert "name" not in next(records(data)).single
-    told = next(records(data, empty_strings=True)).single
-    assert told == {"environment": "dev", "name": ""}
+    fields = next(records(data, empty_strings=True)).single
+    assert fields == {"environment": "dev", "name": ""}
 
 
 @pytest.mark.parametrize(
-    ("row", "certain"),
+    ("row", "unambiguous"),
     [
         (vertex(name="a", tags=["b"], position=0), True),
         (vertex(name=""), False),
@@ -116,8 +116,8 @@ def test_an_empty_text_is_quoted_and_no_empty_field() -> None:
         (edge(expression=""), False),
     ],
 )
-def test_empty_texts_and_nul_are_not_certain(row: tuple[Any, ...], certain: bool) -> None:
-    assert is_certain(row) is certain
+def test_empty_texts_and_nul_are_ambiguous(row: tuple[Any, ...], unambiguous: bool) -> None:
+    assert is_unambiguous(row) is unambiguous
 
 
 def test_a_row_without_a_key_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Files for Neptune's bulk loader, and a reader of its own that reads them into a real graph."""
+"""Files for Neptune's bulk loader, read into a real graph by an independent reader."""
 
 import gzip
 from pathlib import Path
@@ -134,7 +134,7 @@ def test_files_go_to_s3_from_the_workers(engine: Engine, s3: S3) -> None:
     assert found == expected
 
 
-def test_a_bucket_that_is_not_there_or_refuses_is_named(engine: Engine, s3: S3) -> None:
+def test_a_missing_or_denied_bucket_is_reported(engine: Engine, s3: S3) -> None:
     nodes, edges = frames(engine, *rows())
     with pytest.raises(SourceMissing, match=r"s3://none/x/vertices/.*: no such bucket"):
         write("s3://none/x", nodes, edges)

@@ -60,7 +60,7 @@ edges = Checker(edge_schema())
 
 @pytest.mark.parametrize("name", sorted(schema_files()))
 def test_the_published_schemas_are_the_ones_that_are_used(name: str) -> None:
-    """`python -m lineage_merge.graph_format.schema` writes them anew."""
+    """`python -m lineage_merge.graph_format.schema` writes them again."""
     published = files("lineage_merge.graph_format").joinpath(name).read_text(encoding="utf-8")
 
     assert published == schema_files()[name]

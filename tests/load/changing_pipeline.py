@@ -1,4 +1,4 @@
-"""A pipeline before and after much of it changed, and the graph that stands between: for tests of faults.
+"""A pipeline before and after many changes, for tests of faults.
 
 What changes needs every kind of request: vertices and edges, a label that is replaced, a dataset
 that turns out to be another, tags and elements that go.
@@ -27,7 +27,7 @@ Graph = tuple[dict[str, Any], dict[str, Any]]
 
 
 def graph(endpoint: Endpoint) -> Graph:
-    """The whole graph, without what differs in every run."""
+    """Read the whole graph, without properties that differ in every run."""
     with connect(endpoint) as g:
         vertices, edges = whole(g, merge_runs=True)
     for _, values in vertices.values():
@@ -36,8 +36,8 @@ def graph(endpoint: Endpoint) -> Graph:
     return vertices, edges
 
 
-def restore(endpoint: Endpoint, held: Graph) -> None:
-    """Make the graph what it was."""
+def restore(endpoint: Endpoint, content: Graph) -> None:
+    """Restore an earlier content of the graph."""
     with connect(endpoint) as g:
         g.V().drop().iterate()
     vertices = (
@@ -47,18 +47,18 @@ def restore(endpoint: Endpoint, held: Graph) -> None:
             tuple(upserts.typed({k: v[0] for k, v in values.items() if k not in SETS}).items()),
             tuple((k, one) for k, v in values.items() if k in SETS for one in v),
         )
-        for key, (label, values) in held[0].items()
+        for key, (label, values) in content[0].items()
     )
     send(endpoint, upserts.batches(vertices))
     edges = (
         EdgeUpsert(key, label, start, end, tuple(upserts.typed(values).items()))
-        for key, (start, label, end, values) in held[1].items()
+        for key, (start, label, end, values) in content[1].items()
     )
     send(endpoint, upserts.batches(edges))
 
 
 def before() -> Made:
-    """A DAG as it was."""
+    """Return the merge of a DAG before the changes."""
     made = Made("d").job("dbt", "model.p.old", {"old": ["a"]}, 1, "p").column("old", "c")
     made.node("view_or_table", "view").job("dbt", "model.p.v", {"view_or_table": ["a"]}, 1, "p")
     made.job("dbt", "model.p.m", {"m": ["hive|t", "view_or_table", "a"]}, 1, "p", operations="Project")
@@ -67,7 +67,7 @@ def before() -> Made:
 
 
 def after() -> Made:
-    """The same: a model dropped, one a table, a table that is a path, sources changed, much that is new."""
+    """Return its merge after: a dropped model, a view that is a table, a table that is a path, sources."""
     made = Made("d").node("view_or_table", "table").job("dbt", "model.p.v", {"view_or_table": ["a"]}, 2, "p")
     made.job("dbt", "model.p.m", {"m": ["s3://l|t", "view_or_table"]}, 2, "p", operations="Filter")
     made.node("s3://l|t", location="s3://l/t").alias("hive|t", "s3://l|t")

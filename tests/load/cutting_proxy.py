@@ -1,4 +1,4 @@
-"""A way to the graph that breaks: after so many requests nothing passes any more, as after a SIGKILL."""
+"""Proxy that stops after a number of requests, as if the client had been killed."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 class CuttingProxy:
     """Forwards to a server until `cut_after` requests have passed; then it is as if the client had died.
 
-    Whether the request at which it happens still reaches the server is told by `last_arrives`; its
+    Whether the request at which it happens still reaches the server is set by `last_arrives`; its
     answer is lost in any case. `requests` counts what clients sent after their handshakes.
     """
 
@@ -30,7 +30,7 @@ class CuttingProxy:
         self.cut = False
 
     def arm(self, cut_after: int | None, *, last_arrives: bool = True) -> None:
-        """Begin to count anew; None: never cut."""
+        """Reset the count; None: never cut."""
         with self._lock:
             self.requests, self._cut_after, self._last_arrives = 0, cut_after, last_arrives
             self.cut = False
@@ -52,7 +52,7 @@ class CuttingProxy:
             threading.Thread(target=self._downstream, args=(server, client), daemon=True).start()
 
     def close(self) -> None:
-        """End it."""
+        """Close the proxy."""
         self._listener.close()
         self._end_all()
 
@@ -98,7 +98,7 @@ class CuttingProxy:
 
 @contextmanager
 def cutting_proxy(url: str) -> Iterator[CuttingProxy]:
-    """A proxy to the server at `url`, as long as the block lasts."""
+    """Provide a proxy to the server at `url`."""
     proxy = CuttingProxy(url)
     thread = threading.Thread(target=proxy.serve, daemon=True)
     thread.start()
@@ -108,12 +108,12 @@ def cutting_proxy(url: str) -> Iterator[CuttingProxy]:
         proxy.close()
 
 
-# The first frame of a text, and of a binary message.
+# Opcodes of the first frame of a text and of a binary message.
 MESSAGES = (0x1, 0x2)
 
 
 def frame(stream: BinaryIO) -> bytes:
-    """The next WebSocket frame of a client, which masks what it sends; b"" at the end."""
+    """Return the next (masked) WebSocket frame of a client; b"" at the end."""
     head = stream.read(2)
     if len(head) < 2:
         return b""

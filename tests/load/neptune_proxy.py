@@ -1,6 +1,6 @@
-"""What Neptune adds to a Gremlin Server: signatures are checked, and things go wrong.
+"""Neptune's additions to a Gremlin Server: checked signatures and errors.
 
-A WebSocket proxy before a real server. `gate` decides on each handshake, `fault_of` on each request.
+A WebSocket proxy before a real server. `gate` decides on each handshake, `choose_fault` on each request.
 """
 
 import asyncio
@@ -20,38 +20,38 @@ from tests.load.sigv4 import Request
 
 
 class Answer(NamedTuple):
-    """An error of Neptune's, in place of the server's answer."""
+    """An error of Neptune that replaces the server's response."""
 
     code: str
     status: int = 500
 
 
 Fault = Answer | Literal["close before", "close after", "cut after", "hang", "late", "text", "foreign"]
-# What refuses a handshake: an HTTP status and Neptune's words, or nothing at all: the connection is cut.
+# Rejection of a handshake: HTTP status and Neptune's text, or None: the connection is cut.
 Refusal = tuple[int, str]
 Gate = Callable[[Request], Refusal | None]
 
 LATE_SECONDS = 1.8
-DETAIL = "told by the proxy"
+DETAIL = "from the proxy"
 
 
 def open_gate(_: Request) -> None:
-    """Lets everybody in."""
+    """Accept every handshake."""
 
 
 def no_fault(_: bytes) -> None:
-    """Lets every request pass."""
+    """Forward every request."""
 
 
 class NeptuneProxy:
-    """Counts what passes: `handshakes` (all), `refused` of them, and `requests` on open connections."""
+    """Counts `handshakes` (all), `refused` handshakes, and `requests` on open connections."""
 
-    def __init__(self, server_url: str, gate: Gate, fault_of: Callable[[bytes], Fault | None]) -> None:
+    def __init__(self, server_url: str, gate: Gate, choose_fault: Callable[[bytes], Fault | None]) -> None:
         self._server_url = server_url
-        # What the server is sent in place of a request.
+        # Request that replaces the client's.
         self.rewritten: Callable[[bytes], bytes] = bytes
         self.gate = gate
-        self.fault_of = fault_of
+        self.choose_fault = choose_fault
         self.url = ""
         self.handshakes = 0
         self.refused = 0
@@ -88,7 +88,7 @@ class NeptuneProxy:
         # One request at a time on a connection, as gremlinpython sends them.
         async for message in client:
             self.requests += 1
-            fault = self.fault_of(message.data)
+            fault = self.choose_fault(message.data)
             match fault:
                 case Answer():
                     await client.send_bytes(_error(message.data, fault))
@@ -136,8 +136,8 @@ def _error(request: bytes, answer: Answer) -> bytes:
     """A GraphBinary response to a request, such as Neptune's: its message is JSON."""
     mime = request[0]
     identifier = request[1 + mime + 1 : 1 + mime + 17]
-    told = {"detailedMessage": DETAIL, "requestId": str(uuid.UUID(bytes=identifier)), "code": answer.code}
-    text = json.dumps(told).encode()
+    body = {"detailedMessage": DETAIL, "requestId": str(uuid.UUID(bytes=identifier)), "code": answer.code}
+    text = json.dumps(body).encode()
     empty_map, null = pack(">i", 0), b"\xfe\x01"
     head = b"\x81\x00" + identifier + pack(">i", answer.status)
     return head + b"\x00" + pack(">i", len(text)) + text + empty_map + empty_map + null
@@ -159,11 +159,11 @@ async def _end(runner: web.AppRunner) -> None:
 def neptune_proxy(
     server_url: str,
     gate: Gate = open_gate,
-    fault_of: Callable[[bytes], Fault | None] = no_fault,
+    choose_fault: Callable[[bytes], Fault | None] = no_fault,
     tls: ssl.SSLContext | None = None,
 ) -> Iterator[NeptuneProxy]:
-    """A proxy to the server, as long as the block lasts."""
-    proxy = NeptuneProxy(server_url, gate, fault_of)
+    """Provide a proxy before the server."""
+    proxy = NeptuneProxy(server_url, gate, choose_fault)
     loop = asyncio.new_event_loop()
     application = web.Application()
     application.router.add_get("/gremlin", proxy._serve)

@@ -98,16 +98,16 @@ def test_first_and_second_merges_end_in_the_graph_of_gremlin(
         cost = {
             name: getattr(loaded, name) for name in ("requests", "seconds", "all_requests", "elements_read")
         }
-        assert loaded == replace(count, way="bulk", **cost)
+        assert loaded == replace(count, mode="bulk", **cost)
     assert (counts[-1].relabelled, counts[-1].moved) == (1, 1)
     assert counts[-1].retired_edges > 0
     assert len(neptune_loader.jobs) == 6
     assert files(s3) == set()
     again = load(after(), in_bulk=in_bulk)
-    assert (again.nodes, again.edges, again.way, len(neptune_loader.jobs)) == (0, 0, "gremlin", 6)
+    assert (again.nodes, again.edges, again.mode, len(neptune_loader.jobs)) == (0, 0, "gremlin", 6)
 
 
-def test_the_sample_pipeline_is_the_same_either_way(
+def test_the_sample_pipeline_gives_the_same_graph_in_both_modes(
     spark: SparkSession,
     gremlin: GraphTraversalSource,
     gremlin_url: str,
@@ -116,22 +116,22 @@ def test_the_sample_pipeline_is_the_same_either_way(
     neptune_loader: Standin,
 ) -> None:
     settings = CONFIGURATION.load(sample.config_file(), environ={})
-    way = Bulk(PLACE, ROLE, endpoint=neptune_loader.url)
+    bulk = Bulk(PLACE, ROLE, endpoint=neptune_loader.url)
     graphs = []
     for mode in ("gremlin", "bulk"):
         gremlin.V().drop().iterate()
-        graph = replace(settings.gremlin, endpoint=gremlin_url, mode=mode, bulk=way, region=REGION)
+        graph = replace(settings.gremlin, endpoint=gremlin_url, mode=mode, bulk=bulk, region=REGION)
         said: list[str] = []
         chosen = replace(settings, gremlin=graph)
         loaded = pipeline.load_folder(spark, chosen, str(tickit_folder), said.append)
-        assert loaded.way == mode
+        assert loaded.mode == mode
         assert any("bulk load of vertices" in line for line in said) is (mode == "bulk")
         graphs.append(whole(gremlin))
     assert graphs[0] == graphs[1]
 
 
 @on_both_engines
-def test_hostile_names_are_the_same_either_way(
+def test_hostile_names_give_the_same_graph_in_both_modes(
     load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource
 ) -> None:
     made = Made()
@@ -148,9 +148,7 @@ def test_hostile_names_are_the_same_either_way(
     assert load(made, in_bulk=in_bulk).unchanged == len(nodes) + len(edges)
 
 
-def test_what_another_person_put_on_a_vertex_or_edge_stays(
-    load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource
-) -> None:
+def test_undeclared_properties_stay(load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource) -> None:
     load(before(), in_bulk=in_bulk)
     gremlin.V(dataset("m")).property(Cardinality.single, "owner", "ann").iterate()
     gremlin.V(dataset("m")).both_e().property("checked", "yes").iterate()
@@ -179,7 +177,7 @@ def test_a_merge_that_would_retire_much_stops_before_it_loads(
     assert (neptune_loader.calls, files(s3)) == ([], set())
 
 
-def test_a_load_that_fails_takes_nothing_out_and_leaves_its_files(
+def test_a_failed_load_deletes_nothing_and_leaves_its_files(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource, s3: S3
 ) -> None:
     load(before())
@@ -207,14 +205,14 @@ def parts_of(keys: set[str]) -> Iterator[tuple[str, str]]:
         yield kind, name.removeprefix("part-")
 
 
-def test_files_are_kept_where_that_is_asked_for(load: Load, in_bulk: BulkLoad, s3: S3) -> None:
+def test_files_are_retained_if_configured(load: Load, in_bulk: BulkLoad, s3: S3) -> None:
     load(before(), in_bulk=replace(in_bulk, keep_files=True))
     kinds = [kind for kind, _ in parts_of(files(s3))]
     assert set(kinds) == {"vertices", "edges"}
     assert all(key.startswith("bulk/dev/d/") for key in files(s3))
 
 
-def test_a_load_that_met_another_writer_is_compared_and_loaded_again(
+def test_a_load_with_a_concurrent_writer_is_repeated(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource
 ) -> None:
     neptune_loader.failing["edges/"] = ("LOAD_COMMITTED_W_WRITE_CONFLICTS", [])
@@ -226,7 +224,7 @@ def test_a_load_that_met_another_writer_is_compared_and_loaded_again(
 
 
 class Killed(BaseException):
-    """The process ends here, as after a SIGKILL: nobody cancels anything."""
+    """The process ends without cancelling the load, as after a SIGKILL."""
 
 
 def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_run_once(
@@ -269,7 +267,7 @@ def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_
 
 
 @on_both_engines
-def test_a_job_that_another_merge_brought_further_meanwhile_keeps_its_later_facts(
+def test_a_later_run_written_by_another_merge_stays(
     load: Load,
     in_bulk: BulkLoad,
     neptune_loader: Standin,
@@ -277,11 +275,11 @@ def test_a_job_that_another_merge_brought_further_meanwhile_keeps_its_later_fact
 ) -> None:
     load(Made().job("spark", "j", {"a": ["x"]}, 1, operations="One"))
     job = "dev|daily|spark|j"
-    told: list[str] = []
+    lines: list[str] = []
 
     def overtake(said: str) -> None:
-        told.append(said)
-        if said == "writing files for the bulk loader" and told.count(said) == 1:
+        lines.append(said)
+        if said == "writing files for the bulk loader" and lines.count(said) == 1:
             gremlin.V(job).property(Cardinality.single, "last_run_at", long(5)).iterate()
             gremlin.E().has_label("feeds").property("operations", "Five").iterate()
 
@@ -292,17 +290,17 @@ def test_a_job_that_another_merge_brought_further_meanwhile_keeps_its_later_fact
     assert dataset("new") in whole(gremlin)[0]
 
 
-@pytest.mark.parametrize(("above", "way"), [(12, "gremlin"), (11, "bulk")])
-def test_auto_takes_bulk_above_a_number_of_changed_elements(
-    load: Load, in_bulk: BulkLoad, neptune_loader: Standin, above: int, way: str
+@pytest.mark.parametrize(("min_changes", "mode"), [(12, "gremlin"), (11, "bulk")])
+def test_auto_mode_uses_bulk_above_min_changes(
+    load: Load, in_bulk: BulkLoad, neptune_loader: Standin, min_changes: int, mode: str
 ) -> None:
     made = Made().job("spark", "j", {f"t{n}": [] for n in range(5)})
     assert len(made.nodes) + len(made.edges) == 11
     made.node("one more")
-    told = load(made, in_bulk=replace(in_bulk, above=above), dry_run=True)
-    assert (told.way, neptune_loader.calls) == (way, [])
-    assert load(made, in_bulk=replace(in_bulk, above=above)).way == way
-    assert bool(neptune_loader.jobs) is (way == "bulk")
+    result = load(made, in_bulk=replace(in_bulk, min_changes=min_changes), dry_run=True)
+    assert (result.mode, neptune_loader.calls) == (mode, [])
+    assert load(made, in_bulk=replace(in_bulk, min_changes=min_changes)).mode == mode
+    assert bool(neptune_loader.jobs) is (mode == "bulk")
 
 
 NEPTUNE = "wss://db.cluster-abc.eu-west-1.neptune.amazonaws.com:8182/gremlin"
@@ -310,7 +308,7 @@ SETTINGS = Bulk("s3://bucket/p", ROLE)
 
 
 @pytest.mark.parametrize(
-    ("gremlin_settings", "iam", "url", "region", "above"),
+    ("gremlin_settings", "iam", "url", "region", "min_changes"),
     [
         (Gremlin(NEPTUNE, mode="auto", bulk=SETTINGS), None, NEPTUNE[6:-8], "eu-west-1", 50_000),
         (Gremlin(NEPTUNE, mode="bulk", bulk=SETTINGS), Iam("eu-west-1"), NEPTUNE[6:-8], "eu-west-1", 0),
@@ -323,21 +321,23 @@ SETTINGS = Bulk("s3://bucket/p", ROLE)
         ),
     ],
 )
-def test_the_loader_answers_where_gremlin_does_and_is_signed_alike(
-    gremlin_settings: Gremlin, iam: Iam | None, url: str, region: str, above: int
+def test_the_loader_uses_the_host_and_signature_of_gremlin(
+    gremlin_settings: Gremlin, iam: Iam | None, url: str, region: str, min_changes: int
 ) -> None:
     found = configured(gremlin_settings, Endpoint(gremlin_settings.endpoint, iam=iam))
-    assert found == BulkLoad("s3://bucket/p", Loader(f"https://{url}", region, ROLE, iam), above)
+    assert found == BulkLoad("s3://bucket/p", Loader(f"https://{url}", region, ROLE, iam), min_changes)
 
 
-def test_a_mode_that_cannot_be_is_named() -> None:
+def test_an_impossible_mode_is_reported() -> None:
     graph = {"endpoint": "embedded", "mode": "bulk"}
     settings = {"dag_name": "d", "environment": "dev", "spline": {"export": "x"}}
     with pytest.raises(ConfigError, match=r"gremlin.mode: bulk needs gremlin.bulk.s3"):
         CONFIGURATION.parse(settings | {"gremlin": graph})
-    way = {"s3": "s3://bucket/p", "role_arn": ROLE}
+    bulk_settings = {"s3": "s3://bucket/p", "role_arn": ROLE}
     with pytest.raises(ConfigError, match="the embedded server has no bulk loader"):
-        CONFIGURATION.parse(settings | {"gremlin": graph | {"bulk": way}})
-    found = CONFIGURATION.parse(settings | {"gremlin": {"endpoint": "wss://h:1/g", "bulk": way}}).gremlin
+        CONFIGURATION.parse(settings | {"gremlin": graph | {"bulk": bulk_settings}})
+    found = CONFIGURATION.parse(
+        settings | {"gremlin": {"endpoint": "wss://h:1/g", "bulk": bulk_settings}}
+    ).gremlin
     assert (found.mode, found.bulk) == ("auto", Bulk("s3://bucket/p", ROLE))
     assert configured(replace(found, endpoint="embedded"), Endpoint("ws://h:1/g")) is None

@@ -20,7 +20,7 @@ from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
 
 RUN = "dev|daily|merge_run"
-FULL, CHANGES = "in full", "what changed"
+FULL, CHANGES = "full", "changes"
 
 Load = Callable[..., LoadResult]
 
@@ -149,7 +149,7 @@ def test_where_the_state_is_damaged_all_is_compared(
 
 def test_after_a_load_that_did_not_end_two_compare_in_full(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
-    gremlin.V(RUN).property(Cardinality.single, "loading", "a killed one").iterate()
+    gremlin.V(RUN).property(Cardinality.single, "load_token", "a killed one").iterate()
     assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
 
 
@@ -158,12 +158,12 @@ def test_a_load_that_another_one_overtook_leaves_nothing_to_be_trusted(
 ) -> None:
     load(pipeline())
 
-    def overtake(_what: str, done: int, total: int) -> None:
+    def start_other_load(_what: str, done: int, total: int) -> None:
         if done == total:
-            gremlin.V(RUN).property(Cardinality.single, "loading", "a later one").iterate()
+            gremlin.V(RUN).property(Cardinality.single, "load_token", "a later one").iterate()
 
-    load(pipeline(description="slow"), on_written=overtake)
-    gremlin.V(RUN).properties("loading").drop().iterate()
+    load(pipeline(description="slow"), on_written=start_other_load)
+    gremlin.V(RUN).properties("load_token").drop().iterate()
     assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
 
 

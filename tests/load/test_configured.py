@@ -1,4 +1,4 @@
-"""The endpoint that the configuration means, and settings that cannot be right together."""
+"""Endpoint of a configuration, and contradictory settings."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ CLUSTER = "wss://db.cluster-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"
 READER = "wss://db.cluster-ro-abc.eu-central-1.neptune.amazonaws.com:8182/gremlin"
 
 
-def test_all_that_is_configured_reaches_the_endpoint() -> None:
+def test_all_settings_reach_the_endpoint() -> None:
     role = "arn:aws:iam::123456789012:role/writer"
     gremlin = Gremlin(CLUSTER, 30, 200, READER, iam_auth=True, role_arn=role)
     assert configured_endpoint.endpoint(gremlin) == Endpoint(
@@ -22,13 +22,13 @@ def test_all_that_is_configured_reaches_the_endpoint() -> None:
     )
 
 
-def test_questions_go_to_the_reader_and_without_one_to_the_endpoint() -> None:
+def test_queries_use_the_reader_endpoint_if_configured() -> None:
     with_reader = configured_endpoint.endpoint(Gremlin(CLUSTER, reader_endpoint=READER, iam_auth=True))
     assert (with_reader.reader.url, with_reader.reader.iam) == (READER, with_reader.iam)
     assert configured_endpoint.endpoint(Gremlin(CLUSTER)).reader.url == CLUSTER
 
 
-def test_the_embedded_server_asks_for_no_signature() -> None:
+def test_connections_to_the_embedded_server_are_not_signed() -> None:
     gremlin = Gremlin("embedded", reader_endpoint=READER, iam_auth=True, retry_seconds=7)
     assert configured_endpoint.endpoint(gremlin, "ws://127.0.0.1:1/gremlin") == Endpoint(
         "ws://127.0.0.1:1/gremlin", 60, 7
@@ -55,7 +55,7 @@ def test_for_another_host_the_region_is_that_of_the_aws_chain(
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     gremlin = Gremlin("wss://lineage.example.com:8182/gremlin", iam_auth=True)
-    with pytest.raises(ConfigError, match=r"gremlin\.region: .*neither the endpoint nor AWS_REGION"):
+    with pytest.raises(ConfigError, match=r"gremlin\.region: .*not in the endpoint, AWS_REGION"):
         configured_endpoint.endpoint(gremlin)
     monkeypatch.setenv(variable, "eu-north-1")
     assert configured_endpoint.endpoint(gremlin).iam == Iam("eu-north-1")
@@ -64,18 +64,18 @@ def test_for_another_host_the_region_is_that_of_the_aws_chain(
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Gremlin(READER), r"gremlin\.endpoint: this is Neptune's reader endpoint"),
+        (lambda: Gremlin(READER), r"gremlin\.endpoint: is Neptune's reader endpoint"),
         (
             lambda: Gremlin("ws://graph.example.com:8182/gremlin", iam_auth=True),
-            r"gremlin\.endpoint: gremlin\.iam_auth needs wss://",
+            r"gremlin\.endpoint: gremlin\.iam_auth requires wss://",
         ),
         (
             lambda: Gremlin(CLUSTER, reader_endpoint=READER.replace("wss", "ws"), iam_auth=True),
-            r"gremlin\.reader_endpoint: gremlin\.iam_auth needs wss://",
+            r"gremlin\.reader_endpoint: gremlin\.iam_auth requires wss://",
         ),
         (
             lambda: Gremlin("ws://127.0.0.1.example.com/gremlin", iam_auth=True),
-            r"gremlin\.iam_auth needs wss://",
+            r"gremlin\.iam_auth requires wss://",
         ),
         (
             lambda: Gremlin(CLUSTER, iam_auth=True, region="us-east-1"),
@@ -83,15 +83,15 @@ def test_for_another_host_the_region_is_that_of_the_aws_chain(
         ),
         (
             lambda: Gremlin(CLUSTER, reader_endpoint=READER.replace("eu-central", "eu-west"), iam_auth=True),
-            r"gremlin\.reader_endpoint: it is in another region",
+            r"gremlin\.reader_endpoint: is in another region",
         ),
         (
             lambda: Gremlin(CLUSTER.replace("wss://", "wss://u:s3cret@"), iam_auth=True),
-            r"gremlin\.endpoint: holds a user or password",
+            r"gremlin\.endpoint: must not contain a user or password",
         ),
     ],
 )
-def test_what_cannot_be_right_is_said_by_key_and_without_a_secret(
+def test_contradictory_settings_are_reported_by_key_without_secrets(
     make: Callable[[], Gremlin], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message) as raised:

@@ -17,7 +17,7 @@ from lineage_merge.model.errors import GraphRejected, GraphUnreachable
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port that accepts connections behind which nobody is, as a tunnel's does."""
+    """Provide a port that accepts connections and never responds, like that of a tunnel."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -31,7 +31,7 @@ def closed_port() -> int:
 
 @contextmanager
 def serving(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> Iterator[str]:
-    """A web server that is no Gremlin Server; the `ws` URL."""
+    """Provide the `ws` URL of a web server that is not a Gremlin Server."""
     loop = asyncio.new_event_loop()
     application = web.Application()
     application.router.add_get("/gremlin", answer)
@@ -54,14 +54,14 @@ def test_a_running_server_passes_the_check(gremlin_url: str) -> None:
     check(Endpoint(gremlin_url))
 
 
-def test_a_port_that_nobody_listens_on_is_reported_at_once(closed_port: int) -> None:
+def test_a_closed_port_is_reported_at_once(closed_port: int) -> None:
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=rf"ws://127.0.0.1:{closed_port}/gremlin: no connection"):
         check(Endpoint(f"ws://127.0.0.1:{closed_port}/gremlin"))
     assert time.monotonic() - started < 10
 
 
-def test_connecting_without_a_check_also_says_that_nobody_is_there(closed_port: int) -> None:
+def test_connecting_without_a_check_also_reports_a_closed_port(closed_port: int) -> None:
     with (
         pytest.raises(GraphUnreachable, match="no connection: "),
         connect(Endpoint(f"ws://127.0.0.1:{closed_port}/gremlin")) as g,
@@ -69,19 +69,19 @@ def test_connecting_without_a_check_also_says_that_nobody_is_there(closed_port: 
         g.V().limit(1).iterate()
 
 
-def test_a_host_name_that_nobody_knows_is_reported() -> None:
+def test_an_unknown_host_name_is_reported() -> None:
     with pytest.raises(GraphUnreachable, match="no connection"):
         check(Endpoint("ws://graph.invalid:8182/gremlin"))
 
 
-def test_a_port_that_accepts_but_never_answers_is_given_up(silent_port: int) -> None:
+def test_a_port_that_never_responds_is_a_timeout(silent_port: int) -> None:
     started = time.monotonic()
-    with pytest.raises(GraphUnreachable, match="no answer in time"):
+    with pytest.raises(GraphUnreachable, match="no response in time"):
         check(Endpoint(f"ws://127.0.0.1:{silent_port}/gremlin", timeout_seconds=1))
     assert time.monotonic() - started < 10
 
 
-def test_a_web_server_that_is_no_gremlin_server_is_reported_with_its_answer() -> None:
+def test_another_web_server_is_reported_with_its_status() -> None:
     async def missing(_: web.Request) -> web.StreamResponse:
         return web.Response(status=404)
 
@@ -89,7 +89,7 @@ def test_a_web_server_that_is_no_gremlin_server_is_reported_with_its_answer() ->
         check(Endpoint(url))
 
 
-def test_a_server_that_goes_away_before_it_answers_is_reported() -> None:
+def test_a_server_that_disconnects_before_responding_is_reported() -> None:
     async def leaving(request: web.Request) -> web.StreamResponse:
         websocket = web.WebSocketResponse()
         await websocket.prepare(request)
@@ -122,7 +122,7 @@ def test_an_address_of_another_kind_is_explained(url: str) -> None:
         check(Endpoint(url))
 
 
-def test_a_password_in_the_address_is_not_told(closed_port: int) -> None:
+def test_a_password_in_the_address_is_not_shown(closed_port: int) -> None:
     endpoint = Endpoint(f"ws://someone:s3cret@127.0.0.1:{closed_port}/gremlin?token=s3cret")
     with pytest.raises(GraphUnreachable) as raised:
         check(endpoint)

@@ -57,17 +57,17 @@ def test_an_error_of_neptune_has_its_kind_and_its_own_words(
     fault = classify(GremlinServerError({"code": 500, "message": message, "attributes": {}}), "wss://g")
     assert fault
     assert (fault.kind, type(fault.error)) == expected
-    assert fault.error.message == f"refused by wss://g: as\nit says ({code})".replace("\n", " ")
+    assert fault.error.message == f"rejected by wss://g: as\nit says ({code})".replace("\n", " ")
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of a fifth: the rules stay, the test need not wait."""
-    slow = dict(retry_policy._PAUSES)
+    slow = dict(retry_policy.BACKOFF)
     fast = {
         kind: each._replace(first=each.first / 5, longest=each.longest / 5) for kind, each in slow.items()
     }
-    monkeypatch.setattr(retry_policy, "_PAUSES", fast)
+    monkeypatch.setattr(retry_policy, "BACKOFF", fast)
 
 
 @pytest.fixture
@@ -115,12 +115,12 @@ def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: Fault
 ) -> None:
     endpoint = Endpoint(proxy.url, timeout_seconds=0.5)
-    proxy.fault_of = first(fault)
+    proxy.choose_fault = first(fault)
     with open_executor(endpoint) as ask:
         assert ask(lambda g: g.inject(7, 8)) == [7, 8]
         # Not the late answer to the first.
         assert ask(lambda g: g.inject(9)) == [9]
-    proxy.fault_of = first(fault, fault)
+    proxy.choose_fault = first(fault, fault)
     assert send(endpoint, upserts.batches(vertices(90), records=60)) == 5
     assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
 
@@ -133,10 +133,10 @@ def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
         (Answer("AccessDeniedException", 403), GraphDenied),
     ],
 )
-def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
+def test_a_permanent_error_is_not_retried_and_is_one_line(
     proxy: NeptuneProxy, answer: Answer, error: type[GraphError]
 ) -> None:
-    proxy.fault_of = lambda _: answer
+    proxy.choose_fault = lambda _: answer
     endpoint = Endpoint(proxy.url)
     with pytest.raises(error) as asked, open_executor(endpoint) as ask:
         ask(lambda g: g.inject(1))
@@ -144,15 +144,17 @@ def test_what_will_never_pass_is_sent_once_and_told_in_a_line(
     with pytest.raises(error) as sent:
         send(endpoint, iter([vertices(30)]))
     assert proxy.requests == 2
-    told = f"refused by {proxy.url}: {DETAIL} ({answer.code})"
-    assert (asked.value.message, sent.value.message) == (told, told)
+    message = f"rejected by {proxy.url}: {DETAIL} ({answer.code})"
+    assert (asked.value.message, sent.value.message) == (message, message)
 
 
-def test_of_a_refused_request_each_element_is_sent_by_itself_to_name_the_wrong_one(
+def test_elements_of_a_rejected_request_are_sent_singly_to_name_the_invalid_one(
     proxy: NeptuneProxy,
 ) -> None:
-    proxy.fault_of = lambda request: Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
-    with pytest.raises(GraphRejected, match=r"^table dev\|wh\|t2: refused by .*BadRequestException"):
+    proxy.choose_fault = lambda request: (
+        Answer("BadRequestException", 400) if b"dev|wh|t2" in request else None
+    )
+    with pytest.raises(GraphRejected, match=r"^table dev\|wh\|t2: rejected by .*BadRequestException"):
         send(Endpoint(proxy.url), iter([vertices(5)]))
     assert proxy.requests == 4  # all, t0, t1, t2
 
@@ -166,7 +168,7 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
         sizes.append(request.count(b"mergeV"))
         return Answer("MemoryLimitExceededException") if sizes[-1] > 10 else None
 
-    proxy.fault_of = only_small
+    proxy.choose_fault = only_small
     send(Endpoint(proxy.url), iter([vertices(32)]))
     assert sizes == [32, 16, 8, 8, 16, 8, 8]
     assert len(whole(gremlin)[0]) == 32
@@ -176,9 +178,9 @@ def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_confl
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
-        retry_policy._PAUSES, ErrorKind.CONFLICT, retry_policy._Pauses(0.01, 0.01, attempts=3)
+        retry_policy.BACKOFF, ErrorKind.CONFLICT, retry_policy.Backoff(0.01, 0.01, attempts=3)
     )
-    proxy.fault_of = lambda request: (
+    proxy.choose_fault = lambda request: (
         Answer("ConstraintViolationException", 400) if b"lost" in request else None
     )
     send(Endpoint(proxy.url), iter([vertices(2)]))
@@ -190,7 +192,7 @@ def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_confl
     assert set(whole(gremlin)[1]) == {"good"}
 
 
-def test_a_graph_that_stays_away_is_given_up_when_the_time_for_it_is_over(proxy: NeptuneProxy) -> None:
+def test_retries_of_an_unavailable_graph_end_at_the_time_limit(proxy: NeptuneProxy) -> None:
     proxy.gate = lambda _: (503, "")
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"HTTP 503 \(tried for 1.5 s\)$"):
@@ -199,20 +201,20 @@ def test_a_graph_that_stays_away_is_given_up_when_the_time_for_it_is_over(proxy:
     assert proxy.requests == 0
 
 
-def test_a_graph_that_never_answers_is_given_up_too(proxy: NeptuneProxy) -> None:
-    proxy.fault_of = lambda _: "hang"
+def test_retries_of_a_graph_without_responses_end(proxy: NeptuneProxy) -> None:
+    proxy.choose_fault = lambda _: "hang"
     started = time.monotonic()
-    with pytest.raises(GraphUnreachable, match=r"no answer in time \(tried for 1 s\)$"):
+    with pytest.raises(GraphUnreachable, match=r"no response in time \(tried for 1 s\)$"):
         send(Endpoint(proxy.url, timeout_seconds=0.2, retry_seconds=1), iter([vertices(3)] * 3))
     assert time.monotonic() - started < 30
 
 
-def test_without_time_for_it_nothing_is_tried_again_but_a_conflict(proxy: NeptuneProxy) -> None:
+def test_without_retry_time_only_conflicts_are_retried(proxy: NeptuneProxy) -> None:
     endpoint = Endpoint(proxy.url, retry_seconds=0)
-    proxy.fault_of = first(*[Answer("ConcurrentModificationException")] * 3)
+    proxy.choose_fault = first(*[Answer("ConcurrentModificationException")] * 3)
     send(endpoint, iter([vertices(3)]))
     assert proxy.requests == 4
-    proxy.fault_of = first("close before")
+    proxy.choose_fault = first("close before")
     with pytest.raises(GraphUnreachable, match=r"the server closed the connection$"):
         send(endpoint, iter([vertices(3)]))
 
@@ -224,9 +226,7 @@ def test_a_wrong_address_is_not_tried_again() -> None:
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 @pytest.mark.usefixtures("quick")
-def test_a_first_connection_that_is_turned_away_for_now_is_tried_again(
-    proxy: NeptuneProxy, status: int
-) -> None:
+def test_a_first_connection_rejected_temporarily_is_retried(proxy: NeptuneProxy, status: int) -> None:
     proxy.gate = lambda _: (status, "") if proxy.handshakes < 4 else None
     check(Endpoint(proxy.url))
     assert (proxy.handshakes, proxy.requests) == (4, 1)
@@ -236,8 +236,8 @@ def test_a_first_connection_that_is_turned_away_for_now_is_tried_again(
     "answer", [Answer("ThrottlingException"), Answer("TimeLimitExceededException"), Answer("none", 598)]
 )
 @pytest.mark.usefixtures("quick")
-def test_a_first_query_that_a_busy_graph_refuses_is_tried_again(proxy: NeptuneProxy, answer: Answer) -> None:
-    proxy.fault_of = first(answer, answer)
+def test_a_first_query_that_is_throttled_is_retried(proxy: NeptuneProxy, answer: Answer) -> None:
+    proxy.choose_fault = first(answer, answer)
     check(Endpoint(proxy.url))
     assert proxy.requests == 3
 
@@ -254,15 +254,15 @@ def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: Ne
 
 
 @pytest.mark.parametrize("fault", ["text", "foreign", "hang"])
-def test_a_first_answer_that_is_none_is_a_lost_connection(proxy: NeptuneProxy, fault: Fault) -> None:
-    proxy.fault_of = lambda _: fault
-    with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no answer in time$"):
+def test_an_invalid_first_response_is_a_lost_connection(proxy: NeptuneProxy, fault: Fault) -> None:
+    proxy.choose_fault = lambda _: fault
+    with pytest.raises(GraphUnreachable, match=r"belongs to no request$|no response in time$"):
         check(Endpoint(proxy.url, timeout_seconds=0.5))
 
 
-def test_the_server_is_told_when_to_give_a_request_up(proxy: NeptuneProxy) -> None:
+def test_requests_contain_the_time_limit(proxy: NeptuneProxy) -> None:
     seen: list[bytes] = []
-    proxy.fault_of = lambda request: seen.append(request)
+    proxy.choose_fault = lambda request: seen.append(request)
     endpoint = Endpoint(proxy.url, timeout_seconds=7)
     with open_executor(endpoint) as ask:
         ask(lambda g: g.inject(1))

@@ -68,7 +68,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def proxy(gate: Gate, gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptuneProxy]:
-    signing._REFRESHED.clear()
+    signing._REFRESHABLE.clear()
     signing._of_role.cache_clear()
     with neptune_proxy(gremlin_url, gate) as running:
         yield running
@@ -102,12 +102,10 @@ def test_a_whole_load_passes_and_every_connection_of_it_is_signed(
     assert (set(vertices), set(edges)) == (set(lineage().nodes), set(lineage().edges))
 
 
-def test_a_lost_connection_is_made_anew_with_a_signature_of_that_moment(
-    proxy: NeptuneProxy, gate: Gate
-) -> None:
+def test_a_lost_connection_is_reopened_with_a_new_signature(proxy: NeptuneProxy, gate: Gate) -> None:
     with open_executor(Endpoint(proxy.url, iam=US)) as ask:
         assert ask(lambda g: g.inject(1)) == [1]
-        proxy.fault_of = _once("close before")
+        proxy.choose_fault = _once("close before")
         time.sleep(1.1)  # what is signed is the second
         assert ask(lambda g: g.inject(2)) == [2]
     assert len(gate.signatures) == len(set(gate.signatures)) == 2
@@ -150,14 +148,14 @@ def test_a_signature_that_has_expired_is_refused(proxy: NeptuneProxy, gate: Gate
     assert gate.reasons[0].startswith("Signature expired")
 
 
-def test_a_refused_connection_is_not_tried_again(proxy: NeptuneProxy, gate: Gate) -> None:
+def test_a_rejected_connection_is_not_retried(proxy: NeptuneProxy, gate: Gate) -> None:
     gate.keys.clear()
     with pytest.raises(GraphDenied), open_executor(Endpoint(proxy.url, iam=US)) as ask:
         ask(lambda g: g.inject(1))
     assert proxy.handshakes == 1
 
 
-def test_no_credentials_are_said_to_be_missing(proxy: NeptuneProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported(proxy: NeptuneProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "no AWS credentials" in refusal(Endpoint(proxy.url, iam=US))
@@ -173,7 +171,7 @@ def test_credentials_that_were_replaced_in_the_variables_are_taken_at_the_next_c
         assert ask(lambda g: g.inject(1)) == [1]
         gate.keys = {"second": Keys("second-secret", "second-token")}
         rotating("second")
-        proxy.fault_of = _once("close after")
+        proxy.choose_fault = _once("close after")
         assert ask(lambda g: g.inject(2)) == [2]
     assert gate.signers == ["first", "second"]
 
@@ -207,12 +205,12 @@ def test_credentials_of_a_process_are_renewed_when_they_expire(
     gate.keys = {f"key{number}": Keys("hidden", f"token{number}") for number in range(1, 5)}
     for _ in range(3):
         check(Endpoint(proxy.url, iam=US))
-    # Renewed once, then kept: a process, or a service, is not asked for each connection.
+    # Refreshed once, then cached: the process or service is not called for each connection.
     assert gate.signers[-2:] == ["key2", "key2"]
     assert (tmp_path / "count").read_text() == "2"
 
 
-def test_a_process_that_fails_is_told_without_its_output(
+def test_a_failing_credential_process_is_reported_without_its_output(
     proxy: NeptuneProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     profile = tmp_path / "config"
@@ -222,7 +220,7 @@ def test_a_process_that_fails_is_told_without_its_output(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     message = refusal(Endpoint(proxy.url, iam=US))
-    assert "no AWS credentials: the provider custom-process gives none" in message
+    assert "no AWS credentials: the provider custom-process failed" in message
     assert "s3cret" not in message
 
 
@@ -254,7 +252,7 @@ def test_a_role_that_may_not_be_assumed_is_named(
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3.url)
     s3.refuse_strangers()
     message = refusal(Endpoint(proxy.url, iam=Iam(REGION, "arn:aws:iam::123456789012:role/other")))
-    assert "arn:aws:iam::123456789012:role/other is not assumed: InvalidClientTokenId" in message
+    assert "cannot assume arn:aws:iam::123456789012:role/other: InvalidClientTokenId" in message
 
 
 def test_neither_an_error_nor_what_goes_to_workers_holds_a_secret(
@@ -263,15 +261,17 @@ def test_neither_an_error_nor_what_goes_to_workers_holds_a_secret(
     gate.keys = {"first": Keys("wrong", "first-token")}
     rotating("first")
     endpoint = Endpoint(proxy.url, iam=US)
-    told = refusal(endpoint) + repr(endpoint) + pickle.dumps(endpoint).decode("latin-1")
-    told += "".join(capfd.readouterr())
+    output = refusal(endpoint) + repr(endpoint) + pickle.dumps(endpoint).decode("latin-1")
+    output += "".join(capfd.readouterr())
     assert gate.tokens == ["first-token"]
-    assert [word for word in ("first-secret", "first-token", "Signature=", "AWS4-HMAC") if word in told] == []
+    assert [
+        word for word in ("first-secret", "first-token", "Signature=", "AWS4-HMAC") if word in output
+    ] == []
 
 
 @pytest.fixture
 def own_certificate(tmp_path: Path) -> Path:
-    """A certificate and its key, of nobody whom anybody trusts, for localhost."""
+    """Return an untrusted certificate for localhost and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
@@ -295,7 +295,7 @@ def own_certificate(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_unless_it_is_named(
+def test_an_untrusted_certificate_is_rejected_unless_configured(
     gate: Gate, gremlin_url: str, own_certificate: Path
 ) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

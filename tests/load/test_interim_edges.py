@@ -11,7 +11,7 @@ from tests.made_merges import Made, dataset
 
 
 @pytest.mark.parametrize("own_too", [False, True], ids=["before their own", "beside their own"])
-def test_edges_of_a_killed_load_get_their_own_ids_and_all_that_the_next_merge_tells(
+def test_edges_of_a_killed_load_get_their_final_ids_and_the_properties_of_the_next_merge(
     engine: Engine, gremlin_url: str, own_too: bool
 ) -> None:
     server = Endpoint(gremlin_url)
@@ -38,7 +38,7 @@ def test_edges_of_another_dag_get_their_own_ids_from_the_next_load_after_the_kil
     update(after().merge(engine), server, "dev", "d")
     right = graph(server)
     vertices, edges = graph(server)
-    vertices["dev|d|merge_run"][1]["loading"] = ["the killed one"]
+    vertices["dev|d|merge_run"][1]["load_token"] = ["the killed one"]
     replaced = dataset("view_or_table")
     of_other = {key for key, edge in edges.items() if replaced in edge[:3] and edge[3]["dag_name"] == "other"}
 

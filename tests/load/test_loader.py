@@ -213,7 +213,7 @@ def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflictin
 
     row = node("a", tags=[f"tag {number:04d}" for number in range(3000)])
     batches = list(upserts.batches(upserts.vertex_upserts(row)))
-    with neptune_proxy(conflicting.url, fault_of=watched) as proxy:
+    with neptune_proxy(conflicting.url, choose_fault=watched) as proxy:
         send(Endpoint(proxy.url), iter(batches))
 
     assert len(asked) == len(batches) == 16
@@ -251,31 +251,31 @@ def test_rows_are_all_written_however_they_are_spread(
 
 @on_both_engines
 def test_progress_begins_at_nothing_and_ends_with_all_partitions(engine: Engine, endpoint: Endpoint) -> None:
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     names = [f"t{number}" for number in range(3)]
     nodes = rows_of(engine, *(node(name) for name in names))
     edges = rows_of(engine, *(edge(name, "t0") for name in names))
-    load(nodes, edges, endpoint, partitions=3, on_written=lambda *step: told.append(step))
-    assert told == sorted(set(told), key=lambda step: (step[0] == "edges", step[1]))
+    load(nodes, edges, endpoint, partitions=3, on_written=lambda *step: reports.append(step))
+    assert reports == sorted(set(reports), key=lambda step: (step[0] == "edges", step[1]))
     # Edges of one vertex are in one partition: there may be fewer of them.
-    parts = {"nodes": 3, "edges": next(total for what, _, total in told if what == "edges")}
+    parts = {"nodes": 3, "edges": next(total for what, _, total in reports if what == "edges")}
     assert 1 <= parts["edges"] <= 3
-    assert {step for step in told if step[1] in (0, step[2])} == {
+    assert {step for step in reports if step[1] in (0, step[2])} == {
         (what, done, total) for what, total in parts.items() for done in (0, total)
     }
-    assert all(total == parts[what] for what, _, total in told)
+    assert all(total == parts[what] for what, _, total in reports)
 
 
 @on_both_engines
 def test_an_edge_with_a_missing_end_is_named_with_what_is_missing(engine: Engine, endpoint: Endpoint) -> None:
     names = [f"t{number}" for number in range(50)]
     nodes = rows_of(engine, *(node(name) for name in names))
-    edges = rows_of(engine, *(edge(name, "t0") for name in names), edge("t1", "gone"))
+    edges = rows_of(engine, *(edge(name, "t0") for name in names), edge("t1", "missing"))
     with pytest.raises(GraphRejected) as raised:
         load(nodes, edges, endpoint)
     message = raised.value.message
-    assert message.startswith("edge daily:t1:gone (dev|wh|t1 -feeds-> dev|wh|gone): refused by ws://")
-    assert "could not be resolved from mergeE: dev|wh|gone" in message
+    assert message.startswith("edge daily:t1:missing (dev|wh|t1 -feeds-> dev|wh|missing): rejected by ws://")
+    assert "could not be resolved from mergeE: dev|wh|missing" in message
     assert "\n" not in message
     assert raised.value.__cause__ is None  # nothing of Spark's to print
 
@@ -297,7 +297,7 @@ def test_a_row_without_a_key_is_named(engine: Engine, endpoint: Endpoint) -> Non
         load(rows_of(engine), rows_of(engine, edge("a", "b") | {"dag_name": None}), endpoint)
 
 
-def test_a_server_that_is_not_there_is_reported_within_seconds(engine: Engine) -> None:
+def test_an_unavailable_server_is_reported_within_seconds(engine: Engine) -> None:
     started = time.monotonic()
     with pytest.raises(GraphUnreachable, match=r"ws://127.0.0.1:1/gremlin: no connection"):
         load(rows_of(engine, node("a")), rows_of(engine), Endpoint("ws://127.0.0.1:1/gremlin"))
@@ -340,5 +340,5 @@ def test_edges_that_meet_in_one_vertex_are_all_written_although_their_requests_c
 
 
 @pytest.mark.parametrize(("most", "partitions"), [(0, 4), (1, 1), (2, 1), (5, 2), (8, 4), (100, 4)])
-def test_so_many_partitions_write_that_no_more_requests_are_under_way(most: int, partitions: int) -> None:
+def test_the_number_of_writing_partitions_limits_concurrent_requests(most: int, partitions: int) -> None:
     assert writers(LocalEngine(threads=4), Endpoint("ws://h:1/gremlin", writers=most)) == partitions

@@ -54,7 +54,7 @@ def direct(conflicting_url: str) -> Endpoint:
 
 @pytest.fixture
 def losing(direct: Endpoint) -> Iterator[Endpoint]:
-    with neptune_proxy(direct.url, fault_of=every_first_answer_is_lost()) as proxy:
+    with neptune_proxy(direct.url, choose_fault=every_first_answer_is_lost()) as proxy:
         yield Endpoint(proxy.url)
 
 
@@ -92,9 +92,9 @@ def test_a_vertex_that_another_dag_took_up_in_between_is_not_dropped(direct: End
     with connect(direct) as g:
         g.V("dev|wh|z").both_e().drop().iterate()
         g.V("dev|wh|z").property("dag_name", "late").iterate()
-        vertex_merge.taking_out(g, "dev|wh|z", 0, ["d"]).iterate()
+        vertex_merge.drop_if_unchanged(g, "dev|wh|z", 0, ["d"]).iterate()
         assert g.V("dev|wh|z").values("dag_name").to_set() == {"d", "late"}
-        vertex_merge.taking_out(g, "dev|wh|z", 0, ["d", "late"]).iterate()
+        vertex_merge.drop_if_unchanged(g, "dev|wh|z", 0, ["d", "late"]).iterate()
         assert not g.V("dev|wh|z").has_next()
 
 
@@ -102,7 +102,7 @@ def test_a_pipeline_is_taken_out_whole(
     direct: Endpoint, losing: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (remove_dag, executor):  # so that a batch whose answers are lost is not the last
-        monkeypatch.setattr(module, "IDS_A_REQUEST", 1)
+        monkeypatch.setattr(module, "IDS_PER_REQUEST", 1)
     remove_dag.remove(losing, remove_dag.Pipeline("dev", "d"))
     with connect(direct) as g:
         vertices, edges = whole(g)
@@ -116,13 +116,13 @@ def test_a_pipeline_is_taken_out_whole(
 
 def test_a_load_that_begins_and_ends_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
     begun = merge_run.begin(losing, "dev", "d", merge_run.read_run(losing, "dev", "d"))
-    merge_run.end(losing, "dev", "d", begun, merge_run.Facts(written=1, retired=2), None)
+    merge_run.end(losing, "dev", "d", begun, merge_run.LoadStats(written=1, retired=2), None)
     with connect(direct) as g:
         held = g.V(merge_run.run_id("dev", "d")).value_map().next()
     assert (held["elements_written"], held["elements_retired"]) == ([1], [2])
-    assert "loading" not in held
+    assert "load_token" not in held
     assert "touched" not in held
     again = merge_run.begin(losing, "dev", "new", {})
-    merge_run.give_up(losing, "dev", "new", again)
+    merge_run.abort(losing, "dev", "new", again)
     with connect(direct) as g:
         assert not g.V(merge_run.run_id("dev", "new")).has_next()

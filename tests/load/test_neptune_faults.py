@@ -1,4 +1,4 @@
-"""Whole loads to a graph that fails in every way that Neptune can: they end as if nothing had happened."""
+"""Whole loads to a graph with all failures of Neptune: they end as without failures."""
 
 import random
 import threading
@@ -44,7 +44,7 @@ REFUSALS: list[Refusal] = [(0, ""), (503, ""), (429, "")]
 class Trouble:
     """Every fault twice, and one answer that never comes, in an order and at requests that the seed decides.
 
-    After a closed socket the next connections are refused in several ways. Each connection must be
+    After a closed socket the next connections are refused with several errors. Each connection must be
     signed.
     """
 
@@ -128,9 +128,9 @@ def test_a_load_that_is_refused_for_good_sends_nothing_twice_and_says_it_in_a_li
         return answer
 
     with (
-        neptune_proxy(server.url, fault_of=writes_are_refused) as proxy,
+        neptune_proxy(server.url, choose_fault=writes_are_refused) as proxy,
         pytest.raises(error) as raised,
     ):
         update(merge, Endpoint(proxy.url), "dev", "d")
     assert set(refused.values()) == {1}
-    assert str(raised.value) == f"refused by {proxy.url}: told by the proxy ({answer.code})"
+    assert str(raised.value) == f"rejected by {proxy.url}: from the proxy ({answer.code})"

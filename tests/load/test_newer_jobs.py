@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.load.diff import Held, node_change
+from lineage_merge.load.diff import StoredTexts, node_change
 from lineage_merge.load.gremlin.upserts import vertex_upserts
 
 KEYS = {
@@ -20,7 +20,7 @@ RUN = {"last_run_at": 50, "last_run_id": "run-5", "duration_ms": 3, "status": "s
 def change(held: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
     there = {name: [str(value)] for name, value in held.items()}
     there |= {"environment": ["dev"], "name": ["model.p.m"]}
-    found, written, _, _ = node_change({**KEYS, **node}, Held("job", True, False, there), builds=False)
+    found, written, _, _ = node_change({**KEYS, **node}, StoredTexts("job", True, False, there), builds=False)
     return found, set(written)
 
 
@@ -49,11 +49,11 @@ def test_a_newer_manifest_is_written(held: dict[str, Any], node: dict[str, Any],
 
 
 def test_an_older_manifest_leaves_the_job_alone() -> None:
-    assert change({"described_at": 60}, described_at=10, **RUN) == ("newer", set())
+    assert change({"described_at": 60}, described_at=10, **RUN) == ("stored_is_newer", set())
 
 
 def test_of_jobs_without_a_manifest_the_newest_run_decides() -> None:
-    assert change(RUN, last_run_at=20, status="failed") == ("newer", set())
+    assert change(RUN, last_run_at=20, status="failed") == ("stored_is_newer", set())
     assert change(RUN, last_run_at=60) == ("changed", {"last_run_at"})
 
 

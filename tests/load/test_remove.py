@@ -34,10 +34,10 @@ def graph(g: GraphTraversalSource) -> tuple[dict[str, Any], set[str]]:
     return {key: values["dag_name"] for key, (_, values) in vertices.items()}, set(edges)
 
 
-def test_a_dag_is_taken_out_and_another_one_keeps_all_it_has(
+def test_removing_a_dag_leaves_other_dags_unchanged(
     endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
-    told = remove(endpoint, Pipeline("dev", "daily"), dry_run=True)
+    counted = remove(endpoint, Pipeline("dev", "daily"), dry_run=True)
     assert len(whole(gremlin)[1]) == 2 * len(two_jobs("daily").edges)
     done = remove(endpoint, Pipeline("dev", "daily"))
     weekly = two_jobs("weekly")
@@ -46,7 +46,7 @@ def test_a_dag_is_taken_out_and_another_one_keeps_all_it_has(
         set(weekly.edges),
     )
     # Its own: two jobs and merge_run; shared: four datasets and three columns.
-    assert told == done == Removed(edges=len(weekly.edges), dropped=3, untagged=7)
+    assert counted == done == Removed(edges=len(weekly.edges), dropped=3, untagged=7)
 
 
 def test_the_last_dag_takes_everything_along(endpoint: Endpoint, gremlin: GraphTraversalSource) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.load.renames import Change, Name, Stored, stored_names
+from lineage_merge.load.renames import Change, Name, StoredName, stored_names
 from lineage_merge.merge.resolved_names import ALIAS, CONFIGURED, EVERYWHERE, OWN
 
 PATH, TABLE, OTHER = "dev|s3://b|tmp/sales", "dev|redshift://h:5439|dev.public.sales", "dev|hive|db.sales"
@@ -10,9 +10,9 @@ RULE = "s3://b|tmp/sales (rule)"
 RESOLVED = "daily|rule|s3://b|tmp/sales"
 
 
-def name(**means: set[str]) -> Name:
+def name(**resolves_to: set[str]) -> Name:
     by_id = {"path": PATH, "table": TABLE, "other": OTHER}
-    return Name(PATH, {by_id[each]: how for each, how in means.items()}, is_stored=True, is_tagged=True)
+    return Name(PATH, {by_id[each]: how for each, how in resolves_to.items()}, is_stored=True, is_tagged=True)
 
 
 def test_the_vertex_of_a_location_that_a_rule_resolves_for_every_dag_is_moved() -> None:
@@ -23,7 +23,7 @@ def test_the_vertex_of_a_location_that_a_rule_resolves_for_every_dag_is_moved() 
 
 
 @pytest.mark.parametrize(
-    "means",
+    "resolves_to",
     [
         {"table": {CONFIGURED}},
         {"table": {EVERYWHERE, CONFIGURED}},
@@ -32,10 +32,10 @@ def test_the_vertex_of_a_location_that_a_rule_resolves_for_every_dag_is_moved() 
     ],
 )
 def test_a_name_that_means_something_else_in_one_place_only_loses_edges_of_the_dag(
-    means: dict[str, set[str]],
+    resolves_to: dict[str, set[str]],
 ) -> None:
-    others = [each for each in (OTHER, TABLE) if each != PATH and each in name(**means).means]
-    assert list(name(**means).changes()) == [Change("edges", PATH, each) for each in others]
+    others = [each for each in (OTHER, TABLE) if each != PATH and each in name(**resolves_to).resolves_to]
+    assert list(name(**resolves_to).changes()) == [Change("edges", PATH, each) for each in others]
 
 
 def test_a_name_that_the_merge_has_a_node_of_is_not_moved() -> None:
@@ -46,7 +46,7 @@ def test_a_name_that_the_merge_has_a_node_of_is_not_moved() -> None:
 
 def test_a_rule_that_no_longer_holds_is_taken_back() -> None:
     found = name(path={OWN})
-    found.stored = [Stored(TABLE, RULE, RESOLVED)]
+    found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [
         Change("ignore", TABLE, value=RULE),
         Change("edges", TABLE, PATH),
@@ -57,7 +57,7 @@ def test_a_rule_that_no_longer_holds_is_taken_back() -> None:
 
 def test_what_another_dag_says_too_stays_an_alias_that_is_followed() -> None:
     found = name(path={OWN})
-    found.stored = [Stored(TABLE, RULE, RESOLVED, elsewhere=True)]
+    found.stored = [StoredName(TABLE, RULE, RESOLVED, elsewhere=True)]
     assert list(found.changes()) == [
         Change("edges", TABLE, PATH),
         Change("remove", TABLE, property="resolved_names", value=RESOLVED),
@@ -67,7 +67,7 @@ def test_what_another_dag_says_too_stays_an_alias_that_is_followed() -> None:
 def test_a_rule_that_names_another_dataset_moves_the_edges_there() -> None:
     found = name(other={EVERYWHERE})
     found.is_stored = found.is_tagged = False
-    found.stored = [Stored(TABLE, RULE, RESOLVED)]
+    found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [
         Change("edges", TABLE, OTHER),
         Change("remove", TABLE, property="resolved_names", value=RESOLVED),
@@ -77,13 +77,13 @@ def test_a_rule_that_names_another_dataset_moves_the_edges_there() -> None:
 
 def test_a_rule_that_holds_for_one_of_two_applications_changes_nothing_but_what_is_followed() -> None:
     found = name(table={CONFIGURED}, path={OWN})
-    found.stored = [Stored(TABLE, RULE, RESOLVED)]
+    found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [Change("edges", PATH, TABLE), Change("ignore", TABLE, value=RULE)]
 
 
 def test_a_location_of_its_own_name_takes_nothing_back_that_a_catalog_knew() -> None:
     found = name(path={OWN})
-    found.stored = [Stored(TABLE, "s3://b|tmp/sales (openlineage-symlink)")]
+    found.stored = [StoredName(TABLE, "s3://b|tmp/sales (openlineage-symlink)")]
     assert list(found.changes()) == []
 
 
@@ -91,7 +91,7 @@ def test_a_location_of_its_own_name_takes_nothing_back_that_a_catalog_knew() -> 
 def test_a_table_that_a_catalog_has_elsewhere_now_is_an_alias_of_its_old_path_no_more(shared: bool) -> None:
     found = name(other={ALIAS})
     found.is_stored = found.is_tagged = False
-    found.stored = [Stored(TABLE, "an alias", elsewhere=shared)]
+    found.stored = [StoredName(TABLE, "an alias", elsewhere=shared)]
     removed = [Change("remove", TABLE, property="aliases", value="an alias")]
     assert list(found.changes()) == [Change("edges", TABLE, OTHER), *([] if shared else removed)]
 
@@ -100,7 +100,7 @@ def test_the_names_of_a_vertex_are_those_of_the_dag_and_those_that_no_configurat
     resolved = [RESOLVED, "weekly|rule|s3://b|tmp/sales", "daily|default-schema|hive|a%7Cb", "weekly|x|y|z"]
     aliases = [RULE, "y|z (x)", "hive|db.t (catalog-table)", "no name"]
     assert list(stored_names(TABLE, resolved, aliases, True, "dev", "daily")) == [
-        (PATH, Stored(TABLE, RULE, RESOLVED, elsewhere=True)),
-        ("dev|hive|a%7Cb", Stored(TABLE, "hive|a|b (default-schema)", "daily|default-schema|hive|a%7Cb")),
-        ("dev|hive|db.t", Stored(TABLE, "hive|db.t (catalog-table)", elsewhere=True)),
+        (PATH, StoredName(TABLE, RULE, RESOLVED, elsewhere=True)),
+        ("dev|hive|a%7Cb", StoredName(TABLE, "hive|a|b (default-schema)", "daily|default-schema|hive|a%7Cb")),
+        ("dev|hive|db.t", StoredName(TABLE, "hive|db.t (catalog-table)", elsewhere=True)),
     ]

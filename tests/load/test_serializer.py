@@ -32,7 +32,7 @@ EDGE = {
 
 
 @pytest.mark.parametrize("upserts", [list(vertex_upserts(NODE | {"tags": ["", "t"]})), [edge_upsert(EDGE)]])
-def test_the_short_way_writes_the_same_bytes_as_gremlinpython(upserts: list[Any]) -> None:
+def test_the_fast_path_writes_the_same_bytes_as_gremlinpython(upserts: list[Any]) -> None:
     args = {"gremlin": bytecode(upserts), "aliases": {"g": "g"}}
     message = RequestMessage("traversal", "bytecode", args)
     request_id = "7a1f2f0e-6f0a-4d50-8a5e-3f6f3f1f0b11"
@@ -55,16 +55,18 @@ def test_the_short_way_writes_the_same_bytes_as_gremlinpython(upserts: list[Any]
         Edge("e", Vertex("a", "file"), "feeds", Vertex("b", "table")),
     ],
 )
-def test_the_short_way_reads_what_gremlinpython_reads(value: Any) -> None:
+def test_the_fast_path_reads_what_gremlinpython_reads(value: Any) -> None:
     written = GraphBinaryWriter().write_object(value)
-    ours, theirs = (each._graphbinary_reader for each in (serializer(), GraphBinarySerializersV1()))
+    own_reader, original_reader = (
+        each._graphbinary_reader for each in (serializer(), GraphBinarySerializersV1())
+    )
 
     # Twice in one buffer: each reads exactly its own bytes.
     buffer = BytesIO(written + written)
-    read = [ours.read_object(buffer), ours.read_object(buffer)]
+    read = [own_reader.read_object(buffer), own_reader.read_object(buffer)]
 
-    assert read == [theirs.read_object(written)] * 2
-    assert type(read[0]) is type(theirs.read_object(written))
+    assert read == [original_reader.read_object(written)] * 2
+    assert type(read[0]) is type(original_reader.read_object(written))
     assert not buffer.read()
 
 

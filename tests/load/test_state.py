@@ -10,12 +10,12 @@ from lineage_merge.load.shard_digests import (
     Entry,
     RunState,
     Shard,
+    decode_entries,
     difference,
     digest_of_entries,
-    packed,
+    encode_entries,
     shard_count,
     shards,
-    unpacked,
 )
 from lineage_merge.model.elements import JobKey
 from tests.made_merges import Made, dataset
@@ -58,7 +58,7 @@ def test_each_element_is_in_one_shard_and_a_dataset_with_its_columns_and_writers
 @pytest.mark.parametrize("number", [1, 7])
 def test_a_shard_has_the_digest_of_its_entries(number: int) -> None:
     for each in shards_of(made(), number):
-        stored = unpacked(packed(entry for entry, _ in each.elements))
+        stored = decode_entries(encode_entries(entry for entry, _ in each.elements))
         assert digest_of_entries(stored) == each.digest
 
 
@@ -108,19 +108,19 @@ def test_the_number_of_shards_changes_only_where_they_would_be_much_too_large_or
 @pytest.mark.parametrize("text", ["", "?", "eJwDAAAAAAE=", "bm8="])
 def test_a_damaged_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        unpacked(text)
+        decode_entries(text)
 
 
 def test_the_state_of_a_run_is_read_as_it_was_written() -> None:
     state = RunState(shards=("a", "b"), left=1, names="n", vertices={"table": 3}, edges={"feeds": 2})
     assert RunState.read(state.text()) == state
-    assert state.is_known
-    assert not RunState(full=1, shards=("a",)).is_known
-    assert not RunState(load="token", shards=("a",)).is_known
+    assert state.is_usable
+    assert not RunState(full=1, shards=("a",)).is_usable
+    assert not RunState(load="token", shards=("a",)).is_usable
 
 
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"shards":1}', '{"shards":[],"unknown":1}', RunState(version=FORMAT + 1).text()]
 )
 def test_a_state_of_another_format_is_not_trusted(text: str) -> None:
-    assert not RunState.read(text).is_known
+    assert not RunState.read(text).is_usable

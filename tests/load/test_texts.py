@@ -23,7 +23,7 @@ EDGE = {"id": "e", "label": "feeds", "from": "a", "to": "b", "environment": "dev
 def test_a_node_that_the_graph_holds_unchanged_has_the_same_values(
     known: dict[str, Any], held: dict[str, Any]
 ) -> None:
-    assert property_values.node_values(NODE | known) == property_values.vertex_held(
+    assert property_values.node_values(NODE | known) == property_values.stored_vertex_values(
         {"dag_name": ["d", "other"], "environment": ["dev"], **held}
     )
 
@@ -33,13 +33,13 @@ def test_a_node_that_the_graph_holds_unchanged_has_the_same_values(
     [
         {"name": ["x"], "format": ["csv"]},
         {"name": ["y"]},
-        {"name": ["x"], "owner": ["somebody else's program"]},
+        {"name": ["x"], "owner": ["another program"]},
         {"name": [1]},
         {},
     ],
 )
 def test_a_node_that_the_graph_holds_otherwise_has_other_values(held: dict[str, Any]) -> None:
-    assert property_values.node_values(NODE | {"name": "x"}) != property_values.vertex_held(
+    assert property_values.node_values(NODE | {"name": "x"}) != property_values.stored_vertex_values(
         {"dag_name": ["d"], "environment": ["dev"], **held}
     )
 
@@ -47,14 +47,14 @@ def test_a_node_that_the_graph_holds_otherwise_has_other_values(held: dict[str, 
 def test_an_edge_that_the_graph_holds_unchanged_has_the_same_values() -> None:
     known = {"job_type": "dbt", "job_name": HARD, "sequence": 3}
     held = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
-    assert property_values.edge_values(EDGE | known) == property_values.edge_held(held)
+    assert property_values.edge_values(EDGE | known) == property_values.stored_edge_values(held)
 
 
 def test_all_that_a_row_knows_is_written_with_its_sets_sorted() -> None:
     known = {"name": HARD + "\x00\x1f", "last_run_at": 2**62, "tags": ["b", "a"]}
-    assert property_values.values_to_write(NODE | known, NODE_KEYS) == NODE | known | {"tags": ["a", "b"]}
+    assert property_values.row_to_write(NODE | known, NODE_KEYS) == NODE | known | {"tags": ["a", "b"]}
     known = {"job_name": HARD, "sequence": 3, "via": None}
-    assert property_values.values_to_write(EDGE | known, EDGE_KEYS) == EDGE | {
+    assert property_values.row_to_write(EDGE | known, EDGE_KEYS) == EDGE | {
         "job_name": HARD,
         "sequence": 3,
     }
@@ -62,4 +62,4 @@ def test_all_that_a_row_knows_is_written_with_its_sets_sorted() -> None:
 
 def test_of_a_row_that_differs_in_some_values_only_those_are_written() -> None:
     known = {"name": "x", "format": "csv"}
-    assert property_values.values_to_write(NODE | known, NODE_KEYS, ["name"]) == NODE | {"name": "x"}
+    assert property_values.row_to_write(NODE | known, NODE_KEYS, ["name"]) == NODE | {"name": "x"}

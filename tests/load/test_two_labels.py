@@ -13,12 +13,12 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import label_replacement
-from lineage_merge.load.diff import Held, node_change
+from lineage_merge.load.diff import StoredTexts, node_change
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor, send
 from lineage_merge.load.label_replacement import replace_labels
-from lineage_merge.load.snapshot import take
+from lineage_merge.load.snapshot import take_snapshot
 from lineage_merge.load.update import update
 from lineage_merge.query.backends.gremlin import open_gremlin
 from tests.graph_reading import whole
@@ -69,7 +69,7 @@ def builder(dag: str, label: str) -> Made:
 def with_two_labels(endpoint: Endpoint) -> None:
     """Give the table a second label; all else of it and its edges stays."""
     with open_executor(endpoint) as ask:
-        found = take(ask, dataset("t"))
+        found = take_snapshot(ask, dataset("t"))
         assert found
         ask(lambda g: g.V(found.id).drop())
     send(endpoint, upserts.batches([found.upsert(found.id, TWO)]))
@@ -77,7 +77,7 @@ def with_two_labels(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "label"),
+    ("incoming", "stored_by_other", "label"),
     [
         pytest.param(builder("a", "table"), reader("b", "file"), "table", id="the merge builds it"),
         pytest.param(builder("a", "view"), reader("b", "file"), "view", id="the merge has another label"),
@@ -90,11 +90,11 @@ def test_a_load_gives_a_vertex_with_two_labels_one(
     neptune: Endpoint,
     gremlin_url: str,
     gremlin: GraphTraversalSource,
-    mine: Made,
-    theirs: Made,
+    incoming: Made,
+    stored_by_other: Made,
     label: str,
 ) -> None:
-    for made in (theirs, mine):
+    for made in (stored_by_other, incoming):
         update(made.merge(engine, ALL), neptune, "dev", made.dag)
     before = whole(gremlin)
     with_two_labels(Endpoint(gremlin_url))
@@ -102,12 +102,12 @@ def test_a_load_gives_a_vertex_with_two_labels_one(
     with open_gremlin(neptune) as graph:
         assert [each.label for each in graph.vertices([dataset("t")])] == ["table"]
 
-    loaded = update(mine.merge(engine, ALL), neptune, "dev", mine.dag)
+    loaded = update(incoming.merge(engine, ALL), neptune, "dev", incoming.dag)
 
     assert loaded.relabelled == 1
     before[0][dataset("t")] = (label, before[0][dataset("t")][1])
     assert whole(gremlin) == before
-    assert update(mine.merge(engine, ALL), neptune, "dev", mine.dag).nodes == 0
+    assert update(incoming.merge(engine, ALL), neptune, "dev", incoming.dag).nodes == 0
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_load_gives_a_vertex_with_two_labels_one(
 def test_the_one_label_is_that_of_the_side_that_takes_precedence(
     stored: str, incoming: str, shared: bool, built_elsewhere: bool, label: str
 ) -> None:
-    held = Held(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
+    held = StoredTexts(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
 
     assert node_change({"label": incoming}, held, builds=False) == ("label", [], [], label)
 
@@ -150,7 +150,7 @@ def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with
         dropped = g.V(old.id).side_effect(__.drop())
         return dropped.count() if is_answered else dropped.is_(False).count()
 
-    monkeypatch.setattr(label_replacement, "replacing", only_dropping)
+    monkeypatch.setattr(label_replacement, "replace_vertex", only_dropping)
 
     assert replace_labels(endpoint, [(dataset("t"), "table", "view")]) == 1
     before[0][dataset("t")] = ("view", before[0][dataset("t")][1])

@@ -69,7 +69,7 @@ def test_a_merge_of_later_runs_writes_their_jobs_alone(load: Load, gremlin: Grap
     assert runs == [2, 2, 2]
 
 
-def test_what_another_person_put_on_a_vertex_or_edge_stays(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_undeclared_properties_stay(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
     gremlin.V(dataset("sales")).property("owner", "ann").iterate()
     gremlin.V(dataset("sales")).both_e().property("checked", "yes").iterate()
@@ -99,7 +99,7 @@ def test_the_order_of_writes_alone_is_no_reason_to_write_an_edge(
 
 
 @on_both_engines
-def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
+def test_properties_that_a_merge_no_longer_has_are_removed_from_its_edges_and_jobs(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     earlier = pipeline()
@@ -126,7 +126,7 @@ def test_what_a_merge_asserts_no_longer_goes_from_its_edges_and_jobs(
 
 
 @on_both_engines
-def test_a_model_that_its_project_dropped_goes_at_once_with_its_job_and_columns(
+def test_a_dropped_model_is_deleted_at_once_with_its_job_and_columns(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(pipeline(models=3))
@@ -138,7 +138,7 @@ def test_a_model_that_its_project_dropped_goes_at_once_with_its_job_and_columns(
     assert (loaded.retired_edges, loaded.retired_nodes) == (4, 3)
 
 
-def test_a_model_that_a_newer_manifest_dropped_goes_whether_or_not_runs_are_known(
+def test_a_model_dropped_by_a_newer_manifest_is_deleted_with_or_without_runs(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     both = Made().job("dbt", "model.p.a", {"a": ["x"]}, 1, "p").job("dbt", "model.p.b", {"b": ["x"]}, 1, "p")
@@ -217,7 +217,7 @@ def test_files_that_do_not_say_what_was_read_retire_nothing(
 
 
 @pytest.mark.parametrize(("runs", "stays"), [(2, True), (3, False)])
-def test_a_spark_target_that_no_run_wrote_goes_once_the_job_ran_often_enough(
+def test_a_spark_target_is_deleted_after_enough_runs_without_a_write(
     load: Load, gremlin: GraphTraversalSource, runs: int, stays: bool
 ) -> None:
     load(Made().job("spark", "j", {"a": ["x"], "b": ["y"]}))
@@ -234,7 +234,7 @@ def test_a_target_that_is_never_retired_stays(load: Load, gremlin: GraphTraversa
     assert dataset("b") in whole(gremlin)[0]
 
 
-def test_a_source_that_the_newest_write_no_longer_reads_goes_at_once(
+def test_an_edge_from_a_source_that_the_newest_write_does_not_read_is_deleted_at_once(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(Made().job("spark", "j", {"a": ["x", "y"]}))
@@ -263,8 +263,8 @@ def test_a_merge_that_would_retire_much_stops_before_it_writes_anything(
     with pytest.raises(RetireRefused) as raised:
         load(smaller)
     total = len(pipeline(models=8).edges)
-    gone = total - len(pipeline(models=2).edges)
-    assert f"would retire {gone} of the DAG's {total} edges" in raised.value.message
+    dropped = total - len(pipeline(models=2).edges)
+    assert f"would retire {dropped} of the DAG's {total} edges" in raised.value.message
     assert "-feeds-> dev|wh|m2" in raised.value.message
     assert raised.value.exit_code == 8
     assert whole(gremlin, merge_runs=True) == before
@@ -281,20 +281,20 @@ def test_a_first_merge_that_is_refused_leaves_no_merge_run(load: Load, gremlin: 
 
 
 @on_both_engines
-def test_a_dry_run_tells_the_difference_and_writes_nothing(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_dry_run_reports_the_changes_and_writes_nothing(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline(models=3))
     before = whole(gremlin, merge_runs=True)
-    told = load(pipeline(models=2).node("new"), dry_run=True)
+    shown = load(pipeline(models=2).node("new"), dry_run=True)
     assert whole(gremlin, merge_runs=True) == before
-    assert (told.dry_run, told.nodes, told.edges, told.retired_nodes, told.retired_edges) == (
+    assert (shown.dry_run, shown.nodes, shown.edges, shown.retired_nodes, shown.retired_edges) == (
         True,
         1,
         0,
         3,
         4,
     )
-    assert told.changes == ("new table dev|wh|new",)
-    assert "dev|wh|sales -feeds-> dev|wh|m2" in told.retirements
+    assert shown.changes == ("new table dev|wh|new",)
+    assert "dev|wh|sales -feeds-> dev|wh|m2" in shown.retirements
 
 
 @on_both_engines
@@ -347,7 +347,7 @@ def test_a_changed_label_keeps_tags_properties_and_edges_of_every_dag(
     assert after == before
 
 
-def test_a_reader_does_not_change_what_a_builder_says(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_reader_does_not_change_the_values_of_a_builder(load: Load, gremlin: GraphTraversalSource) -> None:
     builder = Made("a").job("dbt", "model.p.t", {"t": ["x"]}, 1, "p").column("t", "c", data_type="integer")
     builder.node("t", "view", description="built")
     reader = Made("b").job("spark", "j", {"y": ["t"]}).column("t", "c", data_type="int")
@@ -386,7 +386,7 @@ def table_only(dag: str = "t") -> Made:
 
 
 def path_and_alias(dag: str = "p") -> Made:
-    """A DAG that knows the path, and that the table is kept there."""
+    """A DAG that knows the path, and the table stored there."""
     made = Made(dag).job("spark", "j", {"s3://lake|sales": ["s3://raw|sales"]})
     made.node(
         "s3://lake|sales", "table", location="s3://lake/sales", qualified_name="db.sales", format="parquet"

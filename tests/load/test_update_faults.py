@@ -17,20 +17,20 @@ import yaml
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.prune.delete_stale import take_out
+from lineage_merge.load.prune.delete_stale import delete_stale
 from lineage_merge.load.update import update
 from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.model.errors import LineageMergeError
 from tests import drawing
-from tests.chaos.gate import Gate, Watch, websocket
+from tests.chaos.fault_proxy import FaultProxy, Watch, websocket
 from tests.command_line import clean_environment, command
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.cutting_proxy import cutting_proxy
 from tests.made_merges import ALL, Made, dataset
 
-# Over the requests that write; `python -m tests.chaos` cuts anywhere, as often as wanted.
+# Over the requests that write; `python -m tests.chaos` cuts anywhere.
 KILL_POINTS = 5
-# How many requests there are differs a little: those that meet each other are sent again.
+# The number of requests varies a little: conflicting ones are retried.
 _SPARE = 3
 
 
@@ -57,9 +57,9 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
     update(first, server, "dev", "d")
     start = graph(server)
     with cutting_proxy(server.url) as proxy:
-        way = Endpoint(proxy.url, timeout_seconds=20, retry_seconds=0)  # who is dead tries nothing again
+        proxied = Endpoint(proxy.url, timeout_seconds=20, retry_seconds=0)  # a killed process does not retry
         proxy.arm(None)
-        update(second, way, "dev", "d")
+        update(second, proxied, "dev", "d")
         right, total = graph(server), proxy.requests
         assert right[0][dataset("view_or_table")][0] == "table"
         assert not any("hive" in key or "|old" in key for key in right[0])
@@ -71,10 +71,10 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
         for number in _points():
             point = round(first_write + number * step)
             restore(server, start)
-            # The last request is carried out, or lost, in turn: who sent it cannot tell.
+            # The last request is executed or lost, alternately: the sender cannot know.
             proxy.arm(point, last_arrives=bool(number % 2))
             with pytest.raises(LineageMergeError):
-                update(second, way, "dev", "d")
+                update(second, proxied, "dev", "d")
             assert proxy.cut
             update(second, server, "dev", "d")
             found = graph(server)
@@ -84,14 +84,14 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
 
 # Counted from the last request that deletes: tags are removed, vertices are dropped, and tags again.
 @pytest.mark.parametrize("last", [0, 1])
-def test_another_merge_between_any_two_requests_that_take_out_leaves_nothing_behind(
+def test_another_merge_between_any_two_requests_that_delete_leaves_no_stale_element(
     engine: Engine, server: Endpoint, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
-    """Both drop what both had; the other one does so as a whole while this one holds its breath."""
+    """Both delete the same elements; the other one completely, between two requests of this one."""
 
     def made(dag: str, at: int) -> Made:
-        tables = ["kept", *(["gone", "gone_too"] if at == 1 else [])]
-        return Made(dag).job("dbt", f"model.{dag}.m", {f"of_{dag}": tables}, at, dag).column("kept", "c")
+        tables = ["stable", *(["dropped", "also_dropped"] if at == 1 else [])]
+        return Made(dag).job("dbt", f"model.{dag}.m", {f"of_{dag}": tables}, at, dag).column("stable", "c")
 
     restore(server, ({}, {}))
     merges = {dag: made(dag, 2).merge(engine) for dag in ("one", "two")}
@@ -99,42 +99,42 @@ def test_another_merge_between_any_two_requests_that_take_out_leaves_nothing_beh
         update(made(dag, 1).merge(engine), server, "dev", dag)
     start = graph(server)
     port = urlsplit(server.url).port or 0
-    gate = Gate(port, websocket)
-    way = Endpoint(server.url.replace(f":{port}/", f":{gate.port}/"))
+    proxy = FaultProxy(port, websocket)
+    proxied = Endpoint(server.url.replace(f":{port}/", f":{proxy.port}/"))
     requests: list[int] = []
     watches: list[Watch] = []
 
     def watched(*arguments: Any) -> None:
-        gate.begin(watches)
-        take_out(*arguments)
-        requests.append(gate.requests)
+        proxy.begin(watches)
+        delete_stale(*arguments)
+        requests.append(proxy.requests)
 
     try:
         with monkeypatch.context() as patch:
-            patch.setattr("lineage_merge.load.update.take_out", watched)
-            update(merges["one"], way, "dev", "one", allow_retire=True)
+            patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", watched)
+            update(merges["one"], proxied, "dev", "one", allow_retire=True)
         update(merges["two"], server, "dev", "two", allow_retire=True)
         right = graph(server)
         restore(server, start)
         other = partial(update, merges["two"], server, "dev", "two", allow_retire=True)
         watches.append(Watch(requests[0] - last, other, arrives=False))
-        # The other load deletes too, and not through the gate.
+        # The other load also deletes, not through the proxy.
         with monkeypatch.context() as patch:
-            patch.setattr("lineage_merge.load.update.take_out", _once(watched))
-            update(merges["one"], way, "dev", "one", allow_retire=True)
+            patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", _once(watched))
+            update(merges["one"], proxied, "dev", "one", allow_retire=True)
     finally:
-        gate.close()
-    assert "gone" not in str(right)
+        proxy.close()
+    assert "dropped" not in str(right)
     assert graph(server) == right
 
 
 def _once(first: Callable[..., None]) -> Callable[..., None]:
-    """Call the first one once, and then what it stands in for."""
+    """Call the replacement once, and then the original."""
     calls: list[None] = []
 
     def called(*arguments: Any) -> None:
         calls.append(None)
-        (first if len(calls) == 1 else take_out)(*arguments)
+        (first if len(calls) == 1 else delete_stale)(*arguments)
 
     return called
 

@@ -1,1 +1,1 @@
-"""Traversals sent to a Gremlin endpoint: connections, retries, upserts, reads."""
+"""Gremlin client: connections, retries, upserts and reads."""

@@ -1,4 +1,4 @@
-"""The endpoint that the configuration means: address, limits, and how connections are signed."""
+"""Endpoint of a configuration: address, limits, and signing of connections."""
 
 import ipaddress
 import re
@@ -14,13 +14,13 @@ _NEPTUNE_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-\d+)\.neptune\.amazonaws\.c
 
 
 def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
-    """The endpoint of a configuration; `url` is that of the embedded server, which asks for no signature.
+    """Return the endpoint of a configuration, or of the embedded server at `url` (unsigned).
 
-    Raises ConfigError where the keys cannot be right together.
+    Raises ConfigError if keys contradict each other.
     """
     if url:
         return Endpoint(url, gremlin.timeout_seconds, gremlin.retry_seconds, writers=gremlin.writers)
-    _refuse_reader(gremlin.endpoint)
+    _reject_reader(gremlin.endpoint)
     return Endpoint(
         gremlin.endpoint,
         gremlin.timeout_seconds,
@@ -31,11 +31,11 @@ def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
     )
 
 
-def _refuse_reader(url: str) -> None:
+def _reject_reader(url: str) -> None:
     if ".cluster-ro-" in _host(url):
         raise ConfigError(
             "gremlin.endpoint",
-            "this is Neptune's reader endpoint, which takes no writes: give the cluster endpoint here,"
+            "is Neptune's reader endpoint, which accepts no writes. Fix: set the cluster endpoint here,"
             " and this one as gremlin.reader_endpoint",
         )
 
@@ -45,7 +45,7 @@ def _iam(gremlin: Gremlin) -> Iam:
     for key, url in (("endpoint", gremlin.endpoint), ("reader_endpoint", gremlin.reader_endpoint)):
         if not url:
             continue
-        _refuse_unsafe(f"gremlin.{key}", url)
+        _reject_insecure(f"gremlin.{key}", url)
         if found := region_of(_host(url)):
             regions.add(found)
     if gremlin.region:
@@ -53,24 +53,24 @@ def _iam(gremlin: Gremlin) -> Iam:
             raise ConfigError("gremlin.region", f"the endpoint is in {', '.join(sorted(regions))}")
         regions = {gremlin.region}
     if len(regions) > 1:
-        raise ConfigError("gremlin.reader_endpoint", "it is in another region than gremlin.endpoint")
+        raise ConfigError("gremlin.reader_endpoint", "is in another region than gremlin.endpoint")
     region = regions.pop() if regions else region_of_chain()
     if not region:
-        problem = "gremlin.iam_auth needs it: neither the endpoint nor AWS_REGION nor a profile says it"
+        problem = "is required for gremlin.iam_auth: not in the endpoint, AWS_REGION or a profile"
         raise ConfigError("gremlin.region", problem)
     return Iam(region, gremlin.role_arn)
 
 
-def _refuse_unsafe(key: str, url: str) -> None:
+def _reject_insecure(key: str, url: str) -> None:
     parts = _parts(url)
     if parts.scheme == "ws" and not _is_loopback(_host(url)):
-        raise ConfigError(key, "gremlin.iam_auth needs wss://: over ws:// others can read the signature")
+        raise ConfigError(key, "gremlin.iam_auth requires wss://: ws:// exposes the signature")
     if "@" in parts.netloc:
-        raise ConfigError(key, "holds a user or password, and with gremlin.iam_auth there is none")
+        raise ConfigError(key, "must not contain a user or password with gremlin.iam_auth")
 
 
 def region_of(host: str) -> str:
-    """The region in the name of a Neptune host; "" of another host."""
+    """Return the region in the name of a Neptune host; "" for other hosts."""
     found = _NEPTUNE_HOST.search(host)
     return found[1] if found else ""
 
@@ -83,7 +83,7 @@ def _parts(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError:
-        return urlsplit("")  # connecting says what is wrong with it
+        return urlsplit("")  # connecting reports the error
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,8 +1,4 @@
-"""Connections to a Gremlin endpoint, and what may go wrong with them.
-
-Every connection of the package is opened here, so that encryption, signatures and the
-wording of errors have one place.
-"""
+"""Connections to a Gremlin endpoint: encryption, signatures, timeouts and translated errors."""
 
 import asyncio
 import logging
@@ -21,7 +17,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.error_classification import (
     ClassifiedError,
-    UnexpectedAnswer,
+    UnexpectedResponse,
     classify,
     reason_of,
 )
@@ -34,25 +30,25 @@ from lineage_merge.model.errors import GraphError, GraphUnreachable
 
 _CONNECT_SECONDS = 10.0
 _CHECK_SECONDS = 5.0
-_FAREWELL_SECONDS = 1.0
-# The graph is told to give a request up when the time is over (`Endpoint.timeout_seconds`): what
-# nobody waits for any more must not be carried out later. It gets this much longer to say so.
+_CLOSE_SECONDS = 1.0
+# The server aborts a request after `Endpoint.timeout_seconds`, so that it has no effect after the client has
+# stopped waiting. The client waits this much longer for the server's error.
 _GRACE_SECONDS = 1.0
-# What a GraphBinary answer with an id begins with.
-_ANSWER = b"\x81\x00"
+# First bytes of a GraphBinary response with an id.
+_RESPONSE_PREFIX = b"\x81\x00"
 _DEFAULT_PORTS = {"ws": 80, "wss": 443}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Endpoint:
-    """Where the graph is: `url` as ``ws://host:8182/gremlin`` or ``wss://...``.
+    """Address and limits of a graph; `url` is ``ws://host:8182/gremlin`` or ``wss://...``.
 
-    `timeout_seconds` is how long one answer may take, `retry_seconds` how long a request is tried again while
-    the graph is away or busy (0: not at all). With `iam` each connection is signed. `reader_url`: a replica
-    for those who only read; it may lag behind. `writers`: most requests under way at once that write (0: as
-    many as the engine has partitions for). `traffic` counts all requests.
+    `timeout_seconds`: limit for one response. `retry_seconds`: limit for retries while the graph is
+    unavailable or throttles requests (0: no retries). `iam`: sign connections. `reader_url`: replica for
+    read-only clients; it may lag behind. `writers`: maximum number of concurrent write requests (0: limited
+    by the engine's partitions). `traffic`: counts all requests.
 
-    It holds no secret but what somebody wrote into a URL, so it may go to Spark's workers.
+    Contains no secret unless the URL does, so it may be sent to Spark's workers.
     """
 
     url: str
@@ -65,12 +61,12 @@ class Endpoint:
 
     @property
     def reader(self) -> "Endpoint":
-        """For questions. What reads before it writes must not use it, because replicas lag."""
+        """Return the endpoint for queries. Reads before writes must not use it, because replicas lag."""
         return replace(self, url=self.reader_url or self.url)
 
     @property
     def address(self) -> str:
-        """The URL for messages: without user, password and query, which may hold secrets."""
+        """Return the URL without user, password and query, which may be secrets, for messages."""
         parts = _split(self.url)
         if parts is None or not parts.netloc:
             return "the Gremlin endpoint"
@@ -83,20 +79,20 @@ class Endpoint:
 def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # a port that is no number shows only when it is asked for
+        _ = parts.port  # raises ValueError if the port is not a number
     except ValueError:
         return None
     return parts
 
 
 class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no types
-    """gremlinpython's transport, with a limit on the handshake.
+    """gremlinpython's transport with a timeout for the handshake and a check of responses.
 
-    A tunnel or a load balancer accepts a connection even when nobody is behind it; without
-    the limit that takes aiohttp's five minutes to notice.
+    A tunnel or load balancer accepts a connection even if its target is unavailable; without the timeout,
+    aiohttp notices after five minutes.
 
-    The driver has one request at a time under way on a connection, but takes any frame for its answer. A
-    frame that is none, or the answer to another request, is an `UnexpectedAnswer`.
+    The driver sends one request at a time per connection, but takes any frame for its response. A frame that
+    is no response, or one to another request, raises `UnexpectedResponse`.
     """
 
     def __init__(self, connect_seconds: float, iam: Iam | None, **options: Any) -> None:
@@ -106,29 +102,29 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
         self._request_id = b""
 
     def write(self, message: bytes) -> None:
-        # A request: length of the MIME type, MIME type, version, id.
+        # Format of a request: length of the MIME type, MIME type, version, id.
         start = 1 + message[0] + 1
         self._request_id = message[start : start + 16]
-        self._refuse_if_closed()
+        self._check_open()
         super().write(message)
 
-    def _refuse_if_closed(self) -> None:
-        """Raise what the loop would, which leaves a coroutine that Python warns of."""
+    def _check_open(self) -> None:
+        """Raise the error of a closed loop, without leaving a coroutine that was never awaited."""
         if self._loop.is_closed():
             raise RuntimeError("Event loop is closed")
 
     def read(self) -> Any:
-        self._refuse_if_closed()
+        self._check_open()
         message = super().read()
-        # An answer: version, whether the id is null, id. None: the connection was closed.
-        if message is not None and message[:18] != _ANSWER + self._request_id:
-            raise UnexpectedAnswer
+        # Format of a response: version, whether the id is null, id. None: the connection was closed.
+        if message is not None and message[:18] != _RESPONSE_PREFIX + self._request_id:
+            raise UnexpectedResponse
         return message
 
     def connect(self, url: str, headers: Any = None) -> None:
         async def handshake(signed: dict[str, str]) -> None:
             async with asyncio.timeout(self._connect_seconds):
-                # A session of its own also asks DNS anew: after a failover the name leads elsewhere.
+                # A new session resolves the name again, which changes with a failover.
                 self._client_session = aiohttp.ClientSession()
                 self._websocket = await self._client_session.ws_connect(
                     url, headers={**(headers or {}), **signed}, **self._aiohttp_kwargs
@@ -138,27 +134,27 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
             signed = signed_headers(url, self._iam) if self._iam else {}
             self._loop.run_until_complete(handshake(signed))
         except BaseException:
-            self.close()  # the driver forgets a connection that never opened
+            self.close()  # the driver does not close a connection that failed to open
             raise
 
     def close(self) -> None:
-        async def farewell() -> None:
-            # A server that hangs or has gone does not answer the farewell.
+        async def close_connection() -> None:
+            # An unavailable server does not answer the close frame.
             with suppress(OSError, RuntimeError, aiohttp.ClientError):
-                async with asyncio.timeout(_FAREWELL_SECONDS):
+                async with asyncio.timeout(_CLOSE_SECONDS):
                     if self._websocket is not None:
                         await self._websocket.close()
             if self._client_session is not None:
                 await self._client_session.close()
-            await asyncio.sleep(0)  # the sockets are closed in the loop's next round
+            await asyncio.sleep(0)  # the sockets are closed in the loop's next iteration
 
         if not self._loop.is_closed():
-            self._loop.run_until_complete(farewell())
+            self._loop.run_until_complete(close_connection())
             self._loop.close()
 
 
 def host_and_port(endpoint: Endpoint) -> tuple[str, int]:
-    """Where to connect to. Raises GraphUnreachable where the URL is none of a Gremlin server."""
+    """Return host and port. Raises GraphUnreachable if the URL is not that of a Gremlin server."""
     parts = _split(endpoint.url)
     if parts is None or parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         raise GraphUnreachable(
@@ -168,11 +164,11 @@ def host_and_port(endpoint: Endpoint) -> tuple[str, int]:
 
 
 def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
-    """What every connection is opened with."""
+    """Return the driver's options for every connection."""
     host_and_port(endpoint)
     logger = logging.getLogger("gremlinpython")
     if logger.level == logging.NOTSET:
-        # It logs the whole of an error's answer, Java stack trace included. The error says it.
+        # It logs complete error responses, with Java stack traces. The raised error has the message.
         logger.setLevel(logging.CRITICAL)
 
     def transport() -> AiohttpTransport:
@@ -195,7 +191,7 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
 
 
 def _inside_event_loop() -> bool:
-    """Whether the caller runs in an event loop, as a notebook's cells do."""
+    """Return whether the caller runs in an event loop, as in a notebook's cells."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -205,10 +201,10 @@ def _inside_event_loop() -> bool:
 
 @contextmanager
 def connect(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
-    """A traversal source over a fresh connection, closed at the end of the `with` block.
+    """Provide a traversal source over a new connection, closed at the end of the `with` block.
 
-    Raises GraphUnreachable (no connection, no answer in time) and GraphRejected (the server
-    refused a traversal), also for what happens inside the block.
+    Raises GraphUnreachable (no connection, timeout) and GraphRejected (the server rejected a traversal), also
+    for errors inside the block.
     """
     with translated_errors(endpoint), _connected(endpoint) as g:
         yield g
@@ -225,7 +221,7 @@ def _connected(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
 
 @contextmanager
 def open_client(endpoint: Endpoint, connections: int) -> Iterator[Client]:
-    """A client for ready-made requests, with up to `connections` of them under way at once.
+    """Provide a client for prepared requests, up to `connections` of them concurrently.
 
     Errors as in `connect`.
     """
@@ -238,58 +234,58 @@ def open_client(endpoint: Endpoint, connections: int) -> Iterator[Client]:
 
 
 def _close(connection: Any) -> None:
-    # A server that has gone cannot take the farewell; the error that led here says more.
+    # An unavailable server cannot acknowledge the close; the original error is more useful.
     with suppress(OSError, RuntimeError, aiohttp.ClientError):
         connection.close()
 
 
 def check(endpoint: Endpoint) -> None:
-    """One cheap query. Raises GraphUnreachable or GraphRejected.
+    """Run one cheap query. Raises GraphUnreachable or GraphRejected.
 
-    An endpoint that is not reachable is reported within a few seconds. One that answers that it is busy or
-    unavailable (HTTP 429 and 503, a status of Gremlin) is asked again for `retry_seconds`.
+    An unreachable endpoint is reported within a few seconds. If the endpoint responds that it is throttled or
+    unavailable (HTTP 429 and 503, a Gremlin status), the query is retried for `retry_seconds`.
     """
     quick = replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _CHECK_SECONDS))
     address = host_and_port(quick)
     try:
-        # By itself, because a name or port that nobody answers shows here soonest.
+        # A separate TCP connection fails fastest for an unknown host or a closed port.
         socket.create_connection(address, timeout=_CHECK_SECONDS).close()
     except OSError as error:
         raise GraphUnreachable(f"{quick.address}: no connection: {reason_of(error)}") from None
     retries = RetryState(endpoint.retry_seconds)
-    while fault := _failure(quick):
-        if not fault.answered:
-            raise fault.error
-        retries.wait(fault)
+    while failure := _probe(quick):
+        if not failure.answered:
+            raise failure.error
+        retries.wait(failure)
 
 
-def _failure(endpoint: Endpoint) -> ClassifiedError | None:
-    """Ask one cheap query over a connection of its own; what went wrong, or None."""
+def _probe(endpoint: Endpoint) -> ClassifiedError | None:
+    """Run one cheap query over a new connection; returns its error, or None."""
     try:
         with _connected(endpoint) as g:
             g.inject(1).to_list()
     except Exception as error:
-        fault = classify(error, endpoint.address)
-        if fault is None:
+        failure = classify(error, endpoint.address)
+        if failure is None:
             raise
-        return fault
+        return failure
     return None
 
 
 @contextmanager
 def translated_errors(endpoint: Endpoint) -> Iterator[None]:
-    """Errors of gremlinpython and aiohttp, raised as ours, in one line that names the endpoint."""
+    """Translate errors of gremlinpython and aiohttp to one-line errors that name the endpoint."""
     try:
         yield
     except GraphError:
         raise
     except Exception as error:
-        fault = classify(error, endpoint.address)
-        if fault is None:
+        failure = classify(error, endpoint.address)
+        if failure is None:
             raise
-        raise fault.error from None
+        raise failure.error from None
 
 
 def time_limit(endpoint: Endpoint) -> dict[str, int]:
-    """What a request says to the server: when to give it up, in ms."""
+    """Return the request option with the server's time limit, in ms."""
     return {"evaluationTimeout": max(1, int(endpoint.timeout_seconds * 1000))}

@@ -1,9 +1,9 @@
-"""What went wrong with a request, and what to do about it: every error of the graph gets its kind here.
+"""Classification of the graph's errors by how to handle them.
 
-Neptune names its errors: the status message of a Gremlin answer is JSON with ``code``,
-``detailedMessage`` and ``requestId`` (AWS, "Graph engine error messages and codes"; which code
-each error has, and which may pass when tried again, also stands in botocore's model of
-``neptunedata``). Gremlin Server has status codes and the words of Java's exceptions.
+Neptune's errors have codes: the status message of a Gremlin response is JSON with ``code``,
+``detailedMessage`` and ``requestId`` (AWS, "Graph engine error messages and codes"; botocore's model of
+``neptunedata`` also lists the codes and which errors may be retried). Gremlin Server has status codes and
+texts of Java exceptions.
 """
 
 import json
@@ -24,30 +24,30 @@ from lineage_merge.model.errors import (
     GraphUnsupported,
 )
 
-_LONGEST_MESSAGE = 500
+_MAX_MESSAGE_LENGTH = 500
+_TIMEOUT = "no response in time"
 
 
 class ErrorKind(Enum):
-    """What an error asks for."""
+    """How to handle an error."""
 
-    CONFLICT = auto()  # another writer was in the way: soon again
-    READ_ONLY = auto()  # a failover made a reader of the instance: a new connection, then again
-    UNAVAILABLE = auto()  # no connection, a lost one, no answer: a new connection, then again
-    THROTTLED = auto()  # throttled, too many requests: later again
-    RESOURCE_EXHAUSTED = auto()  # out of memory or time: later again, in smaller parts
-    TOO_LARGE = auto()  # the text of a request is too long: in smaller parts
-    INTERNAL = auto()  # the server failed and does not say why: a few times again
-    REJECTED = auto()  # this very element, perhaps: by itself, to find out which
-    PERMANENT = auto()  # wrong whenever it is sent
+    CONFLICT = auto()  # concurrent writer: retry soon
+    READ_ONLY = auto()  # a failover made the instance a reader: reconnect and retry
+    UNAVAILABLE = auto()  # no connection, connection lost, timeout: reconnect and retry
+    THROTTLED = auto()  # throttled, too many requests: retry later
+    RESOURCE_EXHAUSTED = auto()  # out of memory or time: retry later in smaller parts
+    TOO_LARGE = auto()  # request too long: retry in smaller parts
+    INTERNAL = auto()  # server error without a reason: retry a few times
+    REJECTED = auto()  # possibly an invalid element: retry elements one by one to identify it
+    PERMANENT = auto()  # do not retry
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedError:
-    """An error with its kind, and what to raise if it stays.
+    """An error with its kind, and the exception to raise if retries fail.
 
-    `broken`: the connection cannot be used again, and it is unknown whether the request was carried
-    out. `answered`: the endpoint itself reported the error, so it is reachable. `name` says in a word what
-    it was, for a log.
+    `name`: short name for logs. `broken`: the connection cannot be reused, and it is unknown whether the
+    request was executed. `answered`: the endpoint itself reported the error, so it is reachable.
     """
 
     kind: ErrorKind
@@ -57,13 +57,13 @@ class ClassifiedError:
     answered: bool = False
 
 
-class UnexpectedAnswer(ConnectionError):
-    """An answer that cannot be one to the request under way: a text, or one to an earlier request."""
+class UnexpectedResponse(ConnectionError):
+    """A response that does not belong to the pending request."""
 
 
 _BY_CODE = {
     "ConcurrentModificationException": ErrorKind.CONFLICT,
-    # "the durability of both in- and out-vertices when adding an edge": seen while others write.
+    # "the durability of both in- and out-vertices when adding an edge": occurs with concurrent writers.
     "ConstraintViolationException": ErrorKind.CONFLICT,
     "ReadOnlyViolationException": ErrorKind.READ_ONLY,
     "ServerShutdownException": ErrorKind.UNAVAILABLE,
@@ -83,8 +83,8 @@ _BY_CODE = {
     "InvalidNumericDataException": ErrorKind.REJECTED,
 }
 _DENIED = frozenset({"AccessDeniedException", "MissingAuthenticationTokenException"})
-# About the language of a request, which is the same for all elements.
-_NOT_UNDERSTOOD = frozenset(
+# Errors in the query language of a request, which affect all elements alike.
+_UNSUPPORTED = frozenset(
     {
         "MalformedQueryException",
         "UnsupportedOperationException",
@@ -98,12 +98,13 @@ _NOT_UNDERSTOOD = frozenset(
     }
 )
 
-# Of the Gremlin protocol: https://tinkerpop.apache.org/docs/3.7.3/dev/provider/#_graph_driver_provider_requirements
+# Of the Gremlin protocol:
+# https://tinkerpop.apache.org/docs/3.7.3/dev/provider/#_graph_driver_provider_requirements
 _BY_STATUS = {596: ErrorKind.CONFLICT, 598: ErrorKind.RESOURCE_EXHAUSTED}
-_NO_RIGHT = frozenset({401, 403})
-_WRONG_REQUEST = frozenset({498, 499})
+_DENIED_STATUS = frozenset({401, 403})
+_UNSUPPORTED_STATUS = frozenset({498, 499})
 
-# The words of TinkerTransactionGraph, and of two requests that create the same vertex at once.
+# Texts of TinkerTransactionGraph, and of two requests that create the same vertex concurrently.
 _CONFLICTS = (
     "ConcurrentModification",
     "TransactionException",
@@ -111,7 +112,7 @@ _CONFLICTS = (
     "with id already exists",
 )
 
-# gremlinpython raises these as RuntimeError.
+# Texts of RuntimeErrors raised by gremlinpython.
 _CLOSED = ("Connection was closed", "Connection was already closed", "Event loop is closed")
 _UNREADABLE = "Received error on read"
 
@@ -119,42 +120,42 @@ _CODE = re.compile(r'"code"\s*:\s*"(\w+)"')
 
 
 def classify(error: BaseException, address: str) -> ClassifiedError | None:
-    """The kind of an error of gremlinpython, aiohttp or this package; None of any other.
+    """Classify an error of gremlinpython, aiohttp or this package; None for other errors.
 
-    `address` names the graph in messages. Each is one line and repeats no header and no URL.
+    `address`: name of the graph in messages. Messages are one line and contain no headers and no URL.
     """
     match error:
         case GraphError():
             return ClassifiedError(_kind_of_own(error), error, type(error).__name__, broken=True)
         case GremlinServerError():
-            return _of_answer(error, address)
-        case UnexpectedAnswer():
-            return _away(address, "an answer that belongs to no request")
+            return _classify_response(error, address)
+        case UnexpectedResponse():
+            return _unavailable(address, "a response that belongs to no request")
         case ConfigurationError():
-            denied = GraphDenied(f"{address}: the server asks for a user and password")
+            denied = GraphDenied(f"{address}: the server requires a user and password")
             return ClassifiedError(ErrorKind.PERMANENT, denied, "no password", broken=True)
         case aiohttp.WSServerHandshakeError():
-            return _of_handshake(error.status, address)
+            return _classify_handshake(error.status, address)
         case aiohttp.ClientSSLError():
-            # Not its text: that repeats the certificate.
+            # The error's text is not used: it contains the certificate.
             reason = getattr(error.__cause__ or error, "verify_message", "") or "TLS failed"
             untrusted = GraphUnreachable(f"{address}: no secure connection: {reason}")
             return ClassifiedError(ErrorKind.PERMANENT, untrusted, "TLS", broken=True)
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
             return ClassifiedError(
-                ErrorKind.PERMANENT, GraphUnreachable(f"{address}: no such address"), "address", broken=True
+                ErrorKind.PERMANENT, GraphUnreachable(f"{address}: invalid address"), "address", broken=True
             )
         case TimeoutError():
-            return _away(address, "no answer in time")
+            return _unavailable(address, _TIMEOUT)
         case aiohttp.ClientError() | ConnectionError() | CancelledError():
-            return _away(address, f"no connection: {reason_of(error)}")
+            return _unavailable(address, f"no connection: {reason_of(error)}")
         case RuntimeError() | AttributeError() if _is_closed(error):
-            return _away(address, "the server closed the connection")
+            return _unavailable(address, "the server closed the connection")
         case RuntimeError() if str(error).startswith(_UNREADABLE):
             if "exceeds limit" in str(error):
-                too_long = GraphRejected(f"{address}: an answer is too long to be read")
+                too_long = GraphRejected(f"{address}: a response is too long")
                 return ClassifiedError(ErrorKind.PERMANENT, too_long, "too long", broken=True)
-            return _away(address, "the server closed the connection")
+            return _unavailable(address, "the server closed the connection")
         case _:
             return None
 
@@ -164,32 +165,32 @@ def _kind_of_own(error: GraphError) -> ErrorKind:
 
 
 def _is_closed(error: Exception) -> bool:
-    # After a failure the driver hands out the same connection again, without its socket.
+    # After a failure the driver reuses the same connection, without its socket.
     return str(error).startswith((*_CLOSED, "'NoneType' object has no attribute 'send_bytes'"))
 
 
-def _away(address: str, problem: str) -> ClassifiedError:
+def _unavailable(address: str, problem: str) -> ClassifiedError:
     return ClassifiedError(
         ErrorKind.UNAVAILABLE, GraphUnreachable(f"{address}: {problem}"), problem, broken=True
     )
 
 
 def reason_of(error: BaseException) -> str:
-    """Why there is no connection, in a word or two."""
+    """Return a short reason why there is no connection."""
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return _TIMEOUT
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def _of_handshake(status: int, address: str) -> ClassifiedError:
-    # Not the error's text: that repeats the whole URL. Nor the body: of a wrong signature it may
-    # repeat what was signed, a session token with it.
+def _classify_handshake(status: int, address: str) -> ClassifiedError:
+    # The error's text is not used, because it contains the URL, and neither is the body: for an invalid
+    # signature it may contain the signed text with a session token.
     match status:
         case 401 | 403:
             problem = (
-                f"HTTP {status}: no access. With IAM authentication (gremlin.iam_auth) it needs credentials"
-                " that are still valid, their right to query the cluster, the cluster's region,"
-                " and a clock that is right to five minutes"
+                f"HTTP {status}: access denied. IAM authentication (gremlin.iam_auth) requires valid"
+                " credentials with permission to query the cluster, the cluster's region, and a clock"
+                " accurate to five minutes"
             )
             return ClassifiedError(
                 ErrorKind.PERMANENT, GraphDenied(f"{address}: {problem}"), f"HTTP {status}", broken=True
@@ -199,51 +200,52 @@ def _of_handshake(status: int, address: str) -> ClassifiedError:
         case 500 | 502 | 503 | 504:
             kind, problem = ErrorKind.UNAVAILABLE, f"no connection: HTTP {status}"
         case _:
-            kind, problem = ErrorKind.PERMANENT, f"no Gremlin endpoint, the answer was HTTP {status}"
-    stays = GraphUnreachable(f"{address}: {problem}")
-    return ClassifiedError(kind, stays, f"HTTP {status}", broken=True, answered=True)
+            kind, problem = ErrorKind.PERMANENT, f"not a Gremlin endpoint: HTTP {status}"
+    error = GraphUnreachable(f"{address}: {problem}")
+    return ClassifiedError(kind, error, f"HTTP {status}", broken=True, answered=True)
 
 
-def _of_answer(error: GremlinServerError, address: str) -> ClassifiedError:
+def _classify_response(error: GremlinServerError, address: str) -> ClassifiedError:
     message = str(error.status_message)
     if "Server disconnected" in message:
-        return _away(address, "the server closed the connection")
-    return replace(_of_status(error, message, address), answered=True)
+        return _unavailable(address, "the server closed the connection")
+    return replace(_classify_status(error, message, address), answered=True)
 
 
-def _of_status(error: GremlinServerError, message: str, address: str) -> ClassifiedError:
-    code, told = _neptune(message)
+def _classify_status(error: GremlinServerError, message: str, address: str) -> ClassifiedError:
+    code, detail = _parse_neptune_message(message)
     attributes = error.status_attributes or {}
-    words = f"{message} {attributes.get('exceptions', '')}"
-    text = f"refused by {address}: {_line(told)} ({code or f'status {error.status_code}'})"
-    if code in _DENIED or error.status_code in _NO_RIGHT:
+    texts = f"{message} {attributes.get('exceptions', '')}"
+    text = f"rejected by {address}: {_line(detail)} ({code or f'status {error.status_code}'})"
+    if code in _DENIED or error.status_code in _DENIED_STATUS:
         return ClassifiedError(ErrorKind.PERMANENT, GraphDenied(text), code)
-    if code in _NOT_UNDERSTOOD or error.status_code in _WRONG_REQUEST:
-        return ClassifiedError(ErrorKind.PERMANENT, GraphUnsupported(text), code or "not understood")
+    if code in _UNSUPPORTED or error.status_code in _UNSUPPORTED_STATUS:
+        return ClassifiedError(ErrorKind.PERMANENT, GraphUnsupported(text), code or "unsupported")
     name = code or f"status {error.status_code}"
     if code in _BY_CODE:
         kind = _BY_CODE[code]
-        gone = kind in (ErrorKind.UNAVAILABLE, ErrorKind.READ_ONLY)
-        stays = GraphUnreachable(text) if gone or kind is ErrorKind.THROTTLED else GraphRejected(text)
-        return ClassifiedError(kind, stays, name, broken=gone)
-    if any(sign in words for sign in _CONFLICTS):
+        is_disconnected = kind in (ErrorKind.UNAVAILABLE, ErrorKind.READ_ONLY)
+        is_temporary = is_disconnected or kind is ErrorKind.THROTTLED
+        final_error = GraphUnreachable(text) if is_temporary else GraphRejected(text)
+        return ClassifiedError(kind, final_error, name, broken=is_disconnected)
+    if any(conflict in texts for conflict in _CONFLICTS):
         return ClassifiedError(ErrorKind.CONFLICT, GraphRejected(text), name)
     return ClassifiedError(_BY_STATUS.get(error.status_code, ErrorKind.REJECTED), GraphRejected(text), name)
 
 
-def _neptune(message: str) -> tuple[str, str]:
-    """Neptune's code and words; "" and the message where it is another server's."""
+def _parse_neptune_message(message: str) -> tuple[str, str]:
+    """Return Neptune's error code and detail; "" and the message for other servers."""
     found = _CODE.search(message)
     if not found:
         return "", message
     try:
-        answer: Any = json.loads(message)
+        response: Any = json.loads(message)
     except ValueError:
         return found[1], message
-    detail = answer.get("detailedMessage") if isinstance(answer, dict) else None
+    detail = response.get("detailedMessage") if isinstance(response, dict) else None
     return found[1], detail if isinstance(detail, str) else message
 
 
 def _line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_MESSAGE else f"{line[: _LONGEST_MESSAGE - 3]}..."
+    return line if len(line) <= _MAX_MESSAGE_LENGTH else f"{line[: _MAX_MESSAGE_LENGTH - 3]}..."

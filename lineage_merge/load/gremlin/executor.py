@@ -1,7 +1,7 @@
-"""Requests on their way: several at once, and sent again where that may help.
+"""Execution of traversals and batches of upserts, with retries.
 
-Sending a request again whose answer was lost is safe: every write is an upsert by id, every
-removal asks for itself whether it still holds.
+Repeating a request whose response was lost is safe: writes are upserts by id, and deletions check their own
+conditions.
 """
 
 from collections import deque
@@ -16,137 +16,140 @@ from gremlin_python.process.traversal import Bytecode
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind
-from lineage_merge.load.gremlin.reconnecting_client import GraphFault, ReconnectingClient, Sent
+from lineage_merge.load.gremlin.reconnecting_client import PendingRequest, ReconnectingClient, RequestFailed
 from lineage_merge.load.gremlin.retry_policy import RetryState
 from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.model.errors import GraphError, GraphRejected
 
-IDS_A_REQUEST = 200
+IDS_PER_REQUEST = 200
 Item = TypeVar("Item")
+BuildTraversal = Callable[[GraphTraversalSource], GraphTraversal]
 
-# One request is worked on by the server while the next is being written.
-UNDER_WAY = 2
+# The server executes one request while the next one is serialized.
+REQUESTS_IN_FLIGHT = 2
 
-# Traversals are written down here and sent over whichever connection there is.
+# Builds traversals, which are then sent over any connection.
 _g = source()
 
 
 class Conflict(GraphRejected):
-    """A request met another writer and did nothing. It does not leave this package."""
+    """A request had no effect because of a concurrent writer. Internal to this package."""
 
 
 class GremlinExecutor:
-    """One request after another, over one connection that is made anew where it breaks."""
+    """Executes traversals one after another over one connection, which is reopened if it fails."""
 
-    def __init__(self, link: ReconnectingClient) -> None:
-        self._link = link
+    def __init__(self, client: ReconnectingClient) -> None:
+        self._client = client
 
-    def __call__(self, ask: Callable[[GraphTraversalSource], GraphTraversal]) -> list[Any]:
-        """The results of one traversal. Raises GraphError."""
-        return self._results(ask(_g).bytecode, conflicts=True)
+    def __call__(self, build: BuildTraversal) -> list[Any]:
+        """Return the results of a traversal. Raises GraphError."""
+        return self._results(build(_g).bytecode, retry_conflicts=True)
 
-    def once(self, ask: Callable[[GraphTraversalSource], GraphTraversal]) -> list[Any]:
-        """The same, but raises Conflict at once: for a request that is made anew from what is there then."""
-        return self._results(ask(_g).bytecode, conflicts=False)
+    def once(self, build: BuildTraversal) -> list[Any]:
+        """Return the results of a traversal that depends on values read before; raises Conflict at once."""
+        return self._results(build(_g).bytecode, retry_conflicts=False)
 
-    def _results(self, request: Bytecode, *, conflicts: bool) -> list[Any]:
-        patience = RetryState(self._link.endpoint.retry_seconds)
+    def _results(self, request: Bytecode, *, retry_conflicts: bool) -> list[Any]:
+        retries = RetryState(self._client.endpoint.retry_seconds)
         while True:
-            sent = self._link.send(request)
+            sent = self._client.send(request)
             try:
-                return [each.object for each in self._link.results(sent) for _ in range(each.bulk)]
-            except GraphFault as failed:
-                fault = failed.fault
-            if fault.broken:
-                self._link.renew(sent)
-            if fault.kind is ErrorKind.CONFLICT and not conflicts:
-                raise Conflict(fault.error.message)
-            patience.wait(fault)
+                return [each.object for each in self._client.results(sent) for _ in range(each.bulk)]
+            except RequestFailed as failed:
+                failure = failed.failure
+            if failure.broken:
+                self._client.reset(sent)
+            if failure.kind is ErrorKind.CONFLICT and not retry_conflicts:
+                raise Conflict(failure.error.message)
+            retries.wait(failure)
 
 
 @contextmanager
 def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
-    """To ask, or to tell, the graph one thing after another. A connection is opened at the first."""
-    with ReconnectingClient(endpoint) as link:
-        yield GremlinExecutor(link)
+    """Provide an executor; its connection is opened by the first traversal."""
+    with ReconnectingClient(endpoint) as client:
+        yield GremlinExecutor(client)
 
 
 def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """As many items at a time as one request may name."""
+    """Yield the items in lists of as many as one request may name."""
     remaining = iter(items)
-    while some := list(islice(remaining, IDS_A_REQUEST)):
-        yield some
+    while batch := list(islice(remaining, IDS_PER_REQUEST)):
+        yield batch
 
 
 def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
-    """Send every batch, a few under way at a time; how many there were.
+    """Send all batches, a few of them concurrently; returns their number.
 
-    Raises GraphUnreachable, GraphDenied, and GraphRejected with the name of the element that was
-    refused.
+    Raises GraphUnreachable, GraphDenied, and GraphRejected with the rejected element.
     """
     sent = 0
     first = next(batches, None)
     if first is None:
         return sent  # no rows, no connection
-    most = min(UNDER_WAY, endpoint.writers or UNDER_WAY)
-    with ReconnectingClient(endpoint, most) as link:
-        under_way: deque[tuple[list[Upsert], Sent]] = deque()
+    limit = min(REQUESTS_IN_FLIGHT, endpoint.writers or REQUESTS_IN_FLIGHT)
+    with ReconnectingClient(endpoint, limit) as client:
+        in_flight: deque[tuple[list[Upsert], PendingRequest]] = deque()
         for batch in chain([first], batches):
-            # What is too large for one request goes on in the next: two at one vertex would conflict.
-            while under_way and (len(under_way) == most or under_way[-1][0][-1].id == batch[0].id):
-                _settle(link, *under_way.popleft(), RetryState(endpoint.retry_seconds))
-            under_way.append((batch, link.send(upserts.bytecode(batch))))
+            # An element too large for one request continues in the next: concurrent writes to it would
+            # conflict.
+            while in_flight and (len(in_flight) == limit or in_flight[-1][0][-1].id == batch[0].id):
+                _complete(client, *in_flight.popleft(), RetryState(endpoint.retry_seconds))
+            in_flight.append((batch, client.send(upserts.bytecode(batch))))
             sent += 1
-        while under_way:
-            _settle(link, *under_way.popleft(), RetryState(endpoint.retry_seconds))
+        while in_flight:
+            _complete(client, *in_flight.popleft(), RetryState(endpoint.retry_seconds))
     return sent
 
 
-# What smaller requests may help against: at once, after a pause, when nothing else did.
-_SMALLER = frozenset({ErrorKind.REJECTED, ErrorKind.TOO_LARGE})
-_SMALLER_LATER = frozenset({ErrorKind.RESOURCE_EXHAUSTED})
-_SMALLER_AT_LAST = frozenset({ErrorKind.CONFLICT, ErrorKind.INTERNAL})
+# Errors after which a batch is split: immediately, after a pause, or when retries are exhausted.
+_SPLIT_NOW = frozenset({ErrorKind.REJECTED, ErrorKind.TOO_LARGE})
+_SPLIT_AFTER_PAUSE = frozenset({ErrorKind.RESOURCE_EXHAUSTED})
+_SPLIT_LAST = frozenset({ErrorKind.CONFLICT, ErrorKind.INTERNAL})
 
 
-def _settle(link: ReconnectingClient, batch: list[Upsert], sent: Sent, patience: RetryState) -> None:
-    """Wait for the answer to a batch. Sends it again, or in parts, if that may help."""
+def _complete(
+    client: ReconnectingClient, batch: list[Upsert], sent: PendingRequest, retries: RetryState
+) -> None:
+    """Wait for the response to a batch; retries it, or splits it, if that may help."""
     while True:
         try:
-            link.results(sent)
-        except GraphFault as failed:
-            fault = failed.fault
+            client.results(sent)
+        except RequestFailed as failed:
+            failure = failed.failure
         else:
             return
-        if fault.broken:
-            link.renew(sent)
-        several = len(batch) > 1
-        if several and fault.kind in _SMALLER:
-            # The server refuses a whole request and need not say which element is wrong.
-            size = 1 if fault.kind is ErrorKind.REJECTED else (len(batch) + 1) // 2
-            _send_parts(link, batch, size, patience)
+        if failure.broken:
+            client.reset(sent)
+        can_split = len(batch) > 1
+        if can_split and failure.kind in _SPLIT_NOW:
+            # The server rejects the whole request and need not name the element.
+            size = 1 if failure.kind is ErrorKind.REJECTED else (len(batch) + 1) // 2
+            _send_parts(client, batch, size, retries)
             return
         try:
-            patience.wait(fault)
+            retries.wait(failure)
         except GraphError as error:
-            if several and fault.kind in _SMALLER_AT_LAST:
-                _send_parts(link, batch, 1, patience)
+            if can_split and failure.kind in _SPLIT_LAST:
+                _send_parts(client, batch, 1, retries)
                 return
-            raise _named(error, batch) from None
-        if several and fault.kind in _SMALLER_LATER:
-            _send_parts(link, batch, (len(batch) + 1) // 2, patience)
+            raise _with_element(error, batch) from None
+        if can_split and failure.kind in _SPLIT_AFTER_PAUSE:
+            _send_parts(client, batch, (len(batch) + 1) // 2, retries)
             return
-        sent = link.send(upserts.bytecode(batch))
+        sent = client.send(upserts.bytecode(batch))
 
 
-def _send_parts(link: ReconnectingClient, batch: list[Upsert], size: int, patience: RetryState) -> None:
+def _send_parts(client: ReconnectingClient, batch: list[Upsert], size: int, retries: RetryState) -> None:
     for start in range(0, len(batch), size):
         part = batch[start : start + size]
-        _settle(link, part, link.send(upserts.bytecode(part)), patience.of_part())
+        _complete(client, part, client.send(upserts.bytecode(part)), retries.for_part())
 
 
-def _named(error: GraphError, batch: list[Upsert]) -> GraphError:
-    """The error with what was refused; one that says nothing of an element stays as it is."""
+def _with_element(error: GraphError, batch: list[Upsert]) -> GraphError:
+    """Return the error with the rejected element; errors not about an element stay unchanged."""
     if type(error) is not GraphRejected:
         return error
     others = f" and {len(batch) - 1} more" if len(batch) > 1 else ""

@@ -1,7 +1,7 @@
-"""Connections to the graph that are opened when they are needed, and anew where they broke.
+"""Client that opens its connections on demand and reopens them after failures.
 
-A connection that failed is never used again: a late answer of an earlier request would be taken
-for that of the next one.
+A failed connection is never reused: a late response to an earlier request would be taken for that to the next
+one.
 """
 
 from concurrent.futures import CancelledError, Future
@@ -16,38 +16,38 @@ from gremlin_python.process.traversal import Bytecode
 from lineage_merge.load.gremlin.connection import Endpoint, host_and_port, open_client, time_limit
 from lineage_merge.load.gremlin.error_classification import ClassifiedError, classify
 
-# A write and a read have limits of their own; this ends a wait that they do not.
+# Backstop for waits that the transport's read and write timeouts do not end.
 _SPARE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A request on its way, over which connections (they are counted), and its answer to be."""
+class PendingRequest:
+    """A sent request: the number of the connections it was sent over, and its future response."""
 
     connections: int
-    answer: "Future[Any]"
+    response: "Future[Any]"
 
 
-class GraphFault(Exception):
-    """A request failed; `fault` says how. It never leaves this package."""
+class RequestFailed(Exception):
+    """A request failed with a classified error. Internal to this package."""
 
-    def __init__(self, fault: ClassifiedError) -> None:
-        super().__init__(fault.name)
-        self.fault = fault
+    def __init__(self, failure: ClassifiedError) -> None:
+        super().__init__(failure.name)
+        self.failure = failure
 
 
 class ReconnectingClient:
-    """Requests to one endpoint, up to `connections` of them under way at once. Not for several threads."""
+    """Requests to one endpoint, up to `connections` of them concurrently. Not thread-safe."""
 
     def __init__(self, endpoint: Endpoint, connections: int = 1) -> None:
-        host_and_port(endpoint)  # a wrong address stays wrong: not to be tried again
+        host_and_port(endpoint)  # an invalid address is not retried
         self.endpoint = endpoint
         self._size = connections
-        self._limit = 2 * endpoint.timeout_seconds + _SPARE_SECONDS
+        self._timeout_seconds = 2 * endpoint.timeout_seconds + _SPARE_SECONDS
         self._opened = 0
         self._open: ExitStack | None = None
         self._client: Client | None = None
-        self._under_way: list[Future[Any]] = []
+        self._in_flight: list[Future[Any]] = []
 
     def __enter__(self) -> "ReconnectingClient":
         return self
@@ -57,37 +57,37 @@ class ReconnectingClient:
     ) -> None:
         self._close()
 
-    def send(self, request: Bytecode) -> Sent:
-        """Begin. Whatever goes wrong, already with the connection, shows when the answer is awaited."""
-        answer: Future[Any]
+    def send(self, request: Bytecode) -> PendingRequest:
+        """Send a request. All errors, also of the connection, are raised by `results`."""
+        response: Future[Any]
         if self.endpoint.traffic:
             self.endpoint.traffic.requests.add(1)
         try:
-            answer = self._opened_client().submit_async(request, request_options=time_limit(self.endpoint))
+            response = self._opened_client().submit_async(request, request_options=time_limit(self.endpoint))
         except Exception as error:  # noqa: BLE001 # it is raised by `results`
-            answer = Future()
-            answer.set_exception(error)
-        self._under_way.append(answer)
-        return Sent(self._opened, answer)
+            response = Future()
+            response.set_exception(error)
+        self._in_flight.append(response)
+        return PendingRequest(self._opened, response)
 
-    def results(self, sent: Sent) -> list[Any]:
-        """Wait for the answer. Raises GraphFault; after one, `renew` is called before the next `send`."""
+    def results(self, sent: PendingRequest) -> list[Any]:
+        """Wait for the response. Raises GraphFault; then call `reset` before the next `send`."""
         try:
-            found: list[Any] = sent.answer.result(self._limit).all().result(self._limit)
+            found: list[Any] = sent.response.result(self._timeout_seconds).all().result(self._timeout_seconds)
         except Exception as error:
-            fault = classify(error, self.endpoint.address)
-            if fault is None:
+            failure = classify(error, self.endpoint.address)
+            if failure is None:
                 raise
-            raise GraphFault(fault) from None
+            raise RequestFailed(failure) from None
         finally:
-            if sent.answer in self._under_way:
-                self._under_way.remove(sent.answer)
+            if sent.response in self._in_flight:
+                self._in_flight.remove(sent.response)
         if self.endpoint.traffic:
             self.endpoint.traffic.read.add(len(found))
         return found
 
-    def renew(self, sent: Sent) -> None:
-        """Give the connections up over which a request was sent, unless that has been done."""
+    def reset(self, sent: PendingRequest) -> None:
+        """Close the connections over which a request was sent, unless they are already closed."""
         if sent.connections == self._opened:
             self._close()
 
@@ -99,17 +99,17 @@ class ReconnectingClient:
         return self._client
 
     def _close(self) -> None:
-        # A client closes only the connections that wait for nothing. Each wait has its limit, and
-        # the requests under way were sent at about the same time.
-        for answer in self._under_way:
-            _wait_quietly(answer, self._limit)
+        # A client only closes idle connections. Each wait is limited, and the requests in flight were sent at
+        # about the same time.
+        for response in self._in_flight:
+            _wait_quietly(response, self._timeout_seconds)
         self._client = None
         if self._open is not None:
             self._open.close()
             self._open = None
 
 
-def _wait_quietly(answer: "Future[Any]", seconds: float) -> None:
+def _wait_quietly(response: "Future[Any]", seconds: float) -> None:
     with suppress(TimeoutError, CancelledError):
-        if answer.exception(seconds) is None:
-            answer.result().all().exception(seconds)
+        if response.exception(seconds) is None:
+            response.result().all().exception(seconds)

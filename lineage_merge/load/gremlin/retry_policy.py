@@ -1,4 +1,4 @@
-"""How long, and how often, a request is tried again: by the kind of what went wrong."""
+"""Retry policy of requests, per kind of error."""
 
 import logging
 import random
@@ -13,10 +13,10 @@ from lineage_merge.model.errors import GraphError
 log = logging.getLogger(__name__)
 
 
-class _Pauses(NamedTuple):
-    """Seconds: the first pause is at most `first`, each may be twice as long, none above `longest`.
+class Backoff(NamedTuple):
+    """Exponential backoff: policy in seconds from `first`, doubled up to `longest`.
 
-    `attempts` limits how often one request is sent; 0: only the time does.
+    `attempts`: maximum number of requests (0: limited by time only).
     """
 
     first: float
@@ -24,22 +24,22 @@ class _Pauses(NamedTuple):
     attempts: int = 0
 
 
-_PAUSES: Mapping[ErrorKind, _Pauses] = {
-    # Whoever was in the way is done in a moment. No limit of time: it says that the graph works.
-    ErrorKind.CONFLICT: _Pauses(0.1, 2.0, attempts=10),
-    # A failover takes some 30 s, the name in DNS has followed 5 s later.
-    ErrorKind.READ_ONLY: _Pauses(0.5, 5.0),
-    ErrorKind.UNAVAILABLE: _Pauses(0.2, 10.0),
-    ErrorKind.THROTTLED: _Pauses(1.0, 30.0),
-    ErrorKind.RESOURCE_EXHAUSTED: _Pauses(1.0, 30.0, attempts=4),
-    ErrorKind.INTERNAL: _Pauses(0.5, 10.0, attempts=4),
+BACKOFF: Mapping[ErrorKind, Backoff] = {
+    # Conflicts clear quickly and prove that the server works: no time limit.
+    ErrorKind.CONFLICT: Backoff(0.1, 2.0, attempts=10),
+    # A failover takes about 30 s; DNS follows 5 s later.
+    ErrorKind.READ_ONLY: Backoff(0.5, 5.0),
+    ErrorKind.UNAVAILABLE: Backoff(0.2, 10.0),
+    ErrorKind.THROTTLED: Backoff(1.0, 30.0),
+    ErrorKind.RESOURCE_EXHAUSTED: Backoff(1.0, 30.0, attempts=4),
+    ErrorKind.INTERNAL: Backoff(0.5, 10.0, attempts=4),
 }
 
 
 class RetryState:
-    """What is left of it for one request.
+    """Failures and remaining time of one request.
 
-    `seconds` counts from the first failure; 0: only conflicts are tried again.
+    `seconds`: time limit from the first failure on; 0: only conflicts are retried.
     """
 
     def __init__(self, seconds: float, *, since: float | None = None) -> None:
@@ -47,42 +47,43 @@ class RetryState:
         self._since = since
         self._failures: Counter[ErrorKind] = Counter()
 
-    def of_part(self) -> "RetryState":
-        """For a part of the request: no more time, but as many attempts."""
+    def for_part(self) -> "RetryState":
+        """Return the state for a part of the request: the same time limit, but all attempts."""
         return RetryState(self._seconds, since=self._since)
 
-    def wait(self, fault: ClassifiedError) -> None:
-        """Pause before the request is sent again; raises the fault's error where that is no use."""
-        pauses = _PAUSES.get(fault.kind)
-        if pauses is None:
-            raise fault.error
+    def wait(self, failure: ClassifiedError) -> None:
+        """Pause before the request is sent again; raises its error if it must not be retried."""
+        policy = BACKOFF.get(failure.kind)
+        if policy is None:
+            raise failure.error
         now = time.monotonic()
         if self._since is None:
             self._since = now
-        self._failures[fault.kind] += 1
-        failures = self._failures[fault.kind]
-        if pauses.attempts and failures >= pauses.attempts:
-            raise _with(fault.error, f"tried {failures} times")
-        seconds = _pause(pauses, failures)
-        if fault.kind is not ErrorKind.CONFLICT:
-            left = self._since + self._seconds - now
-            if left <= 0:
-                raise _with(fault.error, f"tried for {self._seconds:g} s") if self._seconds else fault.error
-            seconds = min(seconds, left)
-        log.info("%s: trying again in %.1f s", fault.name, seconds)
+        self._failures[failure.kind] += 1
+        failures = self._failures[failure.kind]
+        if policy.attempts and failures >= policy.attempts:
+            raise _with_attempts(failure.error, f"tried {failures} times")
+        seconds = _delay(policy, failures)
+        if failure.kind is not ErrorKind.CONFLICT:
+            remaining = self._since + self._seconds - now
+            if remaining <= 0:
+                error = failure.error
+                raise _with_attempts(error, f"tried for {self._seconds:g} s") if self._seconds else error
+            seconds = min(seconds, remaining)
+        log.info("%s: retrying in %.1f s", failure.name, seconds)
         time.sleep(seconds)
 
 
-def pause(kind: ErrorKind, failures: int) -> None:
-    """Wait before a request is made anew after so many failures of a kind."""
-    time.sleep(_pause(_PAUSES[kind], failures))
+def backoff(kind: ErrorKind, failures: int) -> None:
+    """Pause before retrying an operation that failed so many times with this kind of error."""
+    time.sleep(_delay(BACKOFF[kind], failures))
 
 
-def _pause(pauses: _Pauses, failures: int) -> float:
-    longest = min(pauses.longest, pauses.first * 2 ** min(failures - 1, 20))
-    # Never none: several that were turned away together must not come back together.
-    return random.uniform(longest / 4, longest)  # noqa: S311 # jitter
+def _delay(policy: Backoff, failures: int) -> float:
+    limit = min(policy.longest, policy.first * 2 ** min(failures - 1, 20))
+    # Randomized and never 0, so that clients rejected together do not retry together.
+    return random.uniform(limit / 4, limit)  # noqa: S311 # jitter
 
 
-def _with(error: GraphError, tried: str) -> GraphError:
+def _with_attempts(error: GraphError, tried: str) -> GraphError:
     return type(error)(f"{error.message} ({tried})")

@@ -1,8 +1,8 @@
-"""gremlinpython's GraphBinary, with a short way for what requests and answers are made of.
+"""gremlinpython's GraphBinary serializer with fast paths for frequent types.
 
-Writing a request is a third of the loader's work, and nearly all of it is text and a few
-constants (`T.id`, `Merge.on_create`, ...). Reading an answer is most of a question's, and nearly all
-of that is text, lists and maps. The bytes, and what is read of them, are the same.
+Serialization is a third of the loader's work, and nearly all of it is strings and a few constants (`T.id`,
+`Merge.on_create`, ...). Deserialization is most of a query's work, and nearly all of it is strings, lists and
+maps. The bytes and the values are identical to gremlinpython's.
 """
 
 from enum import Enum
@@ -23,7 +23,7 @@ _MAP_NOT_NULL = b"\x0a\x00"
 
 
 class _Text:
-    """Writes a `str`."""
+    """Serializes a `str`."""
 
     @staticmethod
     def dictify(obj: str, _writer: Any, to_extend: bytearray, *_: bool) -> bytearray:
@@ -35,7 +35,7 @@ class _Text:
 
 
 class _Constants:
-    """Writes the members of an enumeration, each serialised once."""
+    """Serializes the members of an enumeration, from bytes computed once."""
 
     def __init__(self, members: Any) -> None:
         writer = GraphBinaryWriter()
@@ -51,7 +51,7 @@ class _Constants:
 
 
 class _Reader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no types
-    """Reads texts, lists and maps by itself, and leaves the rest to gremlinpython."""
+    """Deserializes strings, lists and maps, and leaves other types to gremlinpython."""
 
     def to_object(self, buff: BytesIO, data_type: Any = None, nullable: bool = True) -> Any:
         if data_type is not None:
@@ -64,7 +64,7 @@ class _Reader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no t
             found: dict[Any, Any] = {}
             for _ in range(_read_length(read(4))[0]):
                 key = self.to_object(buff)
-                # gremlinpython makes lists and maps that are keys hashable.
+                # Like gremlinpython: lists and maps as keys become hashable.
                 found[key if type(key) is str else HashableDict.of(key)] = self.to_object(buff)
             return found
         if kind == _LIST_NOT_NULL:
@@ -77,6 +77,6 @@ class _Reader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no t
 
 
 def serializer() -> GraphBinarySerializersV1:
-    """A message serializer for a driver's `message_serializer`."""
-    short = {str: _Text, **{kind: _Constants(kind) for kind in (T, Merge, Cardinality, Direction)}}
-    return GraphBinarySerializersV1(reader=_Reader(), writer=GraphBinaryWriter(short))
+    """Return a message serializer for a driver's `message_serializer`."""
+    fast = {str: _Text, **{kind: _Constants(kind) for kind in (T, Merge, Cardinality, Direction)}}
+    return GraphBinarySerializersV1(reader=_Reader(), writer=GraphBinaryWriter(fast))

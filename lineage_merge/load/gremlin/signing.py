@@ -1,8 +1,8 @@
-"""Signatures of AWS (Signature Version 4) for connections to Neptune with IAM authentication.
+"""AWS signatures (Signature Version 4) for connections to Neptune with IAM authentication.
 
-Only the handshake of a connection is signed. A signature is good for five minutes, so each
-connection gets its own, from credentials as they are then. Credentials stay in the process that
-found them: each of Spark's workers asks the usual AWS chain by itself.
+Only the handshake of a connection is signed. A signature is valid for five minutes, so each connection gets a
+new one from current credentials. Credentials are not sent between processes: each Spark worker uses the
+default AWS credential chain.
 """
 
 import logging
@@ -25,17 +25,17 @@ _READ_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Iam:
-    """How connections are signed: for which region, and as which role ("": as whoever runs this)."""
+    """Region and role for signing connections ("": the credentials of this process)."""
 
     region: str
     role_arn: str = ""
 
 
 def signed_headers(url: str, iam: Iam) -> dict[str, str]:
-    """The headers of a handshake with `url` (``wss://...``), signed now.
+    """Return the signed headers of a handshake with `url` (``wss://...``).
 
-    Raises GraphDenied (no credentials, or the role may not be assumed) and GraphUnreachable (the
-    service that hands credentials out does not answer).
+    Raises GraphDenied (no credentials, or the role cannot be assumed) and GraphUnreachable (the credential
+    service is unavailable).
     """
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
@@ -51,21 +51,21 @@ def signed_headers(url: str, iam: Iam) -> dict[str, str]:
 
     logger = logging.getLogger("botocore.credentials")
     if logger.level == logging.NOTSET:
-        # Where credentials cannot be renewed it logs the stack trace. The error says it.
+        # It logs a stack trace if credentials cannot be refreshed. The raised error has the message.
         logger.setLevel(logging.ERROR)
-    # None of these errors' texts is told whole: that of a credential process holds its output.
+    # The errors' texts are not used: that of a credential process contains its output.
     try:
         frozen = _credentials(iam).get_frozen_credentials()
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "an error")
-        raise GraphDenied(f"gremlin.role_arn: {iam.role_arn or 'the role'} is not assumed: {code}") from None
+        raise GraphDenied(f"gremlin.role_arn: cannot assume {iam.role_arn or 'the role'}: {code}") from None
     except (NoConnection, HTTPClientError) as error:
         raise GraphUnreachable(f"no AWS credentials: {type(error).__name__}") from None
     except (CredentialRetrievalError, PartialCredentialsError) as error:
-        raise GraphDenied(f"no AWS credentials: the provider {error.kwargs['provider']} gives none") from None
+        raise GraphDenied(f"no AWS credentials: the provider {error.kwargs['provider']} failed") from None
     except GraphDenied:
         raise
-    except Exception as error:  # noqa: BLE001 # of botocore's many, some have no parent in common
+    except Exception as error:  # noqa: BLE001 # botocore's errors have no common base class
         raise GraphDenied(f"no AWS credentials: {type(error).__name__}") from None
     request = AWSRequest("GET", _as_https(url))
     SigV4Auth(frozen, SERVICE, iam.region).add_auth(request)
@@ -73,33 +73,33 @@ def signed_headers(url: str, iam: Iam) -> dict[str, str]:
 
 
 def _as_https(url: str) -> str:
-    """The URL with a scheme of which botocore knows the default port: `Host` has none then."""
+    """Return the URL with a scheme whose default port botocore omits from `Host`."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(scheme={"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)))
 
 
 def credentials(iam: Iam) -> "Credentials":
-    """Those that connections are signed with, for clients that sign by themselves. Raises GraphDenied."""
+    """Return the signing credentials, for clients that sign requests themselves. Raises GraphDenied."""
     return _credentials(iam)
 
 
 def _credentials(iam: Iam) -> "Credentials":
     if iam.role_arn:
         return _of_role(iam)
-    kept = _REFRESHED.get(iam)
-    if kept is not None:
-        return kept
+    cached = _REFRESHABLE.get(iam)
+    if cached is not None:
+        return cached
     from botocore.credentials import RefreshableCredentials
 
     found = _of_chain(iam.region)
     if isinstance(found, RefreshableCredentials):
-        # They renew themselves, and asking for them anew costs a request. Others (a variable, a
-        # file) may have been replaced when the next connection is made, and are read again.
-        _REFRESHED[iam] = found
+        # They refresh themselves, and reading them again costs a request. Others (environment variables,
+        # files) may change before the next connection, and are read again.
+        _REFRESHABLE[iam] = found
     return found
 
 
-_REFRESHED: dict[Iam, "Credentials"] = {}
+_REFRESHABLE: dict[Iam, "Credentials"] = {}
 
 
 def _session(region: str) -> Any:
@@ -114,7 +114,7 @@ def _of_chain(region: str) -> "Credentials":
     found: Credentials | None = _session(region).get_credentials()
     if found is None:
         raise GraphDenied(
-            "no AWS credentials: gremlin.iam_auth needs a role, a profile or AWS_ACCESS_KEY_ID and"
+            "no AWS credentials: gremlin.iam_auth requires a role, a profile or AWS_ACCESS_KEY_ID and"
             " AWS_SECRET_ACCESS_KEY"
         )
     return found
@@ -122,7 +122,7 @@ def _of_chain(region: str) -> "Credentials":
 
 @lru_cache
 def _of_role(iam: Iam) -> "Credentials":
-    """Credentials of the role, which renew themselves, from whatever the chain gives at that time."""
+    """Return self-refreshing credentials of the role, from the chain's current credentials."""
     from botocore.credentials import DeferredRefreshableCredentials
 
     return DeferredRefreshableCredentials(refresh_using=lambda: _assumed(iam), method="assume-role")
@@ -136,24 +136,24 @@ def _assumed(iam: Iam) -> dict[str, str]:
     )
     sts = _session(iam.region).create_client("sts", config=limits)
     try:
-        answer = sts.assume_role(RoleArn=iam.role_arn, RoleSessionName=_SESSION_NAME)["Credentials"]
+        response = sts.assume_role(RoleArn=iam.role_arn, RoleSessionName=_SESSION_NAME)["Credentials"]
     finally:
         sts.close()
     return {
-        "access_key": answer["AccessKeyId"],
-        "secret_key": answer["SecretAccessKey"],
-        "token": answer["SessionToken"],
-        "expiry_time": answer["Expiration"].isoformat(),
+        "access_key": response["AccessKeyId"],
+        "secret_key": response["SecretAccessKey"],
+        "token": response["SessionToken"],
+        "expiry_time": response["Expiration"].isoformat(),
     }
 
 
 def region_of_chain() -> str:
-    """The region of the usual AWS chain (``AWS_REGION`` too, as on Glue and Lambda); "" where it has none."""
+    """Return the region of the default AWS chain or of ``AWS_REGION`` (Glue, Lambda); "" if unknown."""
     from botocore.exceptions import BotoCoreError
     from botocore.session import Session
 
     try:
         found: str | None = Session().get_config_variable("region")
-    except BotoCoreError:  # a profile that is not there
+    except BotoCoreError:  # missing profile
         found = None
     return found or os.environ.get("AWS_REGION", "")

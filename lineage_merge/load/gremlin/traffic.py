@@ -1,4 +1,4 @@
-"""Counts requests to the graph and what they are answered with, wherever they are sent from."""
+"""Counters of requests to the graph and of their results, across all processes."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from lineage_merge.infra.engine.rows import Counter, Engine
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Requests that were sent, also those sent again, and elements, ids and values that were read."""
+    """Numbers of requests sent, including retries, and of elements, ids and values read."""
 
     requests: Counter
     read: Counter
 
 
 def counted(engine: Engine) -> Traffic:
-    """Return counters of nothing yet."""
+    """Return new counters."""
     return Traffic(engine.counter(), engine.counter())

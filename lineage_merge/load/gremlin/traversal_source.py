@@ -1,7 +1,7 @@
-"""Traversal sources for gremlinpython 3.7 and 3.8, whose ways to make one have no name in common.
+"""Traversal sources for gremlinpython 3.7 and 3.8, which have no common function to create one.
 
-Nor have they one for the step that drops all results (`none` in 3.7, `discard` in 3.8, which `iterate` sends
-too): traversals end in `count`, or in `to_list` where there is little to send back.
+They have no common name for the step that drops all results either (`none` in 3.7, `discard` in 3.8, which
+`iterate` sends too): traversals end in `count`, or in `to_list` for small results.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from gremlin_python.structure.graph import Graph
 
 
 def source(connection: Any = None) -> GraphTraversalSource:
-    """Return a traversal source over a `DriverRemoteConnection`; without one, to write traversals down."""
+    """Return a traversal source over a `DriverRemoteConnection`, or one that only builds traversals."""
     strategies = TraversalStrategies()
     if connection is not None:
         strategies.add_strategies([RemoteStrategy(connection)])

@@ -1,8 +1,8 @@
-"""Rows to Gremlin requests: pure, no connection and no Spark.
+"""Conversion of rows to Gremlin requests. Pure: no connection, no Spark.
 
-A row becomes one upsert by id (`vertex_upserts`, `edge_upsert`), `batches` says which go
-together, `bytecode` writes them as one chained traversal. What Neptune asks for is kept
-here: string ids, single or set cardinality always said, limits on the size of a request.
+A row becomes one upsert by id (`vertex_upserts`, `edge_upsert`), `batches` groups upserts into requests, and
+`bytecode` builds one chained traversal. Implements Neptune's rules: string ids, explicit single or set
+cardinality, limited request size.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,11 +16,10 @@ from gremlin_python.statics import long
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, Property
 from lineage_merge.model.errors import IntermediateError
 
-# Neptune counts a label, and each property, as a record. A record takes a step and an element
-# one more, so 200 records stay far below the 1,500 steps at which servers run out of stack.
+# Neptune counts a label, and each property, as a record. A record takes one step and an element one more, so
+# 200 records stay far below the 1,500 steps at which servers run out of stack.
 MAX_RECORDS = 200
-# Of text, so that a few long descriptions do not make a request that a server refuses
-# (10 MiB is usual). One record may be longer: it cannot be cut.
+# Keeps a few long descriptions below the server's limit (usually 10 MiB). A single record may exceed it.
 MAX_CHARACTERS = 1_000_000
 
 _KEYS = (Property("environment", "dev, staging or prod"),)
@@ -33,33 +32,33 @@ _ON_EDGES = (*_KEYS, Property("dag_name", "the DAG it belongs to"), *EDGE_PROPER
 
 
 class Upsert(Protocol):
-    """One element to write, and how much room it takes in a request."""
+    """One element to write, and its size in a request."""
 
     @property
     def id(self) -> str:
-        """Of the element."""
+        """Return the id of the element."""
 
     @property
     def records(self) -> int:
-        """As Neptune counts them: one for the label, one for each property."""
+        """Return the number of records as Neptune counts them: the label and each property."""
 
     @property
     def characters(self) -> int:
-        """Characters of text."""
+        """Return the number of characters."""
 
     def __str__(self) -> str:
-        """What to call it in a message."""
+        """Return the element's name for messages."""
 
     def steps(self) -> list[list[Any]]:
-        """The Gremlin steps that write it: each a name and its arguments."""
+        """Return the Gremlin steps that write it, each a name and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class VertexUpsert:
-    """A vertex, created or matched by its id, and values to set (`single`) or add (`sets`).
+    """A vertex, created or matched by its id, with values to set (`single`) or add (`sets`).
 
-    With `unless_newer` (a property's name and value), single values are set only where the
-    graph holds no greater value of it: a job may have run, and been merged, in between.
+    With `unless_newer` (a property's name and value), single values are only set if the stored value of that
+    property is not greater: a later run of the job may have been merged since the comparison.
     """
 
     id: str
@@ -70,22 +69,22 @@ class VertexUpsert:
 
     @property
     def records(self) -> int:
-        """The label and each value."""
+        """Return the number of records: the label and each value."""
         return 1 + len(self.single) + len(self.sets)
 
     @property
     def characters(self) -> int:
-        """Of the ids and values."""
+        """Return the number of characters of ids and values."""
         return 2 * len(self.id) + _length(self.single) + _length(self.sets)
 
     def __str__(self) -> str:
         return f"{self.label} {self.id}"
 
     def steps(self) -> list[list[Any]]:
-        """`mergeV`, and a `property` step for every value, on create as on match.
+        """Return `mergeV`, and a `property` step for every value, on create and on match.
 
-        `option(onCreate)` takes the server's default cardinality, and saying one inside it
-        stores rubbish on TinkerPop 3.7.1. Steps of their own say it, and are as fast.
+        `option(onCreate)` uses the server's default cardinality, and an explicit one inside it stores wrong
+        values on TinkerPop 3.7.1. Separate steps have an explicit cardinality and are as fast.
         """
         return [
             ["mergeV", {T.id: self.id}],
@@ -98,17 +97,17 @@ class VertexUpsert:
         if self.unless_newer is None:
             return [["property", Cardinality.single, key, value] for key, value in self.single]
         key, value = self.unless_newer
-        setting: GraphTraversal = __.not_(__.has(key, P.gt(value)))
+        traversal: GraphTraversal = __.not_(__.has(key, P.gt(value)))
         for name, each in self.single:
-            setting = setting.property(Cardinality.single, name, each)
-        return [["sideEffect", setting.bytecode]]
+            traversal = traversal.property(Cardinality.single, name, each)
+        return [["sideEffect", traversal.bytecode]]
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeUpsert:
     """An edge, created or matched by its id; both ends must be in the graph.
 
-    `only_if_missing`: one that is there is left as it is.
+    `only_if_missing`: an existing edge stays unchanged.
     """
 
     id: str
@@ -120,19 +119,19 @@ class EdgeUpsert:
 
     @property
     def records(self) -> int:
-        """The label and each property."""
+        """Return the number of records: the label and each property."""
         return 1 + len(self.properties)
 
     @property
     def characters(self) -> int:
-        """Of the ids and, twice, the values."""
+        """Return the number of characters of ids and, twice, of values."""
         return 2 * len(self.id) + len(self.from_id) + len(self.to_id) + 2 * _length(self.properties)
 
     def __str__(self) -> str:
         return f"edge {self.id} ({self.from_id} -{self.label}-> {self.to_id})"
 
     def steps(self) -> list[list[Any]]:
-        """`mergeE` and its options: edges know no cardinality, so those may hold the values."""
+        """Return `mergeE` with values in its options, since edges have no cardinality."""
         values = dict(self.properties)
         ends = {Direction.OUT: self.from_id, Direction.IN: self.to_id}
         merge: list[list[Any]] = [
@@ -147,12 +146,12 @@ def _length(values: tuple[tuple[str, Any], ...]) -> int:
 
 
 def _typed(declared: Property, value: Any) -> Any:
-    # Without the wrapper a small number would be stored as a 32-bit one.
+    # Without the wrapper a small number would be stored as a 32-bit integer.
     return long(value) if declared.type == "long" else value
 
 
 def _values(row: Mapping[str, Any], declared: Iterable[Property]) -> Iterator[tuple[str, Any]]:
-    """What the row knows. Unknown (null) is never written: it would delete what is there."""
+    """Yield the known values. Null is never written: it would delete the stored value."""
     for item in declared:
         value = row.get(item.name)
         if value is not None:
@@ -161,8 +160,8 @@ def _values(row: Mapping[str, Any], declared: Iterable[Property]) -> Iterator[tu
 
 def _members(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for item in _SETS:
-        given = row.get(item.name)
-        members = given if item.many else [given]
+        value_or_set = row.get(item.name)
+        members = value_or_set if item.many else [value_or_set]
         for value in members or ():
             if value is not None:
                 yield item.name, _typed(item, value)
@@ -175,25 +174,25 @@ def _require(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
 
 
 def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
-    """A node row (`graph_format.schema.node_ddl`) as one upsert; as several if its sets are huge.
+    """Yield the upserts of a node row (`graph_format.schema.node_ddl`): one, or several for huge sets.
 
     Raises IntermediateError if the id, label, environment or DAG name is missing.
     """
     _require("node", row, ("id", "label", "environment", "dag_name"))
     single = tuple(_values(row, _SINGLE))
     members = tuple(_members(row))
-    room = MAX_RECORDS - 1
-    first = room - len(single)
-    # A manifest decides which of two dbt merges is newer, a run which of two others.
+    most = MAX_RECORDS - 1
+    first = most - len(single)
+    # dbt merges are ordered by the time of the manifest, others by the time of the run.
     orders = [each for name in ("described_at", "last_run_at") for each in single if each[0] == name]
     newest = orders[0] if orders and row["label"] == "job" else None
     yield VertexUpsert(row["id"], row["label"], single, members[:first], newest)
-    for start in range(first, len(members), room):
-        yield VertexUpsert(row["id"], row["label"], (), members[start : start + room])
+    for start in range(first, len(members), most):
+        yield VertexUpsert(row["id"], row["label"], (), members[start : start + most])
 
 
 def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
-    """An edge row (`graph_format.schema.edge_ddl`) as an upsert.
+    """Return the upsert of an edge row (`graph_format.schema.edge_ddl`).
 
     Raises IntermediateError if the id, label, an end, environment or DAG name is missing.
     """
@@ -211,9 +210,9 @@ def batches(
     records: int = MAX_RECORDS,
     characters: int = MAX_CHARACTERS,
 ) -> Iterator[list[AnyUpsert]]:
-    """What goes into each request, in the order given, none above the limits.
+    """Yield the upserts of each request, in order and within the limits.
 
-    Only a single upsert that is longer than `characters` by itself exceeds that limit.
+    Only a single upsert longer than `characters` exceeds that limit.
     """
     batch: list[AnyUpsert] = []
     used_records, used_characters = 0, 0
@@ -230,22 +229,22 @@ def batches(
 
 
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as the graph gave them back, with their declared types: it tells no long from a short."""
+    """Return stored values with their declared types: results do not distinguish long from int."""
     return {key: long(value) if key in LONGS else value for key, value in values.items()}
 
 
 class _Request(Bytecode):  # type: ignore[misc] # gremlinpython has no types
-    """A traversal as it is sent. The driver writes its text twice for a log that is off."""
+    """A traversal to send. Its short text avoids the driver's formatting of disabled log messages."""
 
     def __repr__(self) -> str:
         return f"[{len(self.step_instructions)} steps]"
 
 
 def bytecode(batch: Iterable[Upsert]) -> Bytecode:
-    """The batch as one chained traversal; `count()` keeps the server from sending it all back.
+    """Return the batch as one chained traversal, ending in `count()` for a small response.
 
-    Put together by hand: the fluent way copies every argument once more, which is a good
-    part of what an element costs.
+    Built from instructions, because the fluent API copies every argument once more, a large part of the cost
+    per element.
     """
     request = _Request()
     for upsert in batch:

@@ -1,1 +1,1 @@
-"""Large differences through the bulk loader of Neptune."""
+"""Loading of large differences through Neptune's bulk loader."""

@@ -1,4 +1,4 @@
-"""The API of Neptune's bulk loader, as boto3's `neptunedata` speaks it; its errors as ours, in one line.
+"""Client of the API of Neptune's bulk loader (boto3's `neptunedata`), with one-line errors.
 
 https://docs.aws.amazon.com/neptune/latest/userguide/load-api-reference.html
 """
@@ -21,19 +21,19 @@ from lineage_merge.model.errors import (
 COMPLETED = "LOAD_COMPLETED"
 _QUEUE_FULL = "queue size limit"
 _DENIED = frozenset({"AccessDeniedException", "AccessDenied", "403"})
-# Of what was wrong with a load.
-MOST_FLAWS = 5
-_LONGEST_MESSAGE = 300
-# The API lists no more.
-_MOST_LISTED = 100
+# Maximum number of reported errors of a load.
+MAX_ERRORS = 5
+_MAX_MESSAGE_LENGTH = 300
+# Limit of the API.
+_MAX_LISTED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """Where the loader answers, and how it loads.
+    """Address and settings of the bulk loader.
 
-    `url`: ``https://host:8182``. `role_arn` is the role with which the cluster reads S3; with
-    `iam` requests are signed. `timeout_seconds` is for waiting and loading together.
+    `url`: ``https://host:8182``. `role_arn`: role with which the cluster reads S3. `iam`: sign requests.
+    `timeout_seconds`: limit for queueing and loading together.
     """
 
     url: str
@@ -46,7 +46,7 @@ class Loader:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`codes`: of the load and of its files. `done` of `files` are loaded."""
+    """Status of a load. `codes`: those of the load and of its files. `done` of `files` are loaded."""
 
     code: str
     codes: frozenset[str]
@@ -56,32 +56,32 @@ class Status:
 
 
 class QueueFull(GraphRejected):
-    """Neptune queues no more than 64 loads."""
+    """Neptune's queue is full: it has at most 64 loads."""
 
 
-class Flaw(NamedTuple):
-    """What was wrong with one record or file, as a line."""
+class LoadError(NamedTuple):
+    """An error of one record or file, as one line."""
 
     code: str
     text: str
 
 
-def _flaw(told: dict[str, Any]) -> Flaw:
-    code = str(told.get("errorCode", "an error"))
-    file, record = str(told.get("fileName", "")), told.get("recordNum")
-    place = f"{file} record {record}" if record else file
-    text = ": ".join(part for part in (place, code, _line(str(told.get("errorMessage", "")))) if part)
-    return Flaw(code, text)
+def _load_error(log: dict[str, Any]) -> LoadError:
+    code = str(log.get("errorCode", "an error"))
+    file, record = str(log.get("fileName", "")), log.get("recordNum")
+    location = f"{file} record {record}" if record else file
+    text = ": ".join(part for part in (location, code, _line(str(log.get("errorMessage", "")))) if part)
+    return LoadError(code, text)
 
 
 def _line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 3] + "..."
+    return line if len(line) <= _MAX_MESSAGE_LENGTH else line[: _MAX_MESSAGE_LENGTH - 3] + "..."
 
 
 @contextmanager
-def opened(loader: Loader) -> Iterator["Api"]:
-    """The API; its connections are closed in the end."""
+def open_api(loader: Loader) -> Iterator["Api"]:
+    """Provide the API; its connections are closed at the end."""
     client = _client(loader)
     try:
         yield Api(client, loader)
@@ -103,7 +103,7 @@ def _client(loader: Loader) -> Any:
         retries={"mode": "standard", "total_max_attempts": 4},
         signature_version=None if loader.iam else UNSIGNED,
     )
-    with _translated(loader.url):
+    with _translated_errors(loader.url):
         return session.create_client(
             "neptunedata", region_name=loader.region, endpoint_url=loader.url, config=options
         )
@@ -111,36 +111,36 @@ def _client(loader: Loader) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Credentials:
-    """What botocore asks for credentials."""
+    """Credential provider for botocore."""
 
     iam: Iam
 
     def load_credentials(self) -> Any:
-        """The same that Gremlin connections are signed with."""
+        """Return the credentials with which Gremlin connections are signed."""
         return credentials(self.iam)
 
 
 @dataclass(slots=True)
 class Api:
-    """One loader. Everything raises BulkLoadFailed, GraphDenied, GraphUnreachable or `QueueFull`."""
+    """API of one loader. All methods raise BulkLoadFailed, GraphDenied, GraphUnreachable or `QueueFull`."""
 
     client: Any
     loader: Loader
-    place: str = field(init=False)
+    address: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.place = _shown(self.loader.url)
+        self.address = _address(self.loader.url)
 
     def start(self, loader: Loader, folder: str, after: list[str]) -> str:
-        """The load's id."""
-        with _translated(self.place):
-            answer = self.client.start_loader_job(
-                # It is a prefix: without the slash it would be those that begin alike, too.
+        """Start a load; returns its id."""
+        with _translated_errors(self.address):
+            response = self.client.start_loader_job(
+                # A prefix: without the slash it would match other folders too.
                 source=f"{folder.rstrip('/')}/",
                 format="csv",
                 s3BucketRegion=loader.region,
                 iamRoleArn=loader.role_arn,
-                # A request that is sent twice, because its answer was lost, goes on with the first.
+                # A retried request, whose response was lost, continues the load of the first.
                 mode="AUTO",
                 failOnError=True,
                 parallelism=loader.parallelism,
@@ -148,13 +148,13 @@ class Api:
                 queueRequest=True,
                 **({"dependencies": after} if after else {}),
             )
-        return str(answer["payload"]["loadId"])
+        return str(response["payload"]["loadId"])
 
     def status(self, identifier: str) -> Status:
-        """How it stands."""
-        with _translated(self.place):
-            answer = self.client.get_loader_job_status(loadId=identifier)
-        payload = answer["payload"]
+        """Return the status of a load."""
+        with _translated_errors(self.address):
+            response = self.client.get_loader_job_status(loadId=identifier)
+        payload = response["payload"]
         overall = payload.get("overallStatus", {})
         files: dict[str, int] = {}
         for each in payload.get("feedCount", ()):
@@ -168,61 +168,61 @@ class Api:
             sum(files.values()),
         )
 
-    def flaws(self, identifier: str) -> list[Flaw]:
-        """What was wrong, the first of it."""
-        with _translated(self.place):
-            answer = self.client.get_loader_job_status(
-                loadId=identifier, details=True, errors=True, page=1, errorsPerPage=MOST_FLAWS + 1
+    def errors(self, identifier: str) -> list[LoadError]:
+        """Return the first errors of a load."""
+        with _translated_errors(self.address):
+            response = self.client.get_loader_job_status(
+                loadId=identifier, details=True, errors=True, page=1, errorsPerPage=MAX_ERRORS + 1
             )
-        return [_flaw(each) for each in answer["payload"].get("errors", {}).get("errorLogs", ())]
+        return [_load_error(each) for each in response["payload"].get("errors", {}).get("errorLogs", ())]
 
     def cancel(self, identifier: str) -> None:
-        """What is loaded stays."""
-        with _translated(self.place):
+        """Cancel a load; elements already loaded stay."""
+        with _translated_errors(self.address):
             self.client.cancel_loader_job(loadId=identifier)
 
-    def listed(self) -> list[str]:
-        """The loads that the loader remembers."""
-        with _translated(self.place):
-            answer = self.client.list_loader_jobs(limit=_MOST_LISTED, includeQueuedLoads=True)
-        return list(answer["payload"].get("loadIds", ()))
+    def load_ids(self) -> list[str]:
+        """Return the ids of the loads that the loader lists."""
+        with _translated_errors(self.address):
+            response = self.client.list_loader_jobs(limit=_MAX_LISTED, includeQueuedLoads=True)
+        return list(response["payload"].get("loadIds", ()))
 
 
-def _shown(url: str) -> str:
+def _address(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 @contextmanager
-def _translated(place: str) -> Iterator[None]:
-    """Botocore's errors as ours, in one line that names the loader."""
+def _translated_errors(address: str) -> Iterator[None]:
+    """Translate botocore's errors to one-line errors that name the loader."""
     from botocore import exceptions as boto
 
     try:
         yield
     except boto.ClientError as error:
-        raise _refusal(place, error) from None
+        raise _rejection(address, error) from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):
-        raise GraphDenied(f"{place}: no AWS credentials for the bulk loader") from None
+        raise GraphDenied(f"{address}: no AWS credentials for the bulk loader") from None
     except boto.ParamValidationError as error:
-        raise BulkLoadFailed(f"{place}: {_line(str(error))}") from None
+        raise BulkLoadFailed(f"{address}: {_line(str(error))}") from None
     except boto.BotoCoreError as error:
         raise GraphUnreachable(
-            f"{place}: no answer from Neptune's bulk loader ({type(error).__name__})"
+            f"{address}: no response from Neptune's bulk loader ({type(error).__name__})"
         ) from None
     except ValueError:
-        raise GraphUnreachable(f"{place}: gremlin.bulk.endpoint is not https://host:port") from None
+        raise GraphUnreachable(f"{address}: gremlin.bulk.endpoint is not https://host:port") from None
 
 
-def _refusal(place: str, error: Any) -> GraphError:
-    told = error.response.get("Error", {})
-    code = str(told.get("Code", ""))
-    message = _line(str(error.response.get("detailedMessage") or told.get("Message") or code))
+def _rejection(address: str, error: Any) -> GraphError:
+    details = error.response.get("Error", {})
+    code = str(details.get("Code", ""))
+    message = _line(str(error.response.get("detailedMessage") or details.get("Message") or code))
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if status == 403 or code in _DENIED:
-        return GraphDenied(f"{place}: the bulk loader refuses these credentials: {message}")
+        return GraphDenied(f"{address}: the bulk loader refuses these credentials: {message}")
     if _QUEUE_FULL in message.lower():
-        return QueueFull(f"{place}: {message}")
+        return QueueFull(f"{address}: {message}")
     if status >= 500 or status == 429:
-        return GraphUnreachable(f"{place}: Neptune's bulk loader: {message} ({code})")
-    return BulkLoadFailed(f"{place}: the bulk loader refuses: {message} ({code})")
+        return GraphUnreachable(f"{address}: Neptune's bulk loader: {message} ({code})")
+    return BulkLoadFailed(f"{address}: the bulk loader rejected the request: {message} ({code})")

@@ -1,21 +1,20 @@
-"""The larger part of what differs, through Neptune's bulk loader: CSV files in S3, loaded by the cluster.
+"""Writes most differences through Neptune's bulk loader: CSV files in S3, loaded by the cluster.
 
-What the loader does with what is there already (AWS's "Loader Command" and "Gremlin load data
-format"): a vertex or edge of the same id is the same element; a value of single cardinality is
-replaced, because `updateSingleCardinalityProperties` is asked for (otherwise it would be an error); a
-value of a set is added; a label that a vertex does not have is added too, so a row must carry the
-label that the graph has; an edge whose end is missing is an error, as is the id of an edge with other
-ends. It takes nothing away, and it cannot look before it writes.
+How the loader treats existing elements (AWS's "Loader Command" and "Gremlin load data format"): elements are
+identified by id; values of single cardinality are replaced, because `updateSingleCardinalityProperties` is
+set (otherwise they would be errors); values of sets are added; a new label is added to a vertex's labels, so
+a row must have the stored label; an edge with a missing end, or with the id of an edge with other ends, is an
+error. The loader deletes nothing and has no conditional writes.
 
-So these go over Gremlin as ever:
+These are therefore written over Gremlin:
 
-* `job` vertices: a request can refuse to replace the facts of a later run;
-* values of which not every loader is sure what they are (`neptune_csv.is_certain`);
-* vertices that others are about to be moved to, because the move comes before the load, and those
-  whose label was replaced;
-* labels, properties to be taken away, and all that is retired.
+* `job` vertices: an upsert can preserve the values of a later run;
+* values that loaders may read differently (`neptune_csv.is_unambiguous`);
+* vertices that are the target of a move, because moves precede the load, and vertices whose label was
+  replaced;
+* labels, removals of properties, and deletions.
 
-A load that is killed goes on in Neptune. Whoever comes after it waits for its end before comparing.
+A load continues in Neptune if this process is killed. The next load waits for its end before it compares.
 """
 
 import time
@@ -31,7 +30,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import T
 
 from lineage_merge import config
-from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_certain
+from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_unambiguous
 from lineage_merge.graph_format.neptune_files import write_rows
 from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
@@ -46,7 +45,7 @@ from lineage_merge.load.gremlin.signing import region_of_chain
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import Source
-from lineage_merge.load.property_values import values_to_write
+from lineage_merge.load.property_values import row_to_write
 from lineage_merge.model.errors import (
     BulkLoadFailed,
     ConfigError,
@@ -60,26 +59,26 @@ _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 
 @dataclass(frozen=True, slots=True)
 class BulkLoad:
-    """Loads in bulk where more than `above` elements differ; the files are written below `s3`."""
+    """Settings of bulk loads: used for more than `min_changes` elements, with files below `s3`."""
 
     s3: str
     loader: Loader
-    above: int = 0
+    min_changes: int = 0
     keep_files: bool = False
 
-    def takes(self, elements: int) -> bool:
-        """Whether so many are loaded in bulk."""
-        return elements > self.above
+    def applies_to(self, elements: int) -> bool:
+        """Return whether so many elements are loaded in bulk."""
+        return elements > self.min_changes
 
-    def place(self, environment: str, dag_name: str) -> str:
-        """Where all files of a DAG are written."""
+    def folder_of(self, environment: str, dag_name: str) -> str:
+        """Return the folder of all files of a DAG."""
         return f"{self.s3.rstrip('/')}/{environment}/{dag_name}/"
 
 
 def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
-    """The bulk loading of a configuration; None where everything goes over Gremlin.
+    """Return the bulk load settings of a configuration; None if everything is written over Gremlin.
 
-    Raises ConfigError where the region is not known.
+    Raises ConfigError if the region is unknown.
     """
     settings = gremlin.bulk
     if gremlin.mode == "gremlin" or settings is None or gremlin.endpoint == config.EMBEDDED:
@@ -90,7 +89,7 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
     region = next(filter(None, [signed_for, gremlin.region, *map(region_of, hosts)]), "") or region_of_chain()
     if not region:
         raise ConfigError(
-            "gremlin.region", "the bulk loader needs it, and neither the endpoint nor AWS says it"
+            "gremlin.region", "is required for the bulk loader: not in the endpoint or the AWS configuration"
         )
     loader = Loader(
         url,
@@ -100,9 +99,9 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
         settings.parallelism,
         settings.timeout_seconds,
     )
-    above = 0 if gremlin.mode == "bulk" else settings.min_changes
-    # The loader knows no s3a.
-    return BulkLoad(f"s3://{settings.s3.partition('://')[2]}", loader, above, settings.keep_files)
+    min_changes = 0 if gremlin.mode == "bulk" else settings.min_changes
+    # The loader does not accept s3a URLs.
+    return BulkLoad(f"s3://{settings.s3.partition('://')[2]}", loader, min_changes, settings.keep_files)
 
 
 def _loader_url(endpoint: Endpoint) -> str:
@@ -112,24 +111,26 @@ def _loader_url(endpoint: Endpoint) -> str:
     return f"{scheme}://{host}" if parts.port else f"{scheme}://{host}:{port}"
 
 
-def await_earlier(bulk: BulkLoad, environment: str, dag_name: str, on_progress: ProgressCallback) -> None:
-    """Wait for loads of the DAG that somebody started and did not see the end of.
+def await_earlier_loads(
+    bulk: BulkLoad, environment: str, dag_name: str, on_progress: ProgressCallback
+) -> None:
+    """Wait for earlier loads of the DAG whose process was killed.
 
-    They leave their files; where there are none, nobody is asked.
+    Such loads leave their files; without files, the loader is not queried.
     """
-    place = bulk.place(environment, dag_name)
+    folder = bulk.folder_of(environment, dag_name)
     try:
-        list_files(place)
+        list_files(folder)
     except SourceMissing:
         return
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
-    loader_jobs.await_earlier(bulk.loader, place, on_progress)
+    loader_jobs.await_earlier_loads(bulk.loader, folder, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What differs, by the way it takes: `first` and `last` over Gremlin, the others as rows of CSV."""
+    """Differences by how they are written: `first` and `last` over Gremlin, the others as CSV rows."""
 
     first: Rows[Row]
     vertices: Rows[tuple[Any, ...]]
@@ -138,14 +139,14 @@ class Parts:
 
 
 def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str]) -> Parts:
-    """Divide what is to be written; `canonical` are the vertices that others are moved to."""
+    """Divide the elements to write; `canonical`: ids of vertices that duplicates are moved to."""
     rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical)))
     of_edges = edges.map(_edge_values)
     return Parts(
-        first=rows.filter(_goes_first).map(itemgetter(1)),
-        vertices=rows.filter(_goes_later).map(_vertex),
-        edges=of_edges.map(_edge).filter(is_certain),
-        last=of_edges.filter(_goes_last),
+        first=rows.filter(_is_first).map(itemgetter(1)),
+        vertices=rows.filter(_is_not_first).map(_vertex),
+        edges=of_edges.map(_edge).filter(is_unambiguous),
+        last=of_edges.filter(_is_last),
     )
 
 
@@ -157,31 +158,31 @@ class _Vertex(NamedTuple):
 def _vertex_values(canonical: Shared[frozenset[str]], node: Compared) -> _Vertex:
     row = node.row
     if node.change == "changed" and node.old_label:
-        # The loader adds the label of a row to those that a vertex has.
+        # The loader adds the label of a row to the labels of the vertex.
         row = {**row, "label": node.old_label}
-    # Of one that is to have another label, another merge may have decided otherwise meanwhile.
+    # Another merge may have changed the label since the comparison.
     by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") == "job"
-    return _Vertex(by_request, values_to_write(row, NODE_KEYS, node.to_write))
+    return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write))
 
 
 def _edge_values(edge: Compared) -> Row:
-    return values_to_write(edge.row, EDGE_KEYS, edge.to_write)
+    return row_to_write(edge.row, EDGE_KEYS, edge.to_write)
 
 
-def _goes_first(vertex: _Vertex) -> bool:
-    return vertex.by_request or not is_certain(_vertex(vertex))
+def _is_first(vertex: _Vertex) -> bool:
+    return vertex.by_request or not is_unambiguous(_vertex(vertex))
 
 
-def _goes_later(vertex: _Vertex) -> bool:
-    return not _goes_first(vertex)
+def _is_not_first(vertex: _Vertex) -> bool:
+    return not _is_first(vertex)
 
 
-def _goes_last(row: Row) -> bool:
-    return not is_certain(_edge(row))
+def _is_last(row: Row) -> bool:
+    return not is_unambiguous(_edge(row))
 
 
 def _vertex(vertex: _Vertex) -> tuple[Any, ...]:
-    """As `neptune_csv` takes it."""
+    """Return the values in the order of `neptune_csv`."""
     return tuple(map(vertex.values.get, VERTEX_FIELDS))
 
 
@@ -195,23 +196,23 @@ def load(
     environment: str,
     dag_name: str,
     nodes: Rows[Compared],
-    chosen: Parts,
+    parts: Parts,
     counts: tuple[int, int],
     on_progress: ProgressCallback,
 ) -> None:
     """Write the files and load them.
 
-    `nodes` are all that were compared, `counts` how many nodes and edges differ, about.
+    `nodes`: all compared nodes. `counts`: approximate numbers of nodes and edges to write.
 
-    Raises BulkLoadFailed (the files stay, the message says where), GraphRejected where comparing
-    again may help, and GraphUnreachable.
+    Raises BulkLoadFailed (the files stay in the folder that the message names), GraphRejected if another
+    comparison may help, and GraphUnreachable.
     """
     started = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    folder = f"{bulk.place(environment, dag_name)}{started}-{uuid.uuid4().hex[:8]}"
+    folder = f"{bulk.folder_of(environment, dag_name)}{started}-{uuid.uuid4().hex[:8]}"
     on_progress("writing files for the bulk loader")
     try:
-        vertices = write_rows(folder, VERTICES, chosen.vertices, counts[0])
-        edges = write_rows(folder, EDGES, chosen.edges, counts[1])
+        vertices = write_rows(folder, VERTICES, parts.vertices, counts[0])
+        edges = write_rows(folder, EDGES, parts.edges, counts[1])
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
     sources = [
@@ -221,7 +222,7 @@ def load(
     ]
     if not sources:
         return
-    _refuse_if_overtaken(nodes, endpoint)
+    _reject_if_outdated(nodes, endpoint)
     try:
         loader_jobs.load(bulk.loader, sources, on_progress)
     except BulkLoadFailed as error:
@@ -231,46 +232,46 @@ def load(
     try:
         delete_folder(folder)
     except SourceError as error:
-        on_progress(f"the files of the bulk load stay: {error.message}")
+        on_progress(f"files of the bulk load not deleted: {error.message}")
 
 
-def _refuse_if_overtaken(nodes: Rows[Compared], endpoint: Endpoint) -> None:
-    """Stop where another merge brought a later run of a job since this one compared.
+def _reject_if_outdated(nodes: Rows[Compared], endpoint: Endpoint) -> None:
+    """Raise GraphRejected if another merge has written a later run of a job since the comparison.
 
-    A request could leave that job's facts alone; the loader would put older ones in their place.
+    An upsert would preserve the later values; the loader would overwrite them.
     """
-    ran = nodes.flat_map(_run_of_job).repartition(1)
-    later = ran.map_partitions(partial(_overtaken, endpoint)).collect()
-    if later:
-        raise GraphRejected(f"{later[0]}: another merge brought a later run while this one was writing")
+    runs = nodes.flat_map(_run_of_job).repartition(1)
+    outdated = runs.map_partitions(partial(_outdated, endpoint)).collect()
+    if outdated:
+        raise GraphRejected(f"another merge wrote a later run while this one was writing: {outdated[0]}")
 
 
-class _Ran(NamedTuple):
+class _JobRun(NamedTuple):
     id: str
     name: str
     at: int
 
 
-def _run_of_job(node: Compared) -> Iterable[_Ran]:
+def _run_of_job(node: Compared) -> Iterable[_JobRun]:
     row = node.row
-    if row.get("label") != "job" or node.change in ("newer", "unmatched"):
+    if row.get("label") != "job" or node.change in ("stored_is_newer", "unmatched"):
         return ()
     name = "described_at" if row.get("described_at") is not None else "last_run_at"
-    return () if row.get(name) is None else (_Ran(row["id"], name, row[name]),)
+    return () if row.get(name) is None else (_JobRun(row["id"], name, row[name]),)
 
 
-def _overtaken(endpoint: Endpoint, rows: Iterable[_Ran]) -> Iterator[str]:
-    """Yield the first job of which the graph has a later run."""
-    with open_executor(endpoint) as ask:
-        for some in by_request(rows):
+def _outdated(endpoint: Endpoint, rows: Iterable[_JobRun]) -> Iterator[str]:
+    """Yield the first job for which the graph has a later run."""
+    with open_executor(endpoint) as execute:
+        for batch in by_request(rows):
             for name in ("described_at", "last_run_at"):
-                known = {row.id: row.at for row in some if row.name == name}
-                for found in ask(partial(last_runs, ids=list(known), name=name)) if known else ():
+                known = {row.id: row.at for row in batch if row.name == name}
+                for found in execute(partial(last_runs, ids=list(known), name=name)) if known else ():
                     if found["at"] > known[found["id"]]:
                         yield found["id"]
                         return
 
 
 def last_runs(g: GraphTraversalSource, ids: list[str], name: str = "last_run_at") -> GraphTraversal:
-    """When jobs ran last, or were described, as the graph has it."""
+    """Return the stored times of the jobs' last runs, or of another property."""
     return g.V(*ids).has(name).project("id", "at").by(T.id).by(name)

@@ -1,11 +1,12 @@
-"""What of a DAG's lineage is gone, and taking it out of the graph.
+"""Deletion of lineage that a DAG no longer has.
 
-Nothing goes because it is not there this time. A dbt manifest is complete for its project, and so is a
-folder of SQL: what it dropped goes at once. A target of a job that runs goes when enough later good
-runs of the job did not write it; of a target that is written, the newest write says what feeds it. A
-job that did not run keeps its lineage, and so does whatever the merge did not look at.
+An element is not deleted only because it is missing from a merge. A dbt manifest and a folder of SQL files
+are complete for their project: what they no longer contain is deleted at once. A target of a job that runs is
+deleted when enough later successful runs of the job did not write it; of a target that is written, the newest
+write determines its inputs. A job that did not run keeps its lineage, and so does everything that the merge
+did not read.
 
-`scope` says what a merge may retire at all; `of_jobs` decides about the edges of each job, `of_datasets`
-about each dataset, its columns and the vertices that nothing needs any more; `find` puts both together
-and refuses what looks like a mistake; `take_out` takes it out.
+`scope` determines what a merge may delete at all; `stale_job_edges` decides about the edges of each job,
+`stale_vertices` about each dataset, its columns, and vertices that are no longer needed; `plan` combines both
+and refuses likely mistakes; `delete_stale` deletes.
 """

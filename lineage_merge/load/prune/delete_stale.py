@@ -1,4 +1,4 @@
-"""Deletes from the graph what `load.prune.plan` planned."""
+"""Deletes stale elements (`load.prune.plan`) from the graph."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -13,64 +13,64 @@ from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.prune.plan import Deletions
 
 
-def take_out(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
-    """Take the edges out, then the tags of vertices that others need, then those that nobody needs.
+def delete_stale(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
+    """Drop the edges, then the tags of vertices that are still needed, then the unneeded vertices.
 
-    Only while `token` is on the `run` vertex (`load.merge_run`): a merge of the same DAG that has
-    begun since compares with the graph by itself.
+    Only has an effect while `token` is on the `run` vertex (`load.merge_run`): a merge of the same DAG that
+    has started since makes its own comparison.
     """
 
-    # One partition each: every request touches the run's vertex, so several would only conflict.
+    # One partition each: every request writes to the run's vertex, so concurrent ones would conflict.
     if deletions.edge_count:
-        dropping = partial(dropping_edges, run=run, token=token)
-        deletions.edges.repartition(1).map_partitions(partial(_in_batches, endpoint, dropping)).collect()
+        build = partial(drop_edges, run=run, token=token)
+        deletions.edges.repartition(1).map_partitions(partial(_in_batches, endpoint, build)).collect()
     if deletions.vertex_count:
-        # A vertex keeps the last of its tags until it is dropped: a load that is killed, or that leaves it in
-        # the same moment as another DAG, leaves none behind that no load would find again. The second time is
-        # for those that another DAG came to need in between.
-        asks = [
-            partial(ask, run=run, token=token, dag_name=dag_name)
-            for ask in (removing_tags, dropping_vertices, removing_tags)
+        # A vertex keeps its last tag until it is dropped. Otherwise a load that is killed, or that runs
+        # concurrently with another DAG's, could leave a vertex without a tag, which no load would find again.
+        # The second `drop_tags` is for vertices that another DAG has started to use in between.
+        builders = [
+            partial(builder, run=run, token=token, dag_name=dag_name)
+            for builder in (drop_tags, drop_vertices, drop_tags)
         ]
-        deletions.vertices.repartition(1).map_partitions(partial(_each_in_batches, endpoint, asks)).collect()
+        deletions.vertices.repartition(1).map_partitions(
+            partial(_each_in_batches, endpoint, builders)
+        ).collect()
 
 
-def _each_in_batches(endpoint: Endpoint, asks: list[Any], ids: Iterable[str]) -> Iterator[int]:
+def _each_in_batches(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> Iterator[int]:
     vertices = list(ids)
-    for ask in asks:
-        yield from _in_batches(endpoint, ask, vertices)
+    for build in builders:
+        yield from _in_batches(endpoint, build, vertices)
 
 
-def _in_batches(endpoint: Endpoint, ask: Any, ids: Iterable[str]) -> Iterator[int]:
-    with open_executor(endpoint) as tell:
-        for some in by_request(ids):
-            tell(partial(ask, ids=some))
-            yield len(some)
+def _in_batches(endpoint: Endpoint, build: Any, ids: Iterable[str]) -> Iterator[int]:
+    with open_executor(endpoint) as execute:
+        for batch in by_request(ids):
+            execute(partial(build, ids=batch))
+            yield len(batch)
 
 
-def _ours(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
-    """Goes on only while the token is there; that it is written makes two such requests conflict."""
-    return g.V(run).has("loading", token).property(Cardinality.single, "loading", token)
+def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Continue only if the token is unchanged; writing it again makes concurrent requests conflict."""
+    return g.V(run).has("load_token", token).property(Cardinality.single, "load_token", token)
 
 
-def dropping_edges(g: GraphTraversalSource, run: str, token: str, ids: list[str]) -> GraphTraversal:
-    """Take edges out."""
-    return _ours(g, run, token).E(*ids).drop()
+def drop_edges(g: GraphTraversalSource, run: str, token: str, ids: list[str]) -> GraphTraversal:
+    """Drop edges."""
+    return _if_token_matches(g, run, token).E(*ids).drop()
 
 
-def dropping_vertices(
+def drop_vertices(
     g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
 ) -> GraphTraversal:
-    """Take out those vertices that no other DAG and no edge needs, as the graph is now."""
+    """Drop the vertices that have no edges and no tags of other DAGs now."""
     others = __.values("dag_name").is_(P.neq(dag_name))
-    return _ours(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
+    return _if_token_matches(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
 
 
-def removing_tags(
-    g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
-) -> GraphTraversal:
-    """Take the DAG's tag from vertices that others need and none of its edges touches, as it is now."""
+def drop_tags(g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Drop the DAG's tag of vertices that are still needed but have no edges of the DAG now."""
     touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
     needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
-    left = _ours(g, run, token).V(*ids).not_(touched).where(needed)
-    return left.properties("dag_name").has_value(dag_name).drop()
+    untagged = _if_token_matches(g, run, token).V(*ids).not_(touched).where(needed)
+    return untagged.properties("dag_name").has_value(dag_name).drop()

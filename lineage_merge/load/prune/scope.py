@@ -1,4 +1,4 @@
-"""What a merge may retire at all: which projects it has whole, and which jobs it read."""
+"""Scope of deletions: the projects that a merge has completely, and the jobs that it read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from lineage_merge.merge.source_completeness import SourceCompleteness
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a merge may retire: of `projects` (``dbt tickit``) that it has whole, of jobs whose runs it read.
+    """What a merge may delete: lineage of complete `projects` (``dbt tickit``) and, with `runs`, of jobs.
 
-    `by_project`: the types of jobs that are told project by project. `everything`: it looked at all that
-    the graph has of the DAG. `tells_columns`: the types of jobs of which it knows columns at all.
+    `by_project`: types of the jobs that are complete per project. `everything`: the merge read the sources of
+    all stored jobs of the DAG. `column_job_types`: types of the jobs for which it has column lineage.
     """
 
     projects: frozenset[str]
@@ -25,11 +25,11 @@ class Scope:
     runs: bool
     retire_after: int
     everything: bool
-    tells_columns: frozenset[str]
+    column_job_types: frozenset[str]
 
 
 class _Project(NamedTuple):
-    """A project of a merge, or as the graph has it; `project` is None for the jobs of no project."""
+    """A project, of the merge or stored; `project` is None for jobs without a project."""
 
     in_merge: bool
     job_type: str | None
@@ -41,7 +41,7 @@ class _Project(NamedTuple):
 
 
 class _Moments(NamedTuple):
-    """The latest times of the jobs of a project."""
+    """Latest times of the jobs of a project."""
 
     described_at: int | None
     last_run_at: int | None
@@ -50,7 +50,7 @@ class _Moments(NamedTuple):
 def scope_of(
     nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: SourceCompleteness, counts: DiffCounts
 ) -> Scope:
-    """Return the scope of a merge that has these `nodes` and that `coverage`; the graph has `vertices`."""
+    """Return the scope of a merge with these `nodes` and that `coverage`; `vertices`: the stored ones."""
     projects, everything = _covered(nodes, vertices, coverage)
     return Scope(
         frozenset(projects),
@@ -58,7 +58,7 @@ def scope_of(
         coverage.runs,
         coverage.retire_after,
         everything,
-        # A worker that cannot read columns (no SQL parser, say) must not take away all there are.
+        # A worker that cannot read columns (for example without a SQL parser) must not delete all of them.
         counts.column_job_types,
     )
 
@@ -66,16 +66,16 @@ def scope_of(
 def _covered(
     nodes: Rows[Compared], vertices: Rows[StoredVertex], coverage: SourceCompleteness
 ) -> tuple[list[str], bool]:
-    """Return the projects (``dbt tickit``) that a merge has whole and as new as the graph (a short list).
+    """Return the complete projects (``dbt tickit``), not older than stored, and whether all jobs are covered.
 
-    And whether every job that the graph has of the DAG is of a source that the merge read.
+    All jobs are covered if the merge read the source of each stored job of the DAG.
     """
     jobs: Rows[tuple[_Project, _Moments]] = nodes.flat_map(_job_of_merge)
-    found = jobs.union(vertices.flat_map(_stored_job)).combine(_itself, _latest, _latest).collect()
+    found = jobs.union(vertices.flat_map(_stored_job)).combine(_identity, _latest, _latest).collect()
     incoming = [(project, at) for project, at in found if project.in_merge]
     stored = [(project, at) for project, at in found if not project.in_merge]
-    whole = {kind for kind, is_whole in coverage.projects.items() if is_whole}
-    known = {each.name: at for each, at in incoming if each.job_type in whole and each.project}
+    complete = {kind for kind, is_complete in coverage.projects.items() if is_complete}
+    known = {each.name: at for each, at in incoming if each.job_type in complete and each.project}
     newer = {each.name for each, at in stored if _is_newer(at, known.get(each.name))}
     projects = sorted(set(known) - newer)
     types = {*coverage.job_types, *(each.job_type for each, _ in incoming)} if coverage.runs else set()
@@ -92,7 +92,7 @@ def _job_of_merge(node: Compared) -> Iterable[tuple[_Project, _Moments]]:
 
 
 def _stored_job(vertex: StoredVertex) -> Iterable[tuple[_Project, _Moments]]:
-    return (_job(vertex.held, in_merge=False),) if vertex.label == "job" else ()
+    return (_job(vertex.properties, in_merge=False),) if vertex.label == "job" else ()
 
 
 def _job(values: Row, *, in_merge: bool) -> tuple[_Project, _Moments]:
@@ -100,7 +100,7 @@ def _job(values: Row, *, in_merge: bool) -> tuple[_Project, _Moments]:
     return _Project(in_merge, values.get("job_type"), values.get("project")), _Moments(*moments)
 
 
-def _itself(moments: _Moments) -> _Moments:
+def _identity(moments: _Moments) -> _Moments:
     return moments
 
 
@@ -110,7 +110,7 @@ def _latest(one: _Moments, other: _Moments) -> _Moments:
 
 
 def _is_newer(stored: _Moments, incoming: _Moments | None) -> bool:
-    """Whether the graph has a project from later: by its manifests, where both sides have one."""
+    """Return whether the stored project is newer, by its manifests if both have one."""
     if incoming is None:
         return bool(stored.last_run_at)
     if incoming.described_at and stored.described_at:

@@ -1,4 +1,4 @@
-"""Decided job by job: which of its edges are gone."""
+"""Decides, per job, which of its unmatched edges are stale."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,28 +9,29 @@ from typing import NamedTuple
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.diff_counts import OF_COLUMNS
+from lineage_merge.load.diff_counts import COLUMN_EDGE_LABELS
 from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.prune.scope import Scope
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import project_of
 
 
-class AbsentEdge(NamedTuple):
-    """An edge that the merge does not have: whether it is to be deleted.
+class UnmatchedEdge(NamedTuple):
+    """An edge that the merge does not have, and whether it is to be deleted.
 
-    `bare`: a job that the merge has loses all it had; `replaced`: the merge has the edge at another dataset.
+    `empties_job`: its job, which the merge has, loses all its edges. `replaced`: the merge has the edge at
+    another dataset.
     """
 
     row: Row
     deleted: bool
-    bare: bool = False
+    empties_job: bool = False
     replaced: bool = False
 
 
 @dataclass(slots=True)
 class JobFacts:
-    """What is known of one job. `runs`: successful ones that were read."""
+    """Facts about one job. `runs`: number of successful runs that were read."""
 
     job_type: str
     name: str
@@ -39,37 +40,37 @@ class JobFacts:
     written: set[str] = field(default_factory=set)
     runs: int | None = None
 
-    def loses(self, label: str, target: str, scope: Scope) -> bool:
-        """Whether an edge of it that the merge does not tell is gone; `target` is where it ends."""
-        if label in OF_COLUMNS and self.job_type not in scope.tells_columns:
+    def is_stale(self, label: str, target: str, scope: Scope) -> bool:
+        """Return whether an unmatched edge of the job is stale; `target`: the dataset at its end."""
+        if label in COLUMN_EDGE_LABELS and self.job_type not in scope.column_job_types:
             return False
         if self.job_type in scope.by_project:
             return f"{self.job_type} {self._project()}" in scope.projects
         if not scope.runs or not self.ran:
             return False
-        # The steps of a job are those of its newest run; the newest write says what feeds a target.
+        # Operations belong to the newest run; the newest write determines the inputs of a target.
         if label == "follows" or target in self.written:
             return True
-        # No run that was read wrote the target: all of them are later.
+        # None of the runs that were read wrote the target.
         return scope.retire_after > 0 and (self.runs or 0) >= scope.retire_after
 
     def _project(self) -> str:
         if self.project:
             return self.project
-        # An exposure has no job; its name says whose it is.
+        # An exposure has no job; its name contains the project.
         return project_of(self.name)
 
 
-def absent_of_jobs(
+def find_stale_job_edges(
     nodes: Rows[Compared],
     edges: Rows[Compared],
     runs: Mapping[JobKey, int],
     replaced: frozenset[str],
     vertices: Rows[StoredVertex],
     scope: Scope,
-) -> Rows[AbsentEdge]:
-    """Return the absent edges of jobs; `runs`: successful ones of each job that were read."""
-    jobs = frozenset(edges.flat_map(_absent_job).distinct().collect())
+) -> Rows[UnmatchedEdge]:
+    """Return the unmatched edges of jobs; `runs`: number of successful runs of each job that were read."""
+    jobs = frozenset(edges.flat_map(_job_of_unmatched).distinct().collect())
     if not jobs:
         return edges.engine.empty()
     affected = edges.engine.share(jobs)
@@ -81,12 +82,12 @@ def absent_of_jobs(
     return facts.group(itemgetter(0), partial(_decide_job, scope, known))
 
 
-# An edge of the job, its project as the graph has it (or none), or that the merge has the job (True).
+# A fact about a job: an edge, its stored project (or None), or that the merge has it (True).
 _Fact = Compared | str | bool | None
 
 
-def _absent_job(edge: Compared) -> Iterable[JobKey]:
-    return (_job_of(edge.row),) if edge.change == "absent" and "job_name" in edge.row else ()
+def _job_of_unmatched(edge: Compared) -> Iterable[JobKey]:
+    return (_job_of(edge.row),) if edge.change == "unmatched" and "job_name" in edge.row else ()
 
 
 def _job_of(row: Row) -> JobKey:
@@ -95,7 +96,7 @@ def _job_of(row: Row) -> JobKey:
 
 def _edge_of_job(affected: Shared[frozenset[JobKey]], edge: Compared) -> Iterator[tuple[JobKey, _Fact]]:
     if edge.row.get("job_name") is not None and (job := _job_of(edge.row)) in affected.value:
-        yield job, edge._replace(row={name: edge.row[name] for name in _EDGE if name in edge.row})
+        yield job, edge._replace(row={name: edge.row[name] for name in _EDGE_NAMES if name in edge.row})
 
 
 def _job_of_merge(affected: Shared[frozenset[JobKey]], node: Compared) -> Iterator[tuple[JobKey, _Fact]]:
@@ -107,12 +108,12 @@ def _job_of_merge(affected: Shared[frozenset[JobKey]], node: Compared) -> Iterat
 
 def _stored_job(affected: Shared[frozenset[JobKey]], vertex: StoredVertex) -> Iterator[tuple[JobKey, _Fact]]:
     if vertex.label == "job":
-        job = JobKey(vertex.held.get("job_type", ""), vertex.held.get("name", ""))
+        job = JobKey(vertex.properties.get("job_type", ""), vertex.properties.get("name", ""))
         if job in affected.value:
-            yield job, vertex.held.get("project")
+            yield job, vertex.properties.get("project")
 
 
-_EDGE = ("id", "label", "from", "to", "job_type", "job_name")
+_EDGE_NAMES = ("id", "label", "from", "to", "job_type", "job_name")
 
 
 def _decide_job(
@@ -120,36 +121,36 @@ def _decide_job(
     known: Shared[tuple[Mapping[JobKey, int], frozenset[str]]],
     key: JobKey,
     facts: list[tuple[JobKey, _Fact]],
-) -> Iterator[AbsentEdge]:
+) -> Iterator[UnmatchedEdge]:
     runs, replaced_ids = known.value
     job = JobFacts(*key, runs=runs.get(JobKey(*key)))
-    absent: list[Row] = []
+    unmatched: list[Row] = []
     replaced: list[Row] = []
-    stays = False
+    keeps_edges = False
     for _, fact in facts:
         match fact:
-            case Compared(change="absent", row=row):
-                (replaced if row["id"] in replaced_ids else absent).append(row)
+            case Compared(change="unmatched", row=row):
+                (replaced if row["id"] in replaced_ids else unmatched).append(row)
             case Compared(change=change, row=row):
-                stays = stays or change != "new"
+                keeps_edges = keeps_edges or change != "new"
                 if row["label"] == "writes":
                     job.written.add(row["to"])
             case True:
                 job.ran = True
             case _:
                 job.project = fact if isinstance(fact, str) else None
-    # A target that the job writes under another name now is written.
+    # A target that the job now writes under another name counts as written.
     job.written.update(row["to"] for row in replaced if row["label"] == "writes")
-    deleted = [job.loses(row["label"], _target(row), scope) for row in absent]
-    # A job that its manifest dropped is meant to lose everything.
-    bare = job.ran and not stays and not replaced and all(deleted)
-    for row, goes in zip(absent, deleted, strict=True):
-        yield AbsentEdge(row, goes, bare=bare)
+    deleted = [job.is_stale(row["label"], _target(row), scope) for row in unmatched]
+    # A job that its manifest no longer has loses all its edges as intended.
+    empties_job = job.ran and not keeps_edges and not replaced and all(deleted)
+    for row, is_deleted in zip(unmatched, deleted, strict=True):
+        yield UnmatchedEdge(row, is_deleted, empties_job=empties_job)
     for row in replaced:
-        yield AbsentEdge(row, True, replaced=True)
+        yield UnmatchedEdge(row, True, replaced=True)
 
 
 def _target(edge: Row) -> str:
-    """The dataset that an edge ends at; of `feeds_column`, the one whose column it ends at."""
+    """Return the dataset at the end of an edge; of `feeds_column`, the dataset of the column."""
     end: str = edge["to"]
     return end.rpartition("|")[0] if edge["label"] == "feeds_column" else end

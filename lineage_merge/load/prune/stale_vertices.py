@@ -1,4 +1,4 @@
-"""Decided dataset by dataset, with its columns: which `has_column` edges and which vertices are gone."""
+"""Decides, per dataset with its columns, which `has_column` edges and vertices are stale."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import dataset_of, dataset_of_end
 from lineage_merge.load.prune.scope import Scope
-from lineage_merge.load.prune.stale_job_edges import AbsentEdge
+from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge
 
 
-class LostColumn(NamedTuple):
-    """A `has_column` edge that is to be deleted; `replaced`: the merge has it at another dataset."""
+class StaleColumnEdge(NamedTuple):
+    """A `has_column` edge to delete; `replaced`: the merge has it at another dataset."""
 
     row: Row
     replaced: bool
@@ -23,57 +23,57 @@ class LostColumn(NamedTuple):
 
 @dataclass(slots=True)
 class DatasetFacts:
-    """What is known of one dataset (or another vertex) and its columns.
+    """Facts about one dataset (or another vertex) and its columns.
 
-    `kept` and `touched` are ends of absent edges of jobs, those that stay and those that are gone.
-    `stray` are vertices that the merge does not tell, with their label and, of a job, its project.
-    `columns` are absent `has_column` edges, by id, `replaced` those of them that the merge has at another
-    dataset. `described`: the merge has columns of it.
+    `retained`, `affected`: ends of unmatched job edges that are retained and deleted. `unmatched`: vertices
+    that the merge does not have, with their label and, of a job, its project. `columns`: unmatched
+    `has_column` edges by id. `replaced`: those of them that the merge has at another dataset. `described`:
+    the merge has columns of the dataset.
     """
 
     id: str
-    kept: set[str] = field(default_factory=set)
-    touched: set[str] = field(default_factory=set)
-    stray: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    retained: set[str] = field(default_factory=set)
+    affected: set[str] = field(default_factory=set)
+    unmatched: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
     described: bool = False
 
-    def lost_columns(self, scope: Scope) -> list[str]:
-        """The `has_column` edges that are gone: of datasets that the merge knows wholly, or that go."""
-        goes = self.id in self.stray and (scope.everything or bool(self.touched))
-        if not self.kept and (self.described or goes):
+    def stale_column_edges(self, scope: Scope) -> list[str]:
+        """Return the stale `has_column` edges: of deleted datasets, or of those with columns in the merge."""
+        is_deleted = self.id in self.unmatched and (scope.everything or bool(self.affected))
+        if not self.retained and (self.described or is_deleted):
             return list(self.columns)
         return [
-            edge for edge in self.columns if edge in self.replaced and self.columns[edge] not in self.kept
+            edge for edge in self.columns if edge in self.replaced and self.columns[edge] not in self.retained
         ]
 
-    def lost_vertices(self, scope: Scope) -> Iterator[str]:
-        """The stray vertices that nothing of the DAG needs any more."""
-        needed, touched = set(self.kept), set(self.touched)
-        lost = set(self.lost_columns(scope))
+    def stale_vertices(self, scope: Scope) -> Iterator[str]:
+        """Yield the unmatched vertices that the DAG no longer needs."""
+        needed, affected = set(self.retained), set(self.affected)
+        stale = set(self.stale_column_edges(scope))
         for edge, column in self.columns.items():
-            (touched if edge in lost else needed).update((self.id, column))
-        for vertex, (label, project) in self.stray.items():
-            wanted = project in scope.projects if label == "job" else scope.everything
-            if vertex not in needed and (wanted or vertex in touched):
+            (affected if edge in stale else needed).update((self.id, column))
+        for vertex, (label, project) in self.unmatched.items():
+            in_scope = project in scope.projects if label == "job" else scope.everything
+            if vertex not in needed and (in_scope or vertex in affected):
                 yield vertex
 
 
-def lost_of_datasets(
-    of_jobs: Rows[AbsentEdge],
+def find_stale_vertices(
+    job_edges: Rows[UnmatchedEdge],
     nodes: Rows[Compared],
     edges: Rows[Compared],
     replaced: frozenset[str],
     scope: Scope,
-) -> Rows[LostColumn | str]:
-    """Return the `has_column` edges that are to be deleted, and the ids of the vertices.
+) -> Rows[StaleColumnEdge | str]:
+    """Return the `has_column` edges and the ids of the vertices to delete.
 
-    `nodes` and `edges` as `load.diff` compared them, `nodes` with those that the merge does not have.
+    `nodes`, `edges`: as compared by `load.diff`, including unmatched elements.
     """
     engine = edges.engine
-    described = engine.share(frozenset(edges.flat_map(_described_if_absent).distinct().collect()))
-    facts: Rows[tuple[str, _Fact]] = of_jobs.flat_map(_ends)
+    described = engine.share(frozenset(edges.flat_map(_dataset_of_unmatched).distinct().collect()))
+    facts: Rows[tuple[str, _Fact]] = job_edges.flat_map(_ends)
     facts = facts.union(
         nodes.flat_map(_unmatched), edges.flat_map(partial(_column, described, engine.share(replaced)))
     )
@@ -81,27 +81,27 @@ def lost_of_datasets(
 
 
 class _Fact(NamedTuple):
-    kind: Literal["kept", "touched", "stray", "column", "replaced", "described"]
+    kind: Literal["retained", "affected", "unmatched", "column", "replaced", "described"]
     id: str = ""
     value: str | None = None
     label: str = ""
 
 
-def _described_if_absent(edge: Compared) -> Iterable[str]:
-    is_absent = edge.change == "absent" and edge.row["label"] == "has_column"
-    return (edge.row["from"],) if is_absent else ()
+def _dataset_of_unmatched(edge: Compared) -> Iterable[str]:
+    is_unmatched = edge.change == "unmatched" and edge.row["label"] == "has_column"
+    return (edge.row["from"],) if is_unmatched else ()
 
 
-def _ends(edge: AbsentEdge) -> Iterator[tuple[str, _Fact]]:
+def _ends(edge: UnmatchedEdge) -> Iterator[tuple[str, _Fact]]:
     for end in ("from", "to"):
-        yield dataset_of_end(edge.row, end), _Fact("touched" if edge.deleted else "kept", edge.row[end])
+        yield dataset_of_end(edge.row, end), _Fact("affected" if edge.deleted else "retained", edge.row[end])
 
 
 def _unmatched(node: Compared) -> Iterator[tuple[str, _Fact]]:
     if node.change == "unmatched":
         identifier, label = node.row["id"], node.row["label"]
         dataset = dataset_of(identifier, label == "column")
-        yield dataset, _Fact("stray", identifier, node.row.get("project"), label)
+        yield dataset, _Fact("unmatched", identifier, node.row.get("project"), label)
 
 
 def _column(
@@ -110,7 +110,7 @@ def _column(
     row = edge.row
     if row.get("label") != "has_column":
         return
-    if edge.change == "absent":
+    if edge.change == "unmatched":
         is_replaced = row["id"] in replaced.value
         yield row["from"], _Fact("replaced" if is_replaced else "column", row["id"], row["to"])
     elif row["from"] in described.value:
@@ -119,23 +119,23 @@ def _column(
 
 def _decide_dataset(
     scope: Scope, identifier: str, facts: list[tuple[str, _Fact]]
-) -> Iterator[LostColumn | str]:
+) -> Iterator[StaleColumnEdge | str]:
     dataset = DatasetFacts(identifier)
     for _, fact in facts:
         match fact.kind:
-            case "kept":
-                dataset.kept.add(fact.id)
-            case "touched":
-                dataset.touched.add(fact.id)
-            case "stray":
-                dataset.stray[fact.id] = (fact.label, fact.value)
+            case "retained":
+                dataset.retained.add(fact.id)
+            case "affected":
+                dataset.affected.add(fact.id)
+            case "unmatched":
+                dataset.unmatched[fact.id] = (fact.label, fact.value)
             case "column" | "replaced":
                 dataset.columns[fact.id] = fact.value or ""
                 if fact.kind == "replaced":
                     dataset.replaced.add(fact.id)
             case _:
                 dataset.described = True
-    for edge in dataset.lost_columns(scope):
+    for edge in dataset.stale_column_edges(scope):
         row = {"id": edge, "label": "has_column", "from": identifier, "to": dataset.columns[edge]}
-        yield LostColumn(row, edge in dataset.replaced)
-    yield from dataset.lost_vertices(scope)
+        yield StaleColumnEdge(row, edge in dataset.replaced)
+    yield from dataset.stale_vertices(scope)

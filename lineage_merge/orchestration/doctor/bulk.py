@@ -31,7 +31,7 @@ def examine(config: Config) -> Iterator[Finding]:
     # An unused S3 prefix: lists all loads, and waits for none.
     unused_prefix = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
     try:
-        loader_jobs.await_earlier(found.loader, unused_prefix, lambda _line: None)
+        loader_jobs.await_earlier_loads(found.loader, unused_prefix, lambda _line: None)
     except GraphError as error:
         fix = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
         yield failed(LOADER, error, f"{fix} (deploy/iam), or correct gremlin.bulk.endpoint")

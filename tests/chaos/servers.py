@@ -1,4 +1,4 @@
-"""The servers of a chaos, the gates before them, and what is done to them. Nothing here draws or judges."""
+"""ArangoDB stand-in and graph server with fault proxies, and operations that inject faults."""
 
 import contextlib
 import os
@@ -19,13 +19,13 @@ from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from tests.chaos import pipelines, processes
-from tests.chaos.gate import Gate, http, websocket
+from tests.chaos.fault_proxy import FaultProxy, http, websocket
 from tests.command_line import clean_environment
 from tests.graph_reading import whole
 from tests.load.changing_pipeline import Graph, restore
 
 PASSWORD = {"CHAOS_PASSWORD": "secret"}
-# What legitimately differs between a run and its repeat: when it was, and how much was left to do.
+# Properties that may differ between a run and its repetition: times and amounts of work.
 _OF_RUNS = {
     "merge_run": (
         "last_merged_at",
@@ -40,48 +40,48 @@ _OF_RUNS = {
 _START_SECONDS = 60
 
 
-class World:
-    """Both servers run, each on a port that stays, with a gate before it. The folder holds what is merged."""
+class Servers:
+    """Both servers, each on a fixed port behind a proxy. The folder has the input of merges."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
         self.folder = folder
         self.spark = spark
         pipelines.write(folder)
         self._arango_port = free_port("127.0.0.1")
-        self._arango = self._started_arango()
+        self._arango = self._start_arango()
         self._graph_port = free_port("127.0.0.1")
-        self._server = self._started_server()
+        self._server = self._start_server()
         self._busy = threading.Lock()
-        self._mending: list[threading.Thread] = []
-        self.to_arango = Gate(self._arango_port, http)
-        self.to_graph = Gate(self._graph_port, websocket)
+        self._repairs: list[threading.Thread] = []
+        self.arango_proxy = FaultProxy(self._arango_port, http)
+        self.graph_proxy = FaultProxy(self._graph_port, websocket)
 
-    # What is asked
+    # Queries
 
     @property
     def pid(self) -> int:
-        """The process below which Spark's workers are."""
+        """Return the parent process of Spark's workers."""
         return os.getpid()
 
     @property
     def graph(self) -> Endpoint:
-        """The graph, past the gate."""
+        """Return the endpoint of the graph without the proxy."""
         return Endpoint(self._server.url)
 
     def settings(self, pipeline: str, retry_seconds: int) -> dict[str, Any]:
-        """The configuration of a pipeline whose ways lead through the gates."""
-        ports = (self.to_arango.port, self.to_graph.port)
+        """Return the configuration of a pipeline that connects through the proxies."""
+        ports = (self.arango_proxy.port, self.graph_proxy.port)
         return pipelines.settings(self.folder, pipeline, *ports, retry_seconds)
 
     def config_file(self, pipeline: str, retry_seconds: int) -> Path:
-        """The same as a file, for a job."""
+        """Write the configuration for a job; returns the file."""
         file = self.folder / f"{pipeline}-{retry_seconds}.yml"
         settings = self.settings(pipeline, retry_seconds) | {"spark": {"master": "local[2]"}}
         file.write_text(yaml.safe_dump(settings))
         return file
 
-    def held(self) -> Graph:
-        """The whole graph: every element with all its values, but for those that each run has anew."""
+    def graph_content(self) -> Graph:
+        """Read the whole graph, without properties that differ in each run."""
         with connect(self.graph) as g:
             vertices, edges = whole(g, merge_runs=True)
         for label, values in vertices.values():
@@ -89,84 +89,84 @@ class World:
                 values.pop(name, None)
         return vertices, edges
 
-    def restore(self, held: Graph) -> None:
-        """Make the graph what it was."""
-        restore(self.graph, held)
+    def restore(self, graph_content: Graph) -> None:
+        """Restore an earlier content of the graph."""
+        restore(self.graph, graph_content)
 
-    # What is done to it
+    # Faults
 
     def kill_worker(self, jvm_of: int, chance: random.Random) -> bool:
-        """SIGKILL to one of the Python workers below a process; whether there was one."""
-        found = processes.workers(processes.below(jvm_of))
+        """Kill a Python worker among the descendants of a process; returns whether there was one."""
+        found = processes.workers(processes.descendants(jvm_of))
         processes.kill([chance.choice(found)] if found else [])
         return bool(found)
 
     def kill_arango(self, down: float) -> None:
-        """SIGKILL to the stand-in, which is started again on its port."""
+        """Kill the ArangoDB stand-in and restart it after `down` seconds."""
         with self._busy:
-            self._end_arango()
+            self._stop_arango()
 
         def start() -> None:
             time.sleep(down)
             with self._busy:
                 if self._arango.poll() is not None:
-                    self._arango = self._started_arango()
+                    self._arango = self._start_arango()
 
-        self._later(start)
+        self._in_background(start)
 
-    def cut(self, gate: Gate, down: float) -> None:
-        """End all connections through a gate, and let nobody through for a while."""
-        gate.shut()
+    def cut(self, proxy: FaultProxy, down: float) -> None:
+        """Cut all connections of a proxy, and reject new ones for `down` seconds."""
+        proxy.shut()
 
         def open_again() -> None:
             time.sleep(down)
-            with self._busy:  # a server that is being restarted has its gate shut for as long
-                gate.open()
+            with self._busy:  # the proxy of a server that restarts stays closed
+                proxy.open()
 
-        self._later(open_again)
+        self._in_background(open_again)
 
     def restart_server(self) -> None:
-        """A clean stop and start of the graph server, with its data folder. Clients are sent away first."""
+        """Restart the graph server with its data folder, after cutting connections."""
 
-        def anew() -> None:
+        def restart() -> None:
             with self._busy:
-                self.to_graph.shut()
+                self.graph_proxy.shut()
                 self._server.stop()
-                self._server = self._started_server()
-                self.to_graph.open()
+                self._server = self._start_server()
+                self.graph_proxy.open()
 
-        self._later(anew)
+        self._in_background(restart)
 
-    def await_mended(self) -> None:
-        """Until all servers run again."""
-        for thread in self._mending:
+    def await_repairs(self) -> None:
+        """Wait until all servers run again."""
+        for thread in self._repairs:
             thread.join()
-        self._mending.clear()
+        self._repairs.clear()
 
     def close(self) -> None:
-        """End everything."""
-        self.await_mended()
-        self.to_arango.close()
-        self.to_graph.close()
+        """Stop all servers and proxies."""
+        self.await_repairs()
+        self.arango_proxy.close()
+        self.graph_proxy.close()
         self._server.stop()
-        self._end_arango()
+        self._stop_arango()
 
-    def _end_arango(self) -> None:
+    def _stop_arango(self) -> None:
         self._arango.kill()
         self._arango.communicate()
 
-    def _later(self, act: Callable[[], None]) -> None:
+    def _in_background(self, act: Callable[[], None]) -> None:
         thread = threading.Thread(target=act, daemon=True)
-        self._mending.append(thread)
+        self._repairs.append(thread)
         thread.start()
 
-    def _started_arango(self) -> "subprocess.Popen[str]":
-        words = [sys.executable, "-m", "tests.arango_standin", str(self._arango_port)]
+    def _start_arango(self) -> "subprocess.Popen[str]":
+        arguments = [sys.executable, "-m", "tests.arango_standin", str(self._arango_port)]
         process = subprocess.Popen(
-            [*words, str(self.folder / "arango")],
+            [*arguments, str(self.folder / "arango")],
             cwd=Path(__file__).parents[2],
             env=clean_environment(),
-            stdin=subprocess.PIPE,  # it ends with this process, even when that is killed
+            stdin=subprocess.PIPE,  # the stand-in ends with this process, even if that is killed
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -175,7 +175,7 @@ class World:
             raise RuntimeError("the ArangoDB stand-in did not start")
         return process
 
-    def _started_server(self) -> EmbeddedServer:
+    def _start_server(self) -> EmbeddedServer:
         file = self.folder / "graph" / "graph.json"
         server = EmbeddedServer(
             file, self._graph_port, transactional=True, heap="400m", password=pipelines.PASSWORD
@@ -185,7 +185,7 @@ class World:
             try:
                 server.start()
             except Exception:
-                # Connections of before may still hold the port.
+                # Old connections may still occupy the port.
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
@@ -194,11 +194,11 @@ class World:
 
 
 @contextmanager
-def world(folder: Path, spark: SparkSession) -> Iterator[World]:
-    """A world, as long as the block lasts."""
-    made = World(folder, spark)
+def open_servers(folder: Path, spark: SparkSession) -> Iterator[Servers]:
+    """Provide running servers."""
+    servers = Servers(folder, spark)
     try:
-        yield made
+        yield servers
     finally:
         with contextlib.suppress(ProcessLookupError):
-            made.close()
+            servers.close()

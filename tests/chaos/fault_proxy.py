@@ -1,4 +1,4 @@
-"""A way to a server that counts requests, tells when one comes by, and can be cut and shut."""
+"""Proxy before a server that counts requests, calls functions at given requests, and can cut connections."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ Reader = Callable[[BufferedReader], Iterator[tuple[bytes, bool]]]
 
 
 class Watch(NamedTuple):
-    """At request number `at`, `act` is called: before that is passed on, or after (`arrives`)."""
+    """Calls `act` at request number `at`: before it is forwarded, or after (`arrives`)."""
 
     at: int
     act: Callable[[], None]
@@ -21,7 +21,7 @@ class Watch(NamedTuple):
 
 
 def websocket(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:
-    """What a client of a Gremlin server sends, in pieces, and whether one is a request."""
+    """Yield the data that a Gremlin client sends, in pieces, with whether each starts a request."""
     while (line := stream.readline()).strip():  # the handshake ends with an empty line
         yield line, False
     yield line, False
@@ -30,13 +30,13 @@ def websocket(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:
 
 
 def http(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:
-    """What a client of ArangoDB sends."""
+    """Yield the data that an ArangoDB client sends, with whether each piece starts a request."""
     while piece := stream.read1(1 << 16):
         yield piece, piece.startswith((b"GET ", b"POST ", b"PUT ", b"DELETE ", b"HEAD "))
 
 
-class Gate:
-    """Forwards to the server on a port of this machine, until it is closed."""
+class FaultProxy:
+    """Forwards connections to a local port until it is closed."""
 
     def __init__(self, server_port: int, read: Reader) -> None:
         self.server_port = server_port
@@ -48,41 +48,41 @@ class Gate:
         self._shut = False
         self._watches: list[Watch] = []
         self.requests = 0
-        threading.Thread(target=self._serve, name="gate", daemon=True).start()
+        threading.Thread(target=self._serve, name="fault proxy", daemon=True).start()
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """Return the number of open connections."""
         return len(self._pairs)
 
     def begin(self, watches: list[Watch]) -> None:
-        """Count from nought, and watch for requests."""
+        """Reset the count, and set the watches."""
         with self._lock:
             self.requests, self._watches = 0, list(watches)
 
     def forget(self) -> None:
-        """Watch no more."""
+        """Remove all watches."""
         with self._lock:
             self._watches = []
 
     def cut(self) -> None:
-        """End every connection, in the middle of whatever passes."""
+        """Cut all connections."""
         with self._lock:
             pairs, self._pairs = self._pairs, set()
         for pair in pairs:
             _end(*pair)
 
     def shut(self) -> None:
-        """Let nobody through any more."""
+        """Cut all connections and reject new ones."""
         self._shut = True
         self.cut()
 
     def open(self) -> None:
-        """Let everybody through again."""
+        """Accept connections again."""
         self._shut = False
 
     def close(self) -> None:
-        """End it."""
+        """Close the proxy and all connections."""
         self._listener.close()
         self.shut()
 

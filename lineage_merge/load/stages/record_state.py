@@ -1,0 +1,147 @@
+"""Last stage of a load: stores statistics and the state for the next load, and removes the token."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.load import merge_run, merge_state, shard_digests
+from lineage_merge.load.diff import Compared
+from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.result import LoadResult
+from lineage_merge.load.shard_digests import (
+    MAX_UNMATCHED,
+    SHARD_ELEMENTS,
+    Entry,
+    RunState,
+    digest_of_entries,
+    encode_entries,
+    shard_count,
+)
+from lineage_merge.load.stages.types import LoadPlan, Merge, Target
+
+
+def record_state(merge: Merge, target: Target, plan: LoadPlan, result: LoadResult) -> None:
+    """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
+    endpoint, environment, dag_name, started_load = target
+    others = _other_dags(plan, target)
+    merge_run.mark_dags(endpoint, environment, others.of_changed | others.of_new, started_load)
+    state = None if others.of_new or not plan.may_store_state else _store_state(merge, target, plan)
+    traffic = endpoint.traffic
+    stats = merge_run.LoadStats(
+        written=result.nodes + result.edges,
+        retired=result.retired_nodes + result.retired_edges,
+        report=merge.report,
+        requests=traffic.requests.value if traffic else 0,
+        elements_read=traffic.read.value if traffic else 0,
+    )
+    merge_run.end(endpoint, environment, dag_name, started_load, stats, state)
+
+
+class _OtherDags(NamedTuple):
+    """Other DAGs whose tags are on vertices that this load changed, and on vertices that were new to it."""
+
+    of_changed: frozenset[str]
+    of_new: frozenset[str]
+
+
+def _other_dags(plan: LoadPlan, target: Target) -> _OtherDags:
+    endpoint, _, dag_name, started_load = target
+    read = partial(merge_state.other_dags, endpoint, dag_name)
+
+    def tags_of(ids: Rows[str]) -> frozenset[str]:
+        return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())
+
+    changed = frozenset(plan.nodes.flat_map(_tags_if_changed).distinct().collect())
+    if started_load.overlaps:
+        # The writes of a killed load are unknown.
+        changed |= frozenset(plan.existing.vertices.flat_map(_stored_tags).distinct().collect())
+    if plan.counts.edges_to_write or plan.deletions.edge_count:
+        # The builder of a dataset determines the precedence of values.
+        changed |= tags_of(plan.edges.flat_map(_built_if_changed).distinct())
+    if plan.moves or plan.deletions.vertex_count or plan.renames.changes:
+        renamed = [*plan.moves.values(), *(change.id for change in plan.renames.changes)]
+        changed |= tags_of(plan.nodes.engine.rows(renamed))
+        changed |= frozenset(plan.nodes.flat_map(_tags_if_unmatched).distinct().collect())
+    if plan.moves:
+        changed |= frozenset(plan.nodes.flat_map(_tags).distinct().collect())
+    new = tags_of(plan.nodes.flat_map(_id_if_new)) if plan.result.nodes else frozenset()
+    return _OtherDags(changed - {dag_name}, new)
+
+
+def _stored_tags(vertex: StoredVertex) -> Iterable[str]:
+    return vertex.others
+
+
+def _tags(node: Compared) -> Iterable[str]:
+    return node.others
+
+
+def _tags_if_changed(node: Compared) -> Iterable[str]:
+    return node.others if node.is_written else ()
+
+
+def _tags_if_unmatched(node: Compared) -> Iterable[str]:
+    return node.others if node.change == "unmatched" else ()
+
+
+def _built_if_changed(edge: Compared) -> Iterable[str]:
+    is_changed = edge.change in ("new", "unmatched") and edge.row.get("label") == "writes"
+    return (edge.row["to"],) if is_changed else ()
+
+
+def _id_if_new(node: Compared) -> Iterable[str]:
+    return (node.row["id"],) if node.change == "new" else ()
+
+
+def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | None:
+    """Store digests for an incremental comparison; None if the next load must compare in full."""
+    endpoint, environment, dag_name, started_load = target
+    counts, deletions, engine = plan.counts, plan.deletions, plan.nodes.engine
+    unmatched_count = counts.unmatched_vertices + counts.unmatched_edges
+    if unmatched_count > MAX_UNMATCHED:
+        return None
+    last = started_load.state
+    is_unchanged = not (plan.result.nodes or plan.result.edges or unmatched_count)
+    vertices, edges = merge_state.read_counts(endpoint, environment, dag_name)
+    if sum(vertices.values()) != sum(counts.nodes.values()) - deletions.vertex_count:
+        return None
+    if sum(edges.values()) != counts.stored_edges + counts.edges.get("new", 0) - deletions.edge_count:
+        return None
+    shards = plan.shards
+    if shards is None:
+        elements = sum(counts.nodes.values()) + sum(counts.edges.values()) - unmatched_count
+        number = shard_count(elements, len(last.shards))
+        shards = shard_digests.shards(merge.nodes, merge.edges, number).cache()
+        stored: tuple[str, ...] = ()
+    else:
+        number, stored = len(last.shards), last.shards
+        if is_unchanged and not last.left:
+            return last
+    digests = [digest_of_entries(())] * number
+    for summary in shards.map(shard_digests.summary_of).collect():
+        digests[summary.number] = summary.digest
+    changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
+    if not merge_state.write_shards(shards, endpoint, environment, dag_name, engine.share(changed)):
+        return None
+    unmatched = plan.nodes.flat_map(_unmatched_vertex).union(plan.edges.flat_map(_unmatched_edge)).collect()
+    texts = [
+        encode_entries(unmatched[start : start + SHARD_ELEMENTS])
+        for start in range(0, len(unmatched), SHARD_ELEMENTS)
+    ]
+    if not all(merge_state.write_texts(endpoint, environment, dag_name, enumerate(texts, start=number))):
+        return None
+    merge_state.drop_surplus_shards(
+        endpoint, environment, dag_name, number + len(texts), len(last.shards) + last.left
+    )
+    return RunState(
+        shards=tuple(digests), left=len(texts), names=plan.names_digest, vertices=vertices, edges=edges
+    )
+
+
+def _unmatched_vertex(node: Compared) -> Iterable[Entry]:
+    return (Entry("v", node.row["id"]),) if node.change == "unmatched" else ()
+
+
+def _unmatched_edge(edge: Compared) -> Iterable[Entry]:
+    return (Entry("e", edge.row["id"]),) if edge.change == "unmatched" else ()

@@ -1,0 +1,115 @@
+"""Resolves names: gives each dataset one id in the merge and in the stored graph.
+
+A merge may know aliases of stored datasets, and the graph may store aliases of the merge's datasets.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from operator import itemgetter
+
+from lineage_merge.graph_format.labels import labels_of
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load import vertex_merge
+from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state
+from lineage_merge.load.renames import find_renames
+from lineage_merge.load.stages.types import Merge, ResolvedNames, Target
+from lineage_merge.load.vertex_merge import CanonicalVertex
+from lineage_merge.merge.resolved_names import IdentityRow
+
+
+def resolve_names(merge: Merge, target: Target) -> ResolvedNames:
+    """Read the stored graph, and resolve names that the merge or the graph has for the same dataset."""
+    endpoint, environment, dag_name, _ = target
+    nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
+    canonical_ids, identities = canonical_ids_of(merge), identities_of(merge)
+    alias_ids = alias_ids_of(canonical_ids, identities)
+    existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
+    renames = find_renames(identities, nodes, existing, environment, dag_name)
+    canonical_ids |= {change.id: change.canonical_id or "" for change in renames.of_kind("move")}
+    stored_under_alias = {}
+    if not _new_datasets(nodes, existing).is_empty():
+        # A new dataset may be stored under another name. Names that the merge itself joins are resolved
+        # already.
+        ignored = frozenset((change.id, change.value or "") for change in renames.of_kind("ignore"))
+        aliases = read_aliases(engine, endpoint, environment)
+        found = vertex_merge.resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
+        stored_under_alias = {
+            alias_id: canonical for alias_id, canonical in found.items() if alias_id not in canonical_ids
+        }
+    if stored_under_alias:
+        shared = engine.share(stored_under_alias)
+        nodes = vertex_merge.rename_nodes(nodes, shared).cache()
+        edges = vertex_merge.rename_edges(edges, shared).cache()
+        existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
+    moves = _stored_duplicates(canonical_ids, existing)
+    if moves:
+        shared = engine.share(
+            {duplicate: CanonicalVertex(canonical) for duplicate, canonical in moves.items()}
+        )
+        existing = GraphState(
+            vertex_merge.remove_moved_vertices(existing.vertices, shared).cache(),
+            vertex_merge.move_edges(existing.edges, shared, environment, dag_name).cache(),
+        )
+    return ResolvedNames(nodes, edges, existing, moves, renames)
+
+
+def canonical_ids_of(merge: Merge) -> dict[str, str]:
+    """Return the canonical id of each alias id with one candidate."""
+    aliases = (merge.aliases or {}).items()
+    return {
+        alias_id: candidates[0]
+        for alias_id, candidates in aliases
+        if len(candidates) == 1 and candidates[0] != alias_id
+    }
+
+
+def identities_of(merge: Merge) -> Rows[IdentityRow]:
+    """Return the resolved names of a merge."""
+    return merge.nodes.engine.empty() if merge.identities is None else merge.identities
+
+
+def alias_ids_of(canonical_ids: Mapping[str, str], identities: Rows[IdentityRow]) -> Rows[str]:
+    """Return the ids that resolve to other datasets in the merge."""
+    return identities.flat_map(_alias_id).union(identities.engine.rows(canonical_ids))
+
+
+def node_id(node: Row) -> Iterable[str]:
+    """Return the id of a node, if it has one."""
+    return (node["id"],) if node.get("id") else ()
+
+
+def _alias_id(identity: IdentityRow) -> Iterable[str]:
+    return (identity.alias_id,) if identity.alias_id != identity.canonical_id else ()
+
+
+def _new_datasets(nodes: Rows[Row], existing: GraphState) -> Rows[str]:
+    """Return the ids of the merge's datasets that are missing in the graph."""
+    ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
+    return ids.union(existing.vertices.map(_stored_id)).group(itemgetter(0), _id_if_new)
+
+
+def _dataset_id(node: Row) -> Iterable[tuple[str, bool]]:
+    return ((node["id"], False),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
+
+
+def _stored_id(vertex: StoredVertex) -> tuple[str, bool]:
+    return vertex.id, True
+
+
+def _id_if_new(identifier: str, found: list[tuple[str, bool]]) -> Iterable[str]:
+    return () if any(is_stored for _, is_stored in found) else (identifier,)
+
+
+def _stored_duplicates(canonical_ids: Mapping[str, str], existing: GraphState) -> dict[str, str]:
+    """Return the canonical ids of those alias ids for which the graph has a dataset."""
+    if not canonical_ids:
+        return {}
+    alias_ids = existing.vertices.engine.share(frozenset(canonical_ids))
+    found = existing.vertices.flat_map(partial(_dataset_if_in, alias_ids)).collect()
+    return {alias_id: canonical_ids[alias_id] for alias_id in sorted(found)}
+
+
+def _dataset_if_in(ids: Shared[frozenset[str]], vertex: StoredVertex) -> Iterable[str]:
+    is_dataset = not set(labels_of(vertex.label)).isdisjoint(DATASET_LABELS)
+    return (vertex.id,) if is_dataset and vertex.id in ids.value else ()
