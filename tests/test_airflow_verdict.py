@@ -70,5 +70,5 @@ def test_the_count_is_that_of_all_documents_and_the_examples_are_few() -> None:
 
 
 def test_an_unknown_policy_is_an_error() -> None:
-    with pytest.raises(ValueError, match="expected fail or warn, found ignore"):
+    with pytest.raises(ValueError, match="must be fail or warn, not ignore"):
         judge(report(), LOADED, {REJECTED: "ignore"})

@@ -172,8 +172,8 @@ def test_an_argument_may_be_one_word() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "--step: expected build or load, found none"),
-        (["--step", "merge", "--folder", "f"], "--step: expected build or load, found merge"),
+        ([], "--step: must be build or load, not empty"),
+        (["--step", "merge", "--folder", "f"], "--step: must be build or load, not merge"),
         (["--step", "build"], "--folder: is missing"),
     ],
 )

@@ -218,7 +218,7 @@ def test_an_empty_folder_of_wheels_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("prefix", ["artifacts/x", "s3://", "file:///tmp/x"])
 def test_what_is_no_place_in_s3_is_refused(prefix: str) -> None:
-    with pytest.raises(ConfigError, match="--s3: expected s3://bucket/prefix"):
+    with pytest.raises(ConfigError, match="--s3: must be s3://bucket/prefix"):
         publish.publish(prefix)
 
 

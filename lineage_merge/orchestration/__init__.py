@@ -1,1 +1,1 @@
-"""The job: its pipeline and stages, and how Airflow, clusters and people run it."""
+"""Orchestration: pipeline, stages, Airflow, cluster entry point, publishing, diagnosis."""

@@ -1,12 +1,11 @@
-"""One step of a merge as a job of a Spark cluster: AWS Glue 5, EMR Serverless, spark-submit.
+"""Entry point of a stage as a job of a Spark cluster: AWS Glue 5, EMR Serverless, spark-submit.
 
-What the job is told are its arguments, in pairs ``--name value``: `--step`, `--folder`, `--config`
-(a path or s3://), and a flag for every key of the configuration, as the command line has them.
-Passwords are no arguments: the configuration names a secret. Glue hands over arguments of its
-own too (``--JOB_NAME``), which are passed over.
+Arguments are pairs ``--name value``: `--step`, `--folder`, `--config` (a path or s3://), and a flag for each
+configuration key, as on the command line. Passwords are not arguments: the configuration refers to a secret.
+Other arguments, such as those of Glue (``--JOB_NAME``), are ignored.
 
-A step that fails raises, so that the cluster calls the run failed. Broken documents that were
-left out are no failure, unless ``strict`` says so.
+A failed step raises, so that the cluster marks the run as failed. Skipped invalid documents are no failure,
+except with ``strict``.
 """
 
 import json
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FAILED = "failed.json"
-# What is wrong here is still wrong when the step is repeated.
+# Errors that a repetition of the step does not resolve.
 _PERMANENT = (
     ConfigError,
     DocumentError,
@@ -53,10 +52,10 @@ log = logging.getLogger("lineage_merge.orchestration.cluster_entrypoint")
 
 
 class JobArguments(NamedTuple):
-    """A job's arguments. `flags` maps dotted keys of the configuration to texts.
+    """Arguments of a job. `flags` maps dotted configuration keys to texts.
 
-    `attempt` is a name of this very run, under which the folder keeps why it failed. `others` are
-    the names of arguments that mean nothing here.
+    `attempt`: unique name of this run, under which the folder stores the reason of a failure. `others`:
+    names of ignored arguments.
     """
 
     step: Step
@@ -68,9 +67,9 @@ class JobArguments(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a step failed, in one line; `permanent`: it will fail again when it is only repeated.
+    """Reason of a failed step, in one line. `permanent`: a repetition fails too.
 
-    `exit_code`: that of the error, by which it is known.
+    `exit_code`: that of the error.
     """
 
     message: str
@@ -81,9 +80,9 @@ class Failure(NamedTuple):
 def arguments(
     step: Step, folder: str, settings: Mapping[str, Any], config_file: str = "", attempt: str = ""
 ) -> dict[str, str]:
-    """The arguments of a step, as `JobArguments` understands them. `settings` maps dotted keys to values.
+    """Return the arguments of a step. `settings` maps dotted keys to values.
 
-    Raises `ConfigError` for a key that there is not.
+    Raises `ConfigError` for an unknown key.
     """
     keys = {key.dotted: key for key in CONFIGURATION.settable}
     given = {"--step": step, "--folder": folder, "--config": config_file, "--attempt": attempt}
@@ -95,26 +94,26 @@ def arguments(
 
 
 def as_text(value: Any) -> str:
-    """A value of the configuration as the text of a flag."""
+    """Return a configuration value as the text of a flag."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and [*value] == ["since"]:
-        return f"since {value['since']}"  # `spline.runs`, as YAML holds it
+        return f"since {value['since']}"  # `spline.runs`, as in YAML
     text = json.dumps(value, default=str)
-    # Doubled braces stand inside strings only, and YARN replaces them by variables of its own.
+    # YARN replaces double braces, which only occur in strings, by its variables.
     return text.replace("}}", "}\\u007d").replace("{{", "{\\u007b")
 
 
 def parse_arguments(words: Sequence[str]) -> JobArguments:
-    """What the words behind the script's name say. Raises `ConfigError`."""
+    """Parse the arguments of the script. Raises `ConfigError`."""
     given = dict(_pairs(words))
     flags = {key.dotted: given.pop(key.flag) for key in CONFIGURATION.settable if key.flag in given}
     step = given.pop("--step", "")
     if step not in stages.STEPS:
-        raise ConfigError("", f"--step: expected {' or '.join(stages.STEPS)}, found {step or 'none'}")
+        raise ConfigError("", f"--step: must be {' or '.join(stages.STEPS)}, not {step or 'empty'}")
     folder = given.pop("--folder", "")
     if not folder:
-        raise ConfigError("", "--folder: is missing; it is where node and edge files go")
+        raise ConfigError("", "--folder: is missing; it is the folder of node and edge files")
     file, attempt = given.pop("--config", ""), given.pop("--attempt", "")
     return JobArguments(step, folder, file, flags, attempt, tuple(sorted(given)))
 
@@ -137,7 +136,7 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def main(words: Sequence[str]) -> None:
-    """Run the step that the arguments tell, and print what it did as one JSON object.
+    """Run the step in the arguments, and print its outcome as one JSON object.
 
     Raises `LineageMergeError`, whose message is one line.
     """
@@ -146,7 +145,7 @@ def main(words: Sequence[str]) -> None:
         settings = CONFIGURATION.load(given.config or None, flags=given.flags)
         with _logging(settings), running(settings):
             if given.others:
-                log.info("arguments that are not for lineage_merge: %s", ", ".join(given.others))
+                log.info("ignored arguments: %s", ", ".join(given.others))
             outcome = _run(given, settings)
     except LineageMergeError as error:
         _record_failure(given, error)
@@ -167,7 +166,7 @@ def _run(given: JobArguments, settings: Config) -> dict[str, Any]:
             report = stages.build(spark, settings, given.folder, log.info)
             what |= {name: report[name] for name in ("read", "nodes", "edges", "totals")}
             if report["totals"].get("rejected"):
-                log.warning("%s broken documents were left out", report["totals"]["rejected"])
+                log.warning("%s invalid documents were skipped", report["totals"]["rejected"])
         else:
             what |= {"written": stages.load(spark, settings, given.folder, log.info)}
     return what
@@ -175,7 +174,7 @@ def _run(given: JobArguments, settings: Config) -> dict[str, Any]:
 
 @contextmanager
 def _session(settings: Config) -> Iterator["SparkSession"]:
-    """The cluster's session, as it is configured there; with `spark.master` one of our own."""
+    """Yield the cluster's session; with `spark.master` a new one."""
     if settings.spark.master:
         from lineage_merge.infra.spark_session import session
 
@@ -212,12 +211,12 @@ def _logging(settings: Config) -> Iterator[None]:
 
 
 def is_permanent(error: LineageMergeError) -> bool:
-    """Whether the same step will fail again when it is only repeated."""
+    """Whether a repetition of the step fails too."""
     return isinstance(error, _PERMANENT)
 
 
 def _record_failure(given: JobArguments, error: LineageMergeError) -> None:
-    """Leave the reason in the folder: of a cluster's run others see little more than that it failed."""
+    """Store the reason in the folder: the state of a cluster's run does not contain it."""
     if not given.attempt:
         return
     failure = {
@@ -225,12 +224,12 @@ def _record_failure(given: JobArguments, error: LineageMergeError) -> None:
         "step": given.step,
         **Failure(error.message, is_permanent(error), error.exit_code)._asdict(),
     }
-    with suppress(SourceError):  # it is told in the log too, and hides no other error
+    with suppress(SourceError):  # the log contains the reason too
         storage.write_text(f"{given.folder.rstrip('/')}/{FAILED}", json.dumps(failure) + "\n")
 
 
 def failure(folder: str, attempt: str) -> Failure | None:
-    """Why that attempt failed, if it could leave the reason in the folder."""
+    """Return the failure of an attempt, if the folder contains its reason."""
     try:
         found = json.loads(storage.read_text(f"{folder.rstrip('/')}/{FAILED}"))
     except (SourceError, ValueError):

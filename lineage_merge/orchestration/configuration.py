@@ -8,7 +8,7 @@ from lineage_merge.sources.registry import SOURCES
 
 
 def _check_exporters(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    # Exporters are imported only where some are configured.
+    # Exporters are only imported if some are configured.
     from lineage_merge.exporters import registry
 
     return registry.validate_settings(settings)

@@ -1,6 +1,6 @@
-"""The whole job in a page: sources, merge, intermediate format, load.
+"""The pipeline: sources, merge, intermediate files, load.
 
-The command line, the Airflow DAG and a Glue job call these functions and add nothing.
+The command line, the Airflow DAG and cluster jobs call these functions and add no logic.
 """
 
 import json
@@ -52,11 +52,11 @@ IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and how they came about.
+    """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and the context of the build.
 
-    `aliases`, `runs`, `identities` and `coverage` say what the graph may lose (`load.stages.types`). `owner`
-    is the environment and DAG; None: as in the rows. What the engine keeps is freed by `release`, which comes
-    at the end of ``with built:``.
+    `aliases`, `runs`, `identities` and `coverage` determine what may be retired (`load.stages.types.Merge`).
+    `owner`: environment and DAG; None: as in the rows. `release`, or the end of ``with built:``, frees
+    cached rows.
     """
 
     nodes: Rows[Row]
@@ -70,7 +70,7 @@ class Built:
     owner: tuple[str, str] | None = None
 
     def release(self) -> None:
-        """Free the rows, which cannot be read any more."""
+        """Free the rows, which cannot be read afterwards."""
         self.nodes.engine.unpersist_all()
 
     def __enter__(self) -> Self:
@@ -82,17 +82,17 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did."""
+    """The outcome of a run."""
 
     report: Report
     loaded: LoadResult
 
 
 def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress) -> Built:
-    """Sources to nodes and edges.
+    """Read and merge the sources.
 
-    Broken documents are left out and stand in the report; with `config.strict` the first one
-    raises `DocumentError`. Raises `SourceError` where a source cannot be read at all.
+    Invalid documents are skipped and reported; with `config.strict` the first one raises `DocumentError`.
+    Raises `SourceError` if a source cannot be read.
     """
     with running(config), step("build") as building, own_errors():
         resolver = dataset_resolver.from_config(config)
@@ -125,7 +125,7 @@ def _records(
     resolver: dataset_resolver.DatasetResolver,
     on_progress: ProgressCallback,
 ) -> Rows[Record]:
-    """The records of all sources: in this process where the input is small, distributed otherwise."""
+    """Read the records of all sources: in this process if the input is small, else distributed."""
     sources = configured_sources(config)
     limit = config.spark.distribute_above_mb << 20
     listed = input_bytes(config) if limit else None
@@ -142,14 +142,14 @@ def _records(
 
 
 def _local_engine() -> LocalEngine:
-    """An engine for merging, and for writing with several connections to the graph."""
+    """Return a local engine with a thread per CPU, for several connections to the graph."""
     return LocalEngine(threads=os.cpu_count() or 1)
 
 
 def run(
     spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress, *, dry_run: bool = False
 ) -> Outcome:
-    """Sources to graph: `build` and `load_graph`."""
+    """Build and load: `build` and `load_graph`."""
     with running(config), endpoint(config, on_progress) as target:
         check(target)
         with build(spark, config, on_progress) as built:
@@ -157,9 +157,9 @@ def run(
 
 
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
-    """`folder/nodes/`, `folder/edges/` and `folder/report.json`, in place of what stands there.
+    """Write `folder/nodes/`, `folder/edges/` and `folder/report.json`; replaces existing files.
 
-    With what a load needs to retire: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
+    Also writes the input for retiring: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
     """
     engine = built.nodes.engine
     with own_errors():
@@ -194,7 +194,7 @@ def load_folder(
     *,
     dry_run: bool = False,
 ) -> LoadResult:
-    """Node and edge files to graph. Files that do not say what was read retire nothing."""
+    """Load node and edge files. Without `coverage` in their report nothing is retired."""
     with endpoint(config, on_progress) as target:
         check(target)
         with own_errors():
@@ -240,10 +240,10 @@ def load_graph(
     *,
     dry_run: bool = False,
 ) -> LoadResult:
-    """Make the graph what was built; with `dry_run` only say what would be done.
+    """Update the graph; with `dry_run` only compute the changes.
 
-    Afterwards `config.exporters` are called. Raises `GraphError`: `RetireRefused` where too much would go,
-    unless `config.load.allow_retire`; `ExportError` where the graph is loaded, but an exporter failed.
+    Then runs `config.exporters`. Raises `GraphError`: `RetireRefused` if more than the limit would be
+    retired, unless `config.load.allow_retire`; `ExportError` if the graph is loaded, but an export failed.
     """
 
     with running(config), step("load") as loading, own_errors():
@@ -281,12 +281,12 @@ def load_graph(
 
 
 def _owner_of(built: Built, config: Config) -> tuple[str, str]:
-    """Environment and DAG of the nodes: files say it themselves."""
+    """Return environment and DAG of the nodes."""
     if built.owner:
         return built.owner
     found = built.nodes.map(_owner).distinct().collect()
     if len(found) > 1:
-        raise IntermediateError("the files hold several environments or DAGs: load each by itself")
+        raise IntermediateError("the files contain several environments or DAGs: load each separately")
     return found[0] if found else (config.environment, config.dag_name)
 
 
@@ -295,7 +295,7 @@ def _owner(row: Row) -> tuple[str, str]:
 
 
 def _report_of(folder: str) -> dict[str, Any]:
-    """What `report.json` says; nothing where there is none."""
+    """Return `report.json`; empty if it is missing."""
     file = f"{folder.rstrip('/')}/{REPORT}"
     try:
         found = json.loads(read_text(file))
@@ -312,7 +312,7 @@ def _report_of(folder: str) -> dict[str, Any]:
 def endpoint(
     config: Config, on_progress: ProgressCallback = no_progress, graph_file: Path | None = None
 ) -> Iterator[Endpoint]:
-    """The graph to write to; the embedded one is started, and saved at the end."""
+    """Yield the endpoint of the graph; the embedded server is started, and saved at the end."""
     if config.gremlin.endpoint != EMBEDDED:
         yield configured_endpoint.endpoint(config.gremlin)
         return
@@ -321,7 +321,7 @@ def endpoint(
         try:
             yield configured_endpoint.endpoint(config.gremlin, server.url)
         except ExportError:
-            server.save()  # the graph is loaded, whoever did not take it afterwards
+            server.save()  # the graph is loaded, only an export failed
             raise
         on_progress("saving the graph")
         server.save()

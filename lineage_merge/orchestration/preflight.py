@@ -1,4 +1,4 @@
-"""Is everybody there? Asked before Spark starts, so that a wrong address is known in a second."""
+"""Preflight checks: required services are reachable. Run before Spark starts, to fail fast."""
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
@@ -10,7 +10,7 @@ from lineage_merge.sources.source import function
 
 
 def check_sources(config: Config) -> None:
-    """One request to each server that documents come from, one look at logs.
+    """Check the servers and log files of all sources, with one request each.
 
     Raises `SourceError` or `ConfigError`.
     """
@@ -22,7 +22,7 @@ def check_sources(config: Config) -> None:
 
 
 def check_graph(config: Config) -> None:
-    """One query to the graph, if it is not the embedded one; and whether sinks have what they need here.
+    """Check the graph with one query, unless it is embedded, and the requirements of exporters.
 
     Raises `GraphError` or `ConfigError`.
     """

@@ -1,7 +1,7 @@
-"""Build and load as two steps that may run on different machines, with a folder between them.
+"""Stages build and load, which may run on different machines, with a folder between them.
 
-The steps of a DAG, each of which can be repeated: a build replaces the folder's files, a load
-compares them with the graph. What they did is left in the folder too, for whoever tells it.
+Both are repeatable: a build replaces the files of the folder, a load compares them with the graph. Their
+outcomes are stored in the folder for the report.
 """
 
 import json
@@ -29,7 +29,7 @@ LOADED = "loaded.json"
 
 
 def check(step: Step, config: Config) -> None:
-    """Is everybody there whom the step needs? Asked before Spark starts. Raises `LineageMergeError`."""
+    """Check that the services of a step are reachable, before Spark starts. Raises `LineageMergeError`."""
     from lineage_merge.orchestration import preflight
 
     if step == "build":
@@ -41,7 +41,7 @@ def check(step: Step, config: Config) -> None:
 def build(
     spark: "SparkSession", config: Config, folder: str, on_progress: ProgressCallback
 ) -> dict[str, Any]:
-    """Sources to the node and edge files of `folder`, local or in S3. Returns the report as JSON."""
+    """Build the node and edge files of `folder`, local or in S3. Return the report as JSON."""
     from lineage_merge.orchestration import pipeline
 
     with pipeline.build(spark, config, on_progress) as built:
@@ -56,7 +56,7 @@ def build(
 
 
 def load(spark: "SparkSession", config: Config, folder: str, on_progress: ProgressCallback) -> dict[str, Any]:
-    """The node and edge files of `folder` to the graph. Returns what was written, as JSON."""
+    """Load the node and edge files of `folder` into the graph. Return the outcome as JSON."""
     from lineage_merge.orchestration import pipeline
 
     with _local_copy(spark, folder) as reachable:
@@ -66,13 +66,13 @@ def load(spark: "SparkSession", config: Config, folder: str, on_progress: Progre
 
 
 def record_refusal(folder: str, refusal: str) -> None:
-    """Leave in the folder, in place of what a load wrote, why it wrote nothing."""
+    """Store in the folder, as the outcome of a load, why it wrote nothing."""
     refused = asdict(LoadResult(nodes=0, edges=0, requests=0, seconds=0.0, refusal=refusal))
     storage.write_text(f"{folder.rstrip('/')}/{LOADED}", json.dumps(refused, indent=2) + "\n")
 
 
 def outcomes(folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the build reported and the load wrote, as JSON. Raises `IntermediateError` where they did not."""
+    """Return the report of the build and the outcome of the load. Raises `IntermediateError` if missing."""
     return _json(folder, REPORT, "build"), _json(folder, LOADED, "load")
 
 
@@ -81,16 +81,16 @@ def _json(folder: str, name: str, step: Step) -> dict[str, Any]:
     try:
         found = json.loads(storage.read_text(file))
     except SourceMissing:
-        raise IntermediateError(f"{file}: not there; the {step} step leaves it") from None
+        raise IntermediateError(f"{file}: missing; the {step} step writes it") from None
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise IntermediateError(f"{file}: not JSON as the {step} step writes it")
+        raise IntermediateError(f"{file}: not a JSON object of the {step} step")
     return found
 
 
 def _uses_local_disk(spark: "SparkSession", folder: str) -> bool:
-    """Whether files go over this machine's disk: Spark on one machine has no connector to S3."""
+    """Whether files are copied to the local disk: local Spark has no S3 connector."""
     return storage.is_s3(folder) and (spark.sparkContext.master or "").startswith("local")
 
 

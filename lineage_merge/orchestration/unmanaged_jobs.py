@@ -1,8 +1,8 @@
-"""What is still to be merged of what Spline saw, when DAGs merge their own jobs by themselves. Pure.
+"""Pending merges of jobs that Spline observed, but no DAG merges. Pure.
 
-A job is claimed by the DAG under whose name the graph has it. A job that says its DAG in a label
-is merged under that name, any other under the name of the merge that collects what is left; where
-a DAG claims such a job later, what was collected is taken out again.
+A job is managed by the DAG under whose name the graph has it. An unmanaged job is merged under the DAG name
+in its label, else under the name of the collecting merge. If a DAG manages it later, the collected lineage
+is deleted.
 """
 
 import re
@@ -14,19 +14,19 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.query.job_ownership import Owner
 from lineage_merge.sources.spline.observed_applications import ObservedJob
 
-# As the configuration's schema wants a DAG's name.
+# Valid DAG names, as in the configuration's schema.
 _NAME = re.compile(r"[A-Za-z0-9_.~+-]+")
 
 
 class PendingMerge(NamedTuple):
-    """A merge that is due: the DAG on whose behalf, and its jobs."""
+    """A pending merge: the DAG name and its jobs."""
 
     dag_name: str
     jobs: tuple[str, ...]
 
 
 class Plan(NamedTuple):
-    """What to do: merges by DAG, and jobs to take out of the collecting merge's lineage."""
+    """Pending merges, and jobs to delete from the lineage of the collecting merge."""
 
     due: tuple[PendingMerge, ...]
     duplicates: tuple[str, ...]
@@ -40,9 +40,10 @@ def plan(
     exclude: Sequence[str] = (),
     not_after: int,
 ) -> Plan:
-    """`collector` is the DAG name for jobs without a label, `exclude` globs of jobs not to be merged.
+    """Return the pending merges.
 
-    A job that wrote after `not_after` (ms since 1970) has time: the DAG that runs it may merge it.
+    `collector`: the DAG name for jobs without a label. `exclude`: globs of jobs to ignore. Jobs that wrote
+    after `not_after` (ms since 1970) are not due yet: their own DAG may merge them.
     """
     known: dict[str, dict[str, int]] = {}
     for owner in owners:
@@ -50,7 +51,7 @@ def plan(
     due: dict[str, list[str]] = {}
     duplicates: list[str] = []
     for one in seen:
-        own = known.get(redact(one.job), {})  # as the graph names it
+        own = known.get(redact(one.job), {})  # as in the graph
         name = one.dag_name if _NAME.fullmatch(one.dag_name) else collector
         others = own.keys() - {name, collector}
         if collector in own and (others or name != collector):

@@ -542,7 +542,7 @@ def test_a_load_whose_refusal_is_a_warning_ends_well_and_leaves_it_for_the_repor
 def test_a_group_can_be_mapped_over_dbt_projects() -> None:
     with DAG("mapped", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
 
-        @task_group(group_id="each")  # type: ignore[untyped-decorator] # Airflow is not there
+        @task_group(group_id="each")  # type: ignore[untyped-decorator] # mypy runs without Airflow
         def each(dag_name: Any, dbt_manifests: Any) -> None:
             lineage_merge_task_group("lineage", dag_name=dag_name, dbt_manifests=dbt_manifests, wait=False)
 
@@ -608,9 +608,9 @@ def test_a_deferred_wait_ends_as_one_without_the_triggerer() -> None:
     strict = WaitForSpline(deferrable=True, **options)
     lenient = WaitForSpline(deferrable=True, when_missing="merge", **options)
 
-    with pytest.raises(AirflowSensorTimeout, match="after 60 s no good write of job"):
-        strict.execute_complete({}, {"missing": "no good write of job", "error": ""})
-    lenient.execute_complete({}, {"missing": "no good write of job", "error": ""})
+    with pytest.raises(AirflowSensorTimeout, match="after 60 s no successful write of job"):
+        strict.execute_complete({}, {"missing": "no successful write of job", "error": ""})
+    lenient.execute_complete({}, {"missing": "no successful write of job", "error": ""})
     strict.execute_complete({}, {"missing": "", "error": ""})
     with pytest.raises(AirflowFailException, match="wrong password"):
         lenient.execute_complete({}, {"missing": "", "error": "wrong password"})

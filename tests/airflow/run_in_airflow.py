@@ -251,7 +251,9 @@ def glue(check: Check, told: dict[str, Any]) -> None:
     """The steps are runs of a job on Glue: started with the operator's arguments, run for real."""
     with reporting_late(check, "check_glue", GLUE_JOBS[1:]):
         outcome = check.succeeds("check_glue")
-    assert check.says("Spline has no good write of tickit_sales_load (jr_"), "it did not wait for the run"
+    assert check.says("Spline has no successful write of tickit_sales_load (jr_"), (
+        "it did not wait for the run"
+    )
     job = check.cloud.glue.get_job(JobName="lineage_merge")["Job"]
     assert job["GlueVersion"] == "5.0", job
     assert job["Connections"] == {"Connections": ["lineage_merge-vpc"]}, job
@@ -296,7 +298,7 @@ def missing(check: Check, told: dict[str, Any]) -> None:
         states = {each.task_id: str(each.state) for each in outcome.get_task_instances()}
         told["missing_states"] = states
     assert told.get("missing_states", {}).get("lineage.build") != "success", told
-    expected = "Spline has no good write of tickit_sales_load; never_there"
+    expected = "Spline has no successful write of tickit_sales_load; never_there"
     assert check.says(expected), check.log.lines[-20:]
 
 
@@ -424,7 +426,7 @@ def reporting_late(check: Check, dag_id: str, jobs: tuple[str, ...]) -> Iterator
 
     def report() -> None:
         deadline = time.monotonic() + 60
-        while not check.says("Spline has no good write of") and time.monotonic() < deadline:
+        while not check.says("Spline has no successful write of") and time.monotonic() < deadline:
             time.sleep(0.2)
         time.sleep(LATE_SECONDS)
         for job in jobs:

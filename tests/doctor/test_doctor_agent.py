@@ -14,7 +14,7 @@ from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.kafka_landing.offsets import Range, file_name
 from tests.s3_fixtures import S3
 
-UNUSED_ADDRESS = "127.0.0.1:1"
+CLOSED_PORT = "127.0.0.1:1"
 
 
 def settings(**spline: Any) -> Config:
@@ -71,7 +71,7 @@ def test_an_available_broker_passes_with_the_landed_offsets(tmp_path: Path) -> N
         file.parent.mkdir(parents=True)
         file.touch()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        servers = f"{UNUSED_ADDRESS},127.0.0.1:{server.getsockname()[1]}"
+        servers = f"{CLOSED_PORT},127.0.0.1:{server.getsockname()[1]}"
         asked = topic(servers, tmp_path)
         (found,) = kafka.examine(asked)
         check_sources(asked)
@@ -83,7 +83,7 @@ def test_an_available_broker_passes_with_the_landed_offsets(tmp_path: Path) -> N
 
 
 def test_an_unavailable_broker_fails_in_doctor_and_run(tmp_path: Path) -> None:
-    asked = topic(UNUSED_ADDRESS, tmp_path)
+    asked = topic(CLOSED_PORT, tmp_path)
 
     (found,) = kafka.examine(asked)
 
@@ -94,7 +94,7 @@ def test_an_unavailable_broker_fails_in_doctor_and_run(tmp_path: Path) -> None:
 
 
 def test_a_missing_password_is_reported_without_its_name(tmp_path: Path) -> None:
-    asked = topic(UNUSED_ADDRESS, tmp_path, options_env={"sasl.jaas.config": "HUNTER2"})
+    asked = topic(CLOSED_PORT, tmp_path, options_env={"sasl.jaas.config": "HUNTER2"})
 
     (found,) = kafka.examine(asked)
 
@@ -105,9 +105,9 @@ def test_a_missing_password_is_reported_without_its_name(tmp_path: Path) -> None
 
 
 def test_s3_and_secrets_need_aws() -> None:
-    local = topic(UNUSED_ADDRESS, "landing")
-    in_s3 = topic(UNUSED_ADDRESS, "s3://lake/landing")
-    by_secret = topic(UNUSED_ADDRESS, "landing", options_secret={"sasl.jaas.config": "kafka/login"})
+    local = topic(CLOSED_PORT, "landing")
+    in_s3 = topic(CLOSED_PORT, "s3://lake/landing")
+    by_secret = topic(CLOSED_PORT, "landing", options_secret={"sasl.jaas.config": "kafka/login"})
 
     needing = [aws.needs_aws(each) for each in (local, in_s3, by_secret, settings(agent="s3://lake/logs"))]
 

@@ -18,8 +18,16 @@ def test_an_edge_loses_properties_that_its_merge_no_longer_has_except_undeclared
         "checked": ["by ann"],
     }
     change, to_write, cleared = edge_change({**OF_JOB, "write_mode": "overwrite"}, stored)
-    assert (change, to_write, set(cleared)) == ("changed", ["write_mode"], {"column_lineage", "operations", "via"})
-    assert edge_change(OF_JOB, {**STORED_OF_JOB, "column_lineage": ["unavailable"]}) == ("changed", [], ["column_lineage"])
+    assert (change, to_write, set(cleared)) == (
+        "changed",
+        ["write_mode"],
+        {"column_lineage", "operations", "via"},
+    )
+    assert edge_change(OF_JOB, {**STORED_OF_JOB, "column_lineage": ["unavailable"]}) == (
+        "changed",
+        [],
+        ["column_lineage"],
+    )
 
 
 @pytest.mark.parametrize("edge", [{}, {"sequence": 4}])

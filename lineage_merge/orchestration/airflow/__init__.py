@@ -1,4 +1,4 @@
-"""A merge of lineage as a task group of an Airflow DAG.
+"""Airflow task groups that merge lineage.
 
 ::
 
@@ -6,8 +6,8 @@
 
     [glue_task, dbt_task] >> lineage_merge_task_group("lineage", environment="prod", ...)
 
-Importing this brings neither Spark, boto3 nor a Gremlin client: the scheduler reads DAG files
-again and again, and its machine may have none of them.
+The import loads neither Spark, boto3 nor a Gremlin client: the scheduler parses DAG files repeatedly, and may
+not have them installed.
 """
 
 from importlib import import_module
@@ -33,7 +33,7 @@ __all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unmanag
 
 
 def __getattr__(name: str) -> Any:
-    # Only here, so that what needs no Airflow can be imported where there is none.
+    # Lazy, so that modules without Airflow can be imported if it is not installed.
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""The tries of a step: the folder that belongs to each, and the cluster run that the newest one started.
+"""Tries of a step: the folder of each, and the cluster run that the newest one started.
 
-A record of the run is stored beside the folders of the tries, so that a later try finds a run that is
-still active, although the worker that started it was killed. Imports no Airflow.
+The record of the run is stored next to the folders, so that a later try finds a run that is still active
+although its worker was killed. Imports no Airflow.
 """
 
 import hashlib
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.model.errors import SourceMissing
 
-# Differ between two tries of a step that do the same; a load's folder is the build's, so it counts.
+# Arguments that differ between equal tries of a step. The folder of a load is that of the build, so it
+# counts.
 _OF_A_TRY: Mapping[str, frozenset[str]] = {
     "build": frozenset({"--attempt", "--folder"}),
     "load": frozenset({"--attempt"}),
@@ -20,7 +21,7 @@ _OF_A_TRY: Mapping[str, frozenset[str]] = {
 
 
 class Attempt(NamedTuple):
-    """One try of a step: a unique name, and the folder of the node and edge files it writes or reads."""
+    """A try of a step: a unique name, and the folder of its node and edge files."""
 
     name: str
     folder: str
@@ -28,10 +29,10 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run of a cluster's job that a try started; an empty `run_id`: it was about to start it.
+    """A cluster run that a try started; an empty `run_id`: it was about to start it.
 
-    `digest` is of all arguments but those that belong to one try, `arguments` are without secrets.
-    `inputs` and `outputs` are datasets as OpenLineage names them.
+    `digest`: of all arguments except those of a single try; `arguments`: without secrets. `inputs` and
+    `outputs`: OpenLineage dataset names.
     """
 
     attempt: str
@@ -45,18 +46,18 @@ class RunRecord:
 
 
 def try_folder(root: str, try_number: int) -> str:
-    """Return the folder that belongs to one try of a build."""
+    """Return the folder of a try of a build."""
     return f"{root}/try-{try_number}"
 
 
 def digest(step: str, arguments: Mapping[str, str]) -> str:
-    """Return a digest that is equal for two tries that would do the same."""
+    """Return a digest that is equal for equal tries."""
     compared = {name: text for name, text in arguments.items() if name not in _OF_A_TRY[step]}
     return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
 
 
 def without_secrets(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return a job's arguments as they may be shown: addresses without users and passwords."""
+    """Return a job's arguments for display, with secrets redacted."""
     from lineage_merge.naming import redact
 
     return {name: redact(str(text)) for name, text in arguments.items()}
@@ -70,7 +71,7 @@ def write(root: str, step: str, record: RunRecord) -> None:
 
 
 def read(root: str, step: str) -> RunRecord | None:
-    """Return the record of a step's newest run, None if there is none. Raises `SourceError`."""
+    """Return the record of a step's newest run, or None. Raises `SourceError`."""
     from lineage_merge.infra import storage
 
     try:

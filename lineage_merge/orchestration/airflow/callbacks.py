@@ -1,4 +1,4 @@
-"""For callbacks of a DAG's author: what the merge counted."""
+"""Counts of a merge, for callbacks of DAGs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from lineage_merge.orchestration.airflow.settings import sibling
 
 
 def merge_counts(context: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the counts of the group's report, in a callback of any of its tasks; None before there are any.
+    """Return the counts of the group's report in a callback of any of its tasks; None if not available yet.
 
     `read`, `nodes`, `edges`, `joined`, `totals` (problems by kind), `problems`, `written`, `refusal`.
     """

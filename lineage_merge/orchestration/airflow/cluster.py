@@ -1,4 +1,4 @@
-"""What the engines on a cluster share: the artefacts, the arguments, and why a job failed."""
+"""Shared code of cluster engines: artifacts, arguments, failure reasons."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class JobCall(NamedTuple):
-    """The arguments of a step's job, and what it reads and writes."""
+    """The arguments of a step's job, and its input and output datasets."""
 
     arguments: dict[str, str]
     datasets: Datasets
 
 
 def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:
-    """Return the arguments of a step's job: names and references, no passwords."""
+    """Return the arguments of a step's job, without passwords."""
     from lineage_merge.orchestration import cluster_entrypoint
 
     with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
@@ -37,7 +37,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
 
         if not is_s3(attempt.folder):
             raise ConfigError(
-                "", f"a cluster needs folder, or artifacts, as s3://bucket/prefix: {attempt.folder}"
+                "", f"a cluster needs folder or artifacts as s3://bucket/prefix, not {attempt.folder}"
             )
         arguments = cluster_entrypoint.arguments(
             step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
@@ -46,7 +46,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
 
 
 def published(merge: Merge) -> dict[str, Any]:
-    """What `lineage-merge publish` left under `artifacts`. Fails for good where it did not."""
+    """Return the index that `lineage-merge publish` wrote to `artifacts`. Permanent failure if missing."""
     from lineage_merge.orchestration.publish import artefacts
 
     with fail_if_permanent(), environment(aws(merge.get("aws"))):
@@ -55,9 +55,9 @@ def published(merge: Merge) -> dict[str, Any]:
 
 @contextmanager
 def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
-    """Raise the job's own reason, if it could leave one, instead of only that it failed.
+    """Raise the reason that a failed job stored in the folder.
 
-    A refused retirement that is only a warning is left in the folder for the report, and raises nothing.
+    A refused retirement that is only a warning is stored in the folder for the report, and not raised.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Names of Airflow that have moved between 2.10 and 3.x."""
+"""Names that Airflow moved between 2.10 and 3.x."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _first_of(*locations: str) -> Any:
-    """The first of ``module:name`` that this Airflow has."""
+    """Return the first ``module:name`` that this Airflow has."""
     for location in locations:
         module, _, name = location.partition(":")
         try:
@@ -45,19 +45,19 @@ BaseOperatorLink: Any = _first_of(
 
 
 def base_hook() -> Any:
-    """`BaseHook`, by which connections are read: at run time only, as parsing a file must not."""
+    """Return `BaseHook`, which reads connections: only at run time, not while a file is parsed."""
     return _first_of("airflow.sdk:BaseHook", "airflow.hooks.base:BaseHook")
 
 
 def xcom() -> Any:
-    """`XCom`, by which an operator's links read what a task has pushed."""
+    """Return `XCom`, by which links of operators read pushed values."""
     return _first_of("airflow.sdk.execution_time.xcom:XCom", "airflow.models.xcom:XCom")
 
 
 def show_rendered(context: Mapping[str, Any]) -> None:
-    """Show the task's template fields as they are now, instead of as they were before it ran.
+    """Update the displayed template fields of a running task.
 
-    Airflow 3 does so by itself for operators with `overwrite_rtif_after_execution`.
+    Airflow 3 does this automatically for operators with `overwrite_rtif_after_execution`.
     """
     if find_spec("airflow.sdk") is None:
         from airflow.models.renderedtifields import RenderedTaskInstanceFields
@@ -66,10 +66,10 @@ def show_rendered(context: Mapping[str, Any]) -> None:
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that blocks, from a trigger.
+    """Call a blocking function from a trigger.
 
-    A cancellation of the trigger does not reach the call: Airflow 3.0's triggerer ends with an error if
-    the answer to a request of its own is never read.
+    The call is shielded from cancellation: Airflow 3.0's triggerer fails if it never reads the response to a
+    request of its own.
     """
     from asgiref.sync import sync_to_async
 

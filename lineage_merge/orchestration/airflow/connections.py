@@ -1,8 +1,8 @@
 """Airflow's connections as settings of a merge.
 
-Read at run time only, through Airflow, so that secrets backends count and parsing costs nothing.
-A password never becomes a setting: on this machine it goes into an environment variable for as
-long as a step runs; to a cluster goes the name of a secret.
+Read only at run time and through Airflow, so that secrets backends apply and parsing stays fast. Passwords
+never become settings: a local step gets an environment variable while it runs, a cluster the name of a
+secret.
 """
 
 import os
@@ -16,25 +16,25 @@ ARANGODB = "arangodb_default"
 GREMLIN = "gremlin_default"
 AWS = "aws_default"
 
-# Who holds the password while a step runs on this machine.
+# Contains the password while a step runs on this machine.
 PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
 _IAM_PORT = 8182
 _GREMLIN_EXTRAS = {"iam_auth": "iam_auth", "region_name": "region", "role_arn": "role_arn"}
 
 
 class ConnectionSettings(NamedTuple):
-    """Settings by dotted key, and the variables that must be set while they are used."""
+    """Settings by dotted key, and the environment variables that they need."""
 
     settings: dict[str, Any]
     environment: dict[str, str]
 
 
 def arangodb(connection: Any, *, here: bool) -> ConnectionSettings:
-    """Spline's ArangoDB out of a connection in the form of Airflow's ArangoDB provider.
+    """Return the settings of Spline's ArangoDB from a connection of Airflow's ArangoDB provider.
 
-    Host: one URL or several with commas; schema: the database. Extra: `password_secret` (the
-    secret that holds the password), `auth_method`. `here`: the step runs on this machine, and may
-    use the connection's own password. Raises `ConfigError`.
+    Host: one or several URLs, separated by commas; schema: the database. Extra: `password_secret` (the secret
+    with the password), `auth_method`. `here`: the step runs on this machine, and may use the password of the
+    connection. Raises `ConfigError`.
     """
     name = connection.conn_id or ARANGODB
     extra = connection.extra_dejson or {}
@@ -57,9 +57,7 @@ def arangodb(connection: Any, *, here: bool) -> ConnectionSettings:
         settings["spline.arango.password_env"] = PASSWORD_VARIABLE
         return ConnectionSettings(settings, {PASSWORD_VARIABLE: connection.password})
     elif connection.password:
-        problem = (
-            "a cluster gets no passwords: keep it in Secrets Manager and name it in extra, password_secret"
-        )
+        problem = "a cluster gets no passwords: store it in Secrets Manager, and set password_secret in extra"
         raise ConfigError("", f"connection {name}: {problem}")
     return ConnectionSettings(settings, {})
 
@@ -71,10 +69,10 @@ def _url(host: str, port: int | None) -> str:
 
 
 def gremlin(connection: Any) -> ConnectionSettings:
-    """The graph out of a connection: host, port. Raises `ConfigError`.
+    """Return the settings of the graph from a connection: host, port. Raises `ConfigError`.
 
-    Extra: `iam_auth` (sign connections, as Neptune wants it), `region_name`, `role_arn`, `scheme`
-    (wss, or ws without TLS), `reader_host`.
+    Extra: `iam_auth` (signed connections for Neptune), `region_name`, `role_arn`, `scheme` (wss, or ws
+    without TLS), `reader_host`.
     """
     name = connection.conn_id or GREMLIN
     extra = connection.extra_dejson or {}
@@ -97,18 +95,18 @@ def gremlin(connection: Any) -> ConnectionSettings:
 def _gremlin_url(host: str, port: int | None, extra: Mapping[str, Any]) -> str:
     if "://" in host:
         return host
-    # Neptune has no port without TLS; a server that is no Neptune says ws.
+    # Neptune requires TLS; other servers may set ws.
     return f"{extra.get('scheme') or 'wss'}://{host}:{port or _IAM_PORT}/gremlin"
 
 
-# Set together: a token of other credentials would make AWS refuse these.
+# Set together: AWS rejects keys with a token of other credentials.
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
 
 def aws(conn_id: str | None) -> dict[str, str | None]:
-    """Return the AWS connection as variables of the usual AWS chain; None: unset the variable.
+    """Return the AWS connection as variables of the default AWS chain; None: unset the variable.
 
-    Empty where the connection leaves all to that chain, as on MWAA.
+    Empty if the connection has no credentials of its own, as on MWAA.
     """
     conn_id = existing_aws(conn_id)
     if not conn_id:
@@ -128,21 +126,21 @@ def aws(conn_id: str | None) -> dict[str, str | None]:
         if value
     }
     if given.aws_access_key_id or given.role_arn or given.profile_name:
-        # Taken once: a role's credentials last for an hour.
+        # Once per step: credentials of a role are valid for an hour.
         variables |= credentials(hook.get_credentials())
     return variables
 
 
 def credentials(found: Any) -> dict[str, str | None]:
-    """Return variables for credentials as boto3 has them. Keys without a token unset an inherited one."""
+    """Return variables for boto3 credentials. Keys without a token unset an inherited one."""
     values = (found.access_key, found.secret_key, found.token or None, None)
     return dict(zip(_CREDENTIALS, values, strict=True))
 
 
 def existing_aws(conn_id: str | None) -> str | None:
-    """Return the id, or None for the default connection where Airflow has none: then the role is enough.
+    """Return the id, or None for a missing default connection, which falls back to the role.
 
-    The provider does the same, with a warning in each task's log.
+    The provider does the same, but with a warning in each task's log.
     """
     if conn_id != AWS:
         return conn_id or None
@@ -157,7 +155,7 @@ def existing_aws(conn_id: str | None) -> str | None:
 
 @contextmanager
 def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Set these variables of this process for as long as the block lasts; None: unset."""
+    """Set environment variables in the block; None: unset."""
     before = {name: os.environ.get(name) for name in variables}
     _set(variables)
     try:

@@ -14,15 +14,15 @@ from lineage_merge.orchestration.airflow.settings import Merge, attempt_of, shar
 if TYPE_CHECKING:
     from lineage_merge.orchestration.stages import Step
 
-# Two hours, where the operator's own limit is 25 minutes.
+# Two hours; the default of the operator is 25 minutes.
 _POLL_SECONDS = 30
 _MAX_POLLS = 240
 
 
 class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # as above
-    """One step as a job run: `EmrServerlessStartJobOperator`, whose driver is known when it runs.
+    """A step as a job run: `EmrServerlessStartJobOperator`, with a job driver that is set at run time.
 
-    `spark_submit_parameters` come behind those that the published package needs.
+    `spark_submit_parameters` are appended to those of the published package.
     """
 
     template_fields = (*EmrServerlessStartJobOperator.template_fields, "merge", "spark_submit_parameters")
@@ -45,7 +45,7 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
         self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
-        """Start the job run and wait for it; the XCom is its id."""
+        """Start the job run and wait for it; return its id."""
         self.aws_conn_id = existing_aws(self.aws_conn_id)
         attempt = attempt_of(self.step, self.merge, context)
         call = cluster.job_call(self.step, self.merge, self, context, attempt)
@@ -58,7 +58,7 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
             with cluster.report_job_failure(self.merge, attempt):
                 run_id = super().execute(context, event)
         finally:
-            # The provider has sent the other one by now, also where it defers.
+            # The provider has already sent the original, also before a deferral.
             shown = attempts.without_secrets(call.arguments)
             self.job_driver = self._driver(found["script"], shown, parameters)
             show_rendered(context)
@@ -66,7 +66,7 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
         return run_id
 
     def execute_complete(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
-        """The end of a deferred run."""
+        """Complete a deferred run."""
         attempt = attempt_of(self.step, self.merge, context)
         run_id = super().execute_complete(context, event)
         share_folder(self.step, context, attempt.folder)
@@ -75,12 +75,12 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: Mapping[str, Any]
     ) -> Any:
-        """Continue after a deferral; a trigger that raised becomes the job's own reason."""
+        """Continue after a deferral; a failed trigger raises the reason of the job."""
         with cluster.report_job_failure(self.merge, attempt_of(self.step, self.merge, context)):
             return super().resume_execution(next_method, next_kwargs, context)
 
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """What the step read and wrote, for the provider of OpenLineage."""
+        """Return inputs and outputs of the step, for the OpenLineage provider."""
         return facets(self._datasets)
 
     @staticmethod

@@ -28,28 +28,27 @@ if TYPE_CHECKING:
     from lineage_merge.orchestration.stages import Step
 
 JOB_NAME = "lineage_merge"
-# Only where the job does not exist yet and is created.
+# Defaults of a job that is created.
 _CREATED = {"GlueVersion": "5.0", "WorkerType": "G.1X", "NumberOfWorkers": 2}
-# The wait of a deferred run, as newer providers have it: seconds between polls, and polls.
+# Seconds between polls of a deferred run, and number of polls, as in newer providers.
 _WAITER = {"waiter_delay": 60, "waiter_max_attempts": 75}
 # Several DAGs may use one job.
 _CONCURRENT_RUNS = 20
 
 
-class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there when this is checked
-    """One step as a run of a Glue job: `GlueJobOperator`, whose arguments are known when it runs.
+class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """A step as a run of a Glue job: `GlueJobOperator`, with arguments that are set at run time.
 
-    `artifacts` in `merge` is where `lineage-merge publish` put script and package; empty: the job
-    exists and has both. `vpc_connections` are names of Glue connections of the job, where it is created.
-    A try that finds the active run of an earlier one waits for that run if it does the same, and stops it
-    otherwise.
+    `artifacts` in `merge`: the prefix of `lineage-merge publish`; empty: the job exists and has script and
+    package. `vpc_connections`: names of Glue connections for a job that is created. A try that finds the
+    active run of an earlier try waits for it if the arguments are equal, and stops it otherwise.
     """
 
     template_fields = (*GlueJobOperator.template_fields, "merge")
     template_fields_renderers = {**GlueJobOperator.template_fields_renderers, "merge": "json"}  # noqa: RUF012
     ui_color = "#dbe9f4"
     aws_conn_id: str | None
-    # The arguments are known in `execute`: Airflow shows them after it.
+    # `execute` sets the arguments, so Airflow must render them afterwards.
     overwrite_rtif_after_execution = True
     script_args: dict[str, Any]
     waiter_delay: int
@@ -73,13 +72,13 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         given["create_job_kwargs"] = glue_network.connected(
             _CREATED | (options.get("create_job_kwargs") or {}), vpc_connections, has_role=_has_role(options)
         )
-        # Older providers lack these arguments: the trigger here takes them with any.
+        # Older providers lack these arguments, but the trigger here needs them.
         known = signature(GlueJobOperator.__init__).parameters
         waiter = {name: given.pop(name, default) for name, default in _WAITER.items() if name not in known}
         super().__init__(**given)
         for name, value in waiter.items():
             setattr(self, name, value)
-        # Newer providers search for an earlier run by themselves, without comparing what it was started with.
+        # Newer providers resume an earlier run without comparing its arguments.
         for name in ("durable", "resume_glue_job_on_retry"):
             if hasattr(self, name):
                 setattr(self, name, False)
@@ -88,7 +87,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         self._record: RunRecord | None = None
 
     def execute(self, context: Mapping[str, Any]) -> Any:
-        """Start the run, or find that of an earlier try, and wait for it; the XCom is its id."""
+        """Start a run, or find that of an earlier try, and wait for it; return its id."""
         if glue_network.lacks_a_name(self.create_job_kwargs, has_role=_has_role(vars(self))):
             raise AirflowFailException("engine_options of glue: vpc_connections: a template without a value")
         self.aws_conn_id = existing_aws(self.aws_conn_id)
@@ -118,7 +117,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         return self._succeeded(context, self._job_run_id)
 
     def execute_complete(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
-        """The end of a deferred run."""
+        """Complete a deferred run."""
         self.aws_conn_id = existing_aws(self.aws_conn_id)
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
             record = attempts.read(root_folder(self.merge), self.step)
@@ -133,7 +132,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         return self._succeeded(context, record.run_id)
 
     def defer(self, **options: Any) -> None:
-        """Wait in the triggerer, with a trigger that keeps the reason and stops an abandoned run."""
+        """Wait in the triggerer, with a trigger that reports failure reasons and stops abandoned runs."""
         from lineage_merge.orchestration.airflow.glue_trigger import GlueRunTrigger
 
         hook = {"aws_conn_id": self.aws_conn_id, "region_name": self.region_name}
@@ -148,22 +147,22 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         super().defer(**{**options, "trigger": trigger})
 
     def on_kill(self) -> None:
-        """Stop the run, if there is one yet."""
+        """Stop the run, if it was started."""
         if self._job_run_id:
             super().on_kill()
 
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """What the step read and wrote, for the provider of OpenLineage."""
+        """Return inputs and outputs of the step, for the OpenLineage provider."""
         record = self._record
         return facets(Datasets.of(record.inputs, record.outputs) if record else Datasets((), ()))
 
     @property
     def _glue(self) -> Any:
-        """The provider's hook; providers before 9.1 have it under another name."""
+        """Return the provider's hook, whose name differs before 9.1."""
         return self.glue_job_hook if hasattr(type(self), "glue_job_hook") else self.hook
 
     def _joined(self, digest: str) -> RunRecord | None:
-        """The record of an earlier try's active run, if it does the same. Any other active run is stopped."""
+        """Return the active run of an earlier try with equal arguments; stop any other active run."""
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
             record = attempts.read(root_folder(self.merge), self.step)
         if record is None:
@@ -182,14 +181,14 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
         return None
 
     def _start(self, initialize: Any, context: Mapping[str, Any]) -> Any:
-        """`initialize_job` of the hook, which records the run; a run that was found is not started again."""
+        """Return an `initialize_job` that records the run, and does not start a run that was found."""
 
         def start(script_arguments: Any = None, run_kwargs: Any = None) -> dict[str, str]:
             record = self._record
             if record is None:
                 raise AirflowException("a Glue run without a record")
             if not record.run_id:
-                # First without the id: a worker killed between the two leaves a run that can be found.
+                # Recorded before the start, so that a later try finds the run of a killed worker.
                 self._write(record)
                 started = initialize(script_arguments, run_kwargs)
                 record = self._record = replace(record, run_id=started["JobRunId"])
@@ -209,7 +208,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # Airflow is not there wh
             show_rendered(context)
 
     def _fail_if_stopped(self) -> None:
-        """Raise for a run that was stopped, which the provider takes for a success."""
+        """Raise for a stopped run, which the provider treats as a success."""
         if not self.wait_for_completion or not self._record:
             return
         found = glue_runs.outcome(self._glue.conn, self.job_name, self._record.run_id)

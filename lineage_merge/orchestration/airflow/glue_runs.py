@@ -1,22 +1,22 @@
-"""Runs of a Glue job: whether one is active, the id of one by its arguments, stopping. Imports no Airflow."""
+"""Runs of a Glue job: state, search by arguments, stop. Imports no Airflow."""
 
 import time
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-# A run in one of these may still write. STOPPING ends by itself, and must not be joined.
+# States in which a run may still write. A STOPPING run must not be resumed.
 ACTIVE = frozenset({"STARTING", "RUNNING", "WAITING", "STOPPING"})
 SUCCEEDED = "SUCCEEDED"
 STOPPING = "STOPPING"
-# Newest first: a run that a killed worker started is among them.
+# Newest first: enough to find the run of a killed worker.
 _PAGES_OF_RUNS = 3
 # Glue needs seconds to stop a run.
 _STOP_POLLS = 120
 
 
 def run_of_attempt(client: Any, job_name: str, attempt: str) -> str:
-    """Return the id of the run with this `--attempt`, "" if there is none."""
+    """Return the id of the run with this `--attempt`, or ""."""
     pages = client.get_paginator("get_job_runs").paginate(JobName=job_name)
     try:
         for page in islice(pages, _PAGES_OF_RUNS):
@@ -29,7 +29,7 @@ def run_of_attempt(client: Any, job_name: str, attempt: str) -> str:
 
 
 def state(client: Any, job_name: str, run_id: str) -> str:
-    """Return the state of a run, "" if there is none."""
+    """Return the state of a run, or ""."""
     return str(_run(client, job_name, run_id).get("JobRunState", ""))
 
 
@@ -48,12 +48,12 @@ def _run(client: Any, job_name: str, run_id: str) -> Mapping[str, Any]:
 
 
 def request_stop(client: Any, job_name: str, run_id: str) -> None:
-    """Ask Glue to stop a run; one that has ended stays as it is."""
+    """Request the stop of a run; no effect on a completed run."""
     client.batch_stop_job_run(JobName=job_name, JobRunIds=[run_id])
 
 
 def stop(client: Any, job_name: str, run_id: str, poll_seconds: float) -> bool:
-    """Stop a run and wait until it can write no more; returns whether it has ended."""
+    """Stop a run and wait for its end; return whether it has ended."""
     request_stop(client, job_name, run_id)
     for _ in range(_STOP_POLLS):
         if state(client, job_name, run_id) not in ACTIVE:

@@ -1,8 +1,8 @@
-"""The wait for a deferred Glue run, in Airflow's triggerer.
+"""Trigger that waits for a deferred Glue run.
 
-The provider's own trigger raises when a run fails (up to 9.x), which Airflow shows as a `TaskDeferralError`
-without the reason; this one always ends in an event. It stops the run when its task is no longer deferred:
-marked as failed or as a success, or cleared.
+The provider's trigger raises for failed runs (up to 9.x), which Airflow reports as `TaskDeferralError`
+without the reason; this trigger always yields an event. It stops the run if its task is no longer deferred:
+marked as failed or successful, or cleared.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from lineage_merge.orchestration.airflow.compat import (
 )
 
 
-class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there when this is checked
+class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airflow
     """Polls a run until it has ended; the event has `status`, `run_id`, `state` and `message`."""
 
     def __init__(
@@ -40,12 +40,12 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
         self.hook = dict(hook)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, as Airflow's database keeps them."""
+        """Return the class and its arguments, for Airflow's database."""
         names = ("job_name", "run_id", "poll_seconds", "max_polls", "stop_when_cancelled", "hook")
         return f"{__name__}.GlueRunTrigger", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[Any]:
-        """Yield one event when the run has ended, or can no longer be waited for."""
+        """Yield one event when the run has ended, or after an error or the last poll."""
         try:
             yield TriggerEvent(await self._end())
         except asyncio.CancelledError:
@@ -70,14 +70,14 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
                 status = "success" if found["state"] == glue_runs.SUCCEEDED else "failed"
                 return self._event(status, found["state"], found["message"])
             await asyncio.sleep(self.poll_seconds)
-        limit = f"no end after {self.max_polls} polls of {self.poll_seconds:.0f} s"
+        limit = f"not completed after {self.max_polls} polls of {self.poll_seconds:.0f} s"
         return self._event("error", found["state"], limit)
 
     def _event(self, status: str, state: str, message: str) -> dict[str, str]:
         return {"status": status, "run_id": self.run_id, "state": state, "message": message}
 
     def _client(self) -> Any:
-        # At run time: the provider is heavy to import, and the triggerer imports each trigger's module.
+        # Imported at run time: the provider is slow to import, and the triggerer imports all triggers.
         from airflow.providers.amazon.aws.hooks.glue import GlueJobHook
 
         return GlueJobHook(**self.hook).conn
@@ -85,7 +85,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
     async def _stop(self, *, unless_deferred: bool = False) -> None:
         try:
             if unless_deferred and await is_deferred(self.task_instance):
-                return  # another triggerer continues
+                return  # continued by another triggerer
             client = await in_thread(self._client)
             await in_thread(glue_runs.request_stop, client, self.job_name, self.run_id)
             self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
@@ -94,7 +94,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there 
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Await work that further cancellations must not interrupt: Airflow 3.0 cancels once a second."""
+    """Await work without further cancellations: Airflow 3.0 cancels once per second."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):

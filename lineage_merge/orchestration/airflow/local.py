@@ -1,4 +1,4 @@
-"""Build and load with Spark on the worker, which therefore needs Java and ``lineage-merge[local]``."""
+"""Build and load with Spark on the worker, which needs Java and ``lineage-merge[local]``."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,8 +16,8 @@ from lineage_merge.orchestration.airflow.settings import (
 )
 
 
-class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
-    """One step, in the task's own process."""
+class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """A step in the task's process."""
 
     template_fields = ("merge",)
     template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
@@ -30,7 +30,7 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
         self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> None:
-        """Run the step. What it did is left in the folder, for the report."""
+        """Run the step; its outcome is stored in the folder for the report."""
         from lineage_merge.infra.spark_session import session
         from lineage_merge.orchestration import stages
 
@@ -50,12 +50,12 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # Airflow is not there when
         share_folder(step, context, folder)
 
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """What the step read and wrote, for the provider of OpenLineage."""
+        """Return inputs and outputs of the step, for the OpenLineage provider."""
         return facets(self._datasets)
 
 
 def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]:
-    """Pass a line of progress on only when it says something new: a log is not a screen."""
+    """Return a callback without repeated lines, for logs."""
     last = ""
 
     def report_changes(line: str) -> None:

@@ -1,4 +1,4 @@
-"""What the tasks of a merge read and write, as OpenLineage names datasets. Imports no Airflow."""
+"""Inputs and outputs of the tasks of a merge, as OpenLineage datasets. Imports no Airflow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,12 +19,12 @@ class Datasets(NamedTuple):
 
     @classmethod
     def of(cls, inputs: Iterable[Sequence[str]], outputs: Iterable[Sequence[str]]) -> "Datasets":
-        """Restore what JSON made of pairs."""
+        """Restore pairs from JSON."""
         return cls(tuple((a, b) for a, b in inputs), tuple((a, b) for a, b in outputs))
 
 
 def of_step(step: str, config: "Config", folder: str) -> Datasets:
-    """Return what a build or a load reads and writes: sources, the folder between them, the graph."""
+    """Return inputs and outputs of a build or a load: sources, folder, graph."""
     files = tuple(_named([folder]))
     if step == "build":
         return Datasets(tuple(sorted({*sources(config)})), files)
@@ -59,12 +59,12 @@ def graph(config: "Config") -> Dataset:
 
 
 def folder_dataset(folder: str) -> Datasets:
-    """Return a folder as the only input, as of a report."""
+    """Return a folder as the only input, for the report."""
     return Datasets(tuple(_named([folder])), ())
 
 
 def _host(url: str, default_port: int) -> str:
-    """Host and port of a URL, without user and password."""
+    """Return host and port of a URL, without user and password."""
     parts = urlsplit(url)
     return f"{parts.hostname or ''}:{parts.port or default_port}"
 
@@ -82,7 +82,7 @@ def _named(locations: Iterable[str]) -> Iterator[Dataset]:
 
 
 def facets(datasets: Datasets) -> Any:
-    """Return what the provider of OpenLineage asks an operator for; None where there is no provider."""
+    """Return the datasets for the OpenLineage provider; None if it is not installed."""
     try:
         from airflow.providers.openlineage.extractors import OperatorLineage
         from openlineage.client.event_v2 import Dataset as NamedDataset

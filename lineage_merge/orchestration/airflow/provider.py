@@ -1,10 +1,10 @@
-"""What Airflow's provider manager asks an installed package for: the links of our operators."""
+"""Provider metadata for Airflow: links of operators."""
 
 from typing import Any
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Return the description that the entry point `apache_airflow_provider` promises."""
+    """Return the metadata for the entry point `apache_airflow_provider`."""
     return {
         "package-name": "lineage-merge",
         "name": "Lineage merge",

@@ -1,4 +1,4 @@
-"""The last step: what the merge did, readable in the log and short as an XCom."""
+"""The last step: report of the merge in the log, and its counts as an XCom."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -21,22 +21,22 @@ from lineage_merge.orchestration.airflow.openlineage_datasets import (
 from lineage_merge.orchestration.airflow.report_check import judge
 from lineage_merge.orchestration.airflow.settings import Merge, build_folder, fail_if_permanent
 
-# XCom lies in Airflow's database; the log, the folder and the graph have the rest.
+# XComs are stored in Airflow's database; the folder has the complete report.
 MAX_EXAMPLES = 20
 
 
-class MergeFailed(AirflowFailException):  # type: ignore[misc] # Airflow is not there when this is checked
-    """A merge was loaded, but a policy says that it is not good enough. `counts`: the report's XCom."""
+class MergeFailed(AirflowFailException):  # type: ignore[misc] # mypy runs without Airflow
+    """A merge was loaded, but violates a policy. `counts`: the XCom of the report."""
 
     def __init__(self, message: str, counts: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.counts = dict(counts or {})
 
 
-class ReportMerge(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
-    """Reads what build and load left in the folder. The merge is an asset, which this task updates.
+class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """Reports the outcomes of build and load, and updates the asset of the merge.
 
-    Fails, after the graph was loaded, for findings whose policy in `merge` says so.
+    Fails after the graph was loaded if a finding has the policy "fail" in `merge`.
     """
 
     template_fields = ("merge",)
@@ -50,7 +50,7 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # Airflow is not there wh
         self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
-        """Log the report; returns counts, and the first of the problems. Raises `MergeFailed`."""
+        """Log the report; return counts and the first problems. Raises `MergeFailed`."""
         from lineage_merge.merge.report import REPORT
         from lineage_merge.orchestration import stages
 
@@ -61,7 +61,7 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # Airflow is not there wh
         self.log.info("\n%s", as_text(report, written))
         counts = short(report, written)
         instance = context["ti"]
-        # Before the verdict: callbacks and links are wanted above all where it fails.
+        # Before the verdict: callbacks and links are also needed after a failure.
         instance.xcom_push(key="return_value", value=counts)
         instance.xcom_push(key=REPORT_URL, value=report_url(f"{folder}/{REPORT}"))
         if self.merge.get("page"):
@@ -80,12 +80,12 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # Airflow is not there wh
         return counts
 
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """What the task read, for the provider of OpenLineage."""
+        """Return the inputs of the task, for the OpenLineage provider."""
         return facets(self._datasets)
 
 
 def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
-    """The table that the command line prints."""
+    """Return the report as the command line prints it."""
     from rich.console import Console
 
     from lineage_merge.cli.printing import loaded_text, print_report
@@ -99,7 +99,7 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
 
 
 def short(report: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """What an XCom may hold."""
+    """Return the counts and examples for the XCom."""
     numbers = ("nodes", "edges", "unchanged", "retired_nodes", "retired_edges", "moved", "seconds")
     return {
         **{name: report.get(name, {}) for name in ("read", "nodes", "edges", "joined", "totals")},
@@ -110,5 +110,5 @@ def short(report: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, An
 
 
 def asset_extra(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts that an asset event carries, for those who wait for it."""
+    """Return the counts for the asset event."""
     return {name: counts[name] for name in ("read", "nodes", "edges", "totals", "written")}

@@ -1,7 +1,6 @@
-"""Whether a merge that was loaded is good enough: findings of its report, and the policy for each kind.
+"""Policies for the findings of a merge report. Imports no Airflow.
 
-Imports no Airflow. A check that produces problems of a new kind needs no change here: its kind is a key of
-the policies, as `rejected` is.
+New kinds of problems need no change here: each kind, such as `rejected`, is a key of the policies.
 """
 
 from collections.abc import Mapping
@@ -12,29 +11,29 @@ POLICIES: tuple[str, ...] = get_args(Policy)
 REJECTED = "rejected"
 RETIRE_REFUSED = "retire-refused"
 _TITLES = {REJECTED: "rejected documents"}
-# The message appears in a list of tasks and in mails; the log and the folder have all.
+# The message appears in task lists and mails; log and folder have all examples.
 _MAX_EXAMPLES = 5
 
 
 class Finding(NamedTuple):
-    """Something of one kind that a policy decides on, as a line."""
+    """A finding of one kind, as a line."""
 
     kind: str
     message: str
 
 
 class Verdict(NamedTuple):
-    """Lines that fail the report, and lines that only warn."""
+    """Failures and warnings, as lines."""
 
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def judge(report: Mapping[str, Any], written: Mapping[str, Any], policies: Mapping[str, str]) -> Verdict:
-    """Return the findings by their policies, kinds in the order of `policies`. Raises `ValueError`."""
+    """Apply the policies to the findings, in the order of `policies`. Raises `ValueError`."""
     wrong = sorted({*policies.values()} - {*POLICIES})
     if wrong:
-        raise ValueError(f"expected {' or '.join(POLICIES)}, found {', '.join(wrong)}")
+        raise ValueError(f"must be {' or '.join(POLICIES)}, not {', '.join(wrong)}")
     found = [each for kind in policies for each in _findings(kind, report, written)]
     return Verdict(
         tuple(each.message for each in found if policies[each.kind] == "fail"),

@@ -1,4 +1,4 @@
-"""What a task group was given, and what it means when one of its tasks runs."""
+"""Settings of a task group, and their resolution at run time."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.orchestration.stages import Step
 
-# The keys of a group's `merge`, the one templated field that its tasks share:
-#   folder, artifacts       texts: where node and edge files go; empty `folder`: below `artifacts`, or local
-#   run                     the part of the path that belongs to this DAG run and group
-#   config                  text
-#   dag_name, environment   texts; empty: as `config` has them
-#   applications            list of names, a text with commas, or None: the Glue jobs upstream
-#   labels, dbt             as the configuration has them (or as its YAML), or None
-#   settings                further keys of the configuration, dotted (or as YAML)
-#   policies                what to do about findings, by kind: `verdict.judge`
+# Keys of `merge`, the templated field that all tasks of a group share:
+#   folder, artifacts       folder of node and edge files; empty `folder`: below `artifacts`, or local
+#   run                     path segment of this DAG run and group
+#   config                  path of the configuration file
+#   dag_name, environment   empty: as in `config`
+#   applications            list, comma-separated text, or None: the Glue jobs upstream
+#   labels, dbt             as in the configuration (or YAML text), or None
+#   settings                further configuration keys, dotted (or YAML text)
+#   policies                policy per kind of finding: `report_check.judge`
 #   page                    address of the page, or ""
-#   arangodb, gremlin, aws  ids of connections; None: the default where `config` says nothing
-# After rendering each may be what an XCom holds.
+#   arangodb, gremlin, aws  connection ids; None: the default, if `config` has no address
+# After rendering, each may be the value of an XCom.
 Merge = Mapping[str, Any]
-# The XCom of a build: the folder of the try that filled it.
+# XCom of a build: the folder of its try.
 FOLDER = "folder"
-# The key of `Merge` that names a connection, by the connection's default id.
+# Keys of `Merge` for connections, by default connection id.
 _CONNECTION_OF = {connections.ARANGODB: "arangodb", connections.GREMLIN: "gremlin"}
 
 
 def root_folder(merge: Merge) -> str:
-    """Return the folder of this group in this DAG run; each try of a build has one of its own below."""
+    """Return the folder of this group in this DAG run; each try of a build has its own subfolder."""
     folder, artifacts = (str(merge.get(name) or "").rstrip("/") for name in ("folder", "artifacts"))
     above = folder or (f"{artifacts}/runs" if artifacts else f"{gettempdir()}/lineage_merge")
     return f"{above}/{merge['run']}"
 
 
 def attempt_of(step: "Step", merge: Merge, context: Mapping[str, Any]) -> Attempt:
-    """Return this try of a step, the same before and after it was deferred."""
+    """Return this try of a step, which is equal before and after a deferral."""
     instance = context["ti"]
     parts = ("dag_id", "task_id", "run_id", "map_index", "try_number")
     name = "/".join(str(getattr(instance, part)) for part in parts)
@@ -56,18 +56,18 @@ def attempt_of(step: "Step", merge: Merge, context: Mapping[str, Any]) -> Attemp
 
 
 def share_folder(step: str, context: Mapping[str, Any], folder: str) -> None:
-    """Let load and report know which try's folder a build has filled."""
+    """Push the folder of a build for load and report."""
     if step == "build":
         context["ti"].xcom_push(key=FOLDER, value=folder)
 
 
 def build_folder(context: Mapping[str, Any]) -> str:
-    """Return the folder that the group's build has filled. Fails for good where it did not."""
+    """Return the folder of the group's build. Permanent failure if it is missing."""
     instance = context["ti"]
     build = sibling(instance.task_id, "build")
     found = instance.xcom_pull(task_ids=build, key=FOLDER, map_indexes=instance.map_index)
     if not isinstance(found, str):
-        raise AirflowFailException(f"{build} left no folder: clear that task")
+        raise AirflowFailException(f"{build} returned no folder: clear that task")
     return found
 
 
@@ -78,19 +78,19 @@ def sibling(task_id: str, step: str) -> str:
 
 
 def refusal_is_warning(merge: Merge) -> bool:
-    """Whether a merge that would retire too much only warns; the graph stays as it is in any case."""
+    """Whether a refused retirement only warns; the graph stays unchanged in any case."""
     return (merge.get("policies") or {}).get(RETIRE_REFUSED) == "warn"
 
 
 class Resolved(NamedTuple):
-    """The settings of a merge as a YAML file would hold them, checked."""
+    """The validated settings of a merge, as in a YAML file."""
 
     settings: dict[str, Any]
     config: "Config"
 
 
 def applications(merge: Merge) -> list[str] | None:
-    """The applications that were named; None where none were."""
+    """Return the configured applications, or None."""
     given = merge.get("applications")
     if isinstance(given, str):
         return [name.strip() for name in given.split(",") if name.strip()] or None
@@ -99,10 +99,10 @@ def applications(merge: Merge) -> list[str] | None:
 
 @contextmanager
 def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool) -> Iterator[Resolved]:
-    """The configuration of a step: what the group was given, connections, the file, in this order.
+    """Yield the configuration of a step, from arguments of the group, connections, and file, in this order.
 
-    `here`: the step runs on this machine, whose environment then has the passwords, for as long as
-    the block lasts. Raises `ConfigError`.
+    `here`: the step runs on this machine, so its environment contains the passwords in the block. Raises
+    `ConfigError`.
     """
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -119,13 +119,13 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
 
 
 def _mapping(given: Any, name: str) -> Mapping[str, Any]:
-    """A mapping, or the text that a template made of one."""
+    """Return a mapping, parsed if it is rendered text."""
     if isinstance(given, str) and given.strip():
         from lineage_merge.infra import yaml_text
 
         given = yaml_text.parse(given, name, "the rendered template")
     if given and not isinstance(given, Mapping):
-        raise ConfigError(name, "expected a mapping")
+        raise ConfigError(name, "must be a mapping")
     return given or {}
 
 
@@ -156,7 +156,7 @@ def _given(merge: Merge) -> dict[str, Any]:
 def _connected(
     merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
 ) -> connections.ConnectionSettings:
-    """Settings from connections: those that the group names, and defaults for what the settings lack."""
+    """Return settings from the group's connections, and from default connections for missing settings."""
     from lineage_merge.orchestration.airflow import source_connections
     from lineage_merge.sources.registry import SOURCES
 
@@ -187,7 +187,7 @@ def _connection(named: str | None, default: str, *, optional: bool) -> Any:
         if optional and not named:
             return None
         raise ConfigError(
-            "", f"no connection {named or default} in Airflow, and no configuration says it"
+            "", f"no connection {named or default} in Airflow, and no address in the configuration"
         ) from None
 
 
@@ -197,14 +197,14 @@ def _add_applications(settings: dict[str, Any], task: Any, context: Mapping[str,
         return
     jobs = [found.job for found in upstream_tasks.glue_runs(task, context)]
     if not jobs:
-        problem = "which? name them or their labels, or put a GlueJobOperator before the merge; '*' means all"
+        problem = "missing: set names or labels, or add a GlueJobOperator upstream of the merge; '*' for all"
         raise ConfigError("spline.applications", problem)
     spline["applications"] = jobs
 
 
 @contextmanager
 def fail_if_permanent() -> Iterator[None]:
-    """An error that will be the same again fails the task for good; others may be retried."""
+    """Fail the task without retries for permanent errors."""
     try:
         yield
     except LineageMergeError as error:

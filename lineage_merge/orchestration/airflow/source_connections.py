@@ -1,4 +1,4 @@
-"""Which sources of a merge need an Airflow connection to know where to read. Imports no Airflow."""
+"""Sources that need an Airflow connection for their address. Imports no Airflow."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -12,11 +12,11 @@ Need = Literal["required", "optional", "none"]
 def need(
     source: Source, settings: Mapping[str, Any], *, named: bool, has_upstream_jobs: Callable[[], bool]
 ) -> Need:
-    """Return whether `source` needs its connection under these settings (as a configuration file has them).
+    """Return whether `source` needs its connection under these settings (as in a configuration file).
 
     `named`: the task group names the connection. `has_upstream_jobs`: whether Spark jobs run before the
-    merge; only called where it matters. A source without a section of its own is read by default after
-    Spark jobs, beside dbt or SQL, if the connection exists and no other source reports runs.
+    merge; only called if needed. A source without a section is read by default after Spark jobs, in addition
+    to dbt or SQL, if the connection exists and no other source reports runs.
     """
     if not source.connection:
         return "none"

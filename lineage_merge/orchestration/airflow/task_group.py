@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 Engine = Literal["local", "glue", "emr_serverless"]
 ENGINES = ("local", "glue", "emr_serverless")
 
-# Templates, because a Variable that is read when a file is parsed costs a query each time.
+# Templates: reading a Variable while a file is parsed costs a query each time.
 ENVIRONMENT = "{{ var.value.get('lineage_merge_environment', '') }}"
 CONFIG = "{{ var.value.get('lineage_merge_config', '') }}"
-# One folder for each run: Hadoop takes no colon in a path, and a plus is a space to some.
+# One folder per run: Hadoop rejects colons in paths, and some clients decode a plus as a space.
 _RUN = "{{ dag.dag_id }}/{{ run_id | replace(':', '') | replace('+', '_') }}/{{ ti.map_index }}"
 
 
 def lineage_asset(dag_id: str) -> Any:
-    """The lineage of a DAG in the graph, as an asset (Airflow 2: a dataset) that others may wait for."""
+    """Return the asset (Airflow 2: dataset) of a DAG's lineage in the graph."""
     return Asset(f"lineage-merge://graph/{dag_id}")
 
 
@@ -66,39 +66,39 @@ def lineage_merge_task_group(
 ) -> Any:
     """Merge the lineage of a pipeline: ``[glue_task, dbt_task] >> lineage_merge_task_group("lineage")``.
 
-    Every argument that is known only when a task runs may be a template or an XCom, in lists and
-    mappings too; a template of a list or a mapping is read as YAML. What is not given comes from the
-    file `config`, and where to go from the connections `arangodb_default` and `gremlin_default`, when a
-    task runs. `spline_applications` are names or globs; without them, and without labels, those are
-    merged that the `GlueJobOperator`s anywhere upstream run. `settings` are further keys of the
-    configuration, such as ``{"merge.collapse_datasets": ["s3://*/tmp/*"]}``.
+    Arguments that are only needed at run time may be templates or XComs, also in lists and mappings; a
+    template of a list or mapping is parsed as YAML. Other settings come from the file `config`, and
+    addresses from the connections `arangodb_default` and `gremlin_default`, at run time.
+    `spline_applications`: names or globs; without them and without labels, those of all upstream
+    `GlueJobOperator`s. `settings`: further configuration keys, such as ``{"merge.collapse_datasets": ["s3://*/tmp/*"]}``.
 
-    `engine` is where Spark runs. ``"local"``: on the worker. ``"glue"``: as runs of a Glue job, with
-    what `lineage-merge publish` put below `artifacts`. ``"emr_serverless"`` likewise. The operator
-    takes `engine_options` (``GlueJobOperator``'s; ``EmrServerlessStartJobOperator``'s, of which
-    `application_id` and `execution_role_arn` are needed). Below `folder`, within reach of all workers,
-    each try of a build has a folder of its own for node and edge files.
+    `engine`: where Spark runs. ``"local"``: on the worker. ``"glue"``: as runs of a Glue job, with the
+    package that `lineage-merge publish` uploaded to `artifacts`. ``"emr_serverless"`` likewise.
+    `engine_options`: arguments of ``GlueJobOperator`` or ``EmrServerlessStartJobOperator`` (which requires
+    `application_id` and `execution_role_arn`). `folder` must be accessible to all workers; each try of a
+    build has a subfolder for node and edge files.
 
-    The task `report` returns counts and the first problems, and updates the assets `outlets`
-    (`lineage_asset` of the DAG, if not given). With rejected documents it fails after the graph was
-    loaded, or warns: `on_rejected`. `on_retire_refused`: a load that would retire too much writes
-    nothing and fails, or the report warns of it. `page_url` is the address of the page that it links to.
-    `trigger_rule` is that of the group's first task; the others follow it. Every step can be repeated.
-    Raises `ValueError`.
+    The task `report` returns counts and the first problems, and updates the assets `outlets` (default:
+    `lineage_asset` of the DAG). With rejected documents it fails after the graph was loaded, or warns:
+    `on_rejected`. `on_retire_refused`: a load that would retire more than the limit writes nothing and
+    fails, or the report warns. `page_url`: address of the linked page. `trigger_rule`: of the group's first
+    task. All steps are repeatable. Raises `ValueError`.
     """
     if engine not in ENGINES:
-        raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, found {engine!r}")
+        raise ValueError(f"engine: must be one of {', '.join(ENGINES)}, not {engine!r}")
     if engine != "local" and not (folder or artifacts):
-        raise ValueError(f"engine {engine}: give folder, or artifacts: where in S3 node and edge files go")
+        raise ValueError(f"engine {engine}: folder or artifacts is required, in S3")
     if engine == "emr_serverless" and not artifacts:
-        raise ValueError("engine emr_serverless: give artifacts: what lineage-merge publish --s3 was told")
+        raise ValueError(
+            "engine emr_serverless: artifacts is required: the prefix of lineage-merge publish --s3"
+        )
     if engine == "local" and engine_options:
-        raise ValueError("engine local: has no operator that would take engine_options")
+        raise ValueError("engine local: engine_options are not supported")
     policies = {REJECTED: on_rejected, RETIRE_REFUSED: on_retire_refused}
     for name, policy in (("on_rejected", on_rejected), ("on_retire_refused", on_retire_refused)):
-        # A template or an XCom is checked by the report.
+        # The report checks templates and XComs.
         if isinstance(policy, str) and "{" not in policy and policy not in POLICIES:
-            raise ValueError(f"{name}: expected {' or '.join(POLICIES)}, found {policy!r}")
+            raise ValueError(f"{name}: must be {' or '.join(POLICIES)}, not {policy!r}")
     with TaskGroup(group_id, **group_options) as group:
         merge = {
             "folder": folder,
@@ -142,30 +142,30 @@ def lineage_merge_task_group(
     return group
 
 
-# Shown beside each task.
+# Documentation of each task.
 DOCS = {
     "wait": """\
-Waits until Spline's database holds a good write of every upstream Spark run, which its agent reports late.
-Fails after the timeout with the runs that are missing; `when_missing="merge"` continues without them.
+Waits until Spline's database has a successful write of every upstream Spark run, which the agent reports
+late. Fails after the timeout with the missing runs; `when_missing="merge"` continues without them.
 """,
     "build": """\
-Reads the sources of lineage, joins them, and writes node and edge files into a folder of this try.
-A failure shows the job's own reason. Safe to clear: a run of an earlier try that is still active is joined
-if it does the same, and stopped otherwise.
+Reads and merges the sources, and writes node and edge files to a folder of this try. A failure shows the
+reason of the job. Safe to clear: an active run of an earlier try is resumed if its arguments are equal, and
+stopped otherwise.
 """,
     "load": """\
-Writes to the graph what differs between it and the files of the build, and retires lineage that no longer
-exists. A load that would retire too much writes nothing. Safe to clear at any time.
+Writes the differences between the files of the build and the graph, and retires lineage that no longer
+exists. A load that would retire more than the limit writes nothing. Safe to clear at any time.
 """,
     "report": """\
-Logs what the merge did, returns the counts, and updates the asset of the lineage. Fails if documents were
-rejected (`on_rejected`); the graph is loaded all the same.
+Logs the report of the merge, returns the counts, and updates the asset of the lineage. Fails if documents
+were rejected (`on_rejected`), after the graph was loaded.
 """,
 }
 
 
 def _listed(given: Any) -> Any:
-    """A copy that Airflow can render; what is known only in a run (a template, an XCom) stays what it is."""
+    """Return a copy that Airflow can render; templates and XComs stay unchanged."""
     if isinstance(given, Mapping):
         return {name: _listed(value) for name, value in given.items()}
     return [_listed(each) for each in given] if isinstance(given, (tuple, list, set, frozenset)) else given

@@ -1,4 +1,4 @@
-"""A merge of the applications that no DAG merges by itself, each under its own DAG's name."""
+"""Merge of unmanaged applications: those that no DAG merges, each under its DAG's name."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,16 +12,16 @@ from lineage_merge.orchestration.airflow.task_group import (
     lineage_merge_task_group,
 )
 
-# What people call the label that names the DAG, the usual ones.
+# Common labels with the DAG name.
 LABELS = ("airflow.dag_id", "airflow.dag", "dag_id", "dag_name")
-# Of these each merge has its own, or none.
+# Set by each merge itself, or not available.
 _NOT_HERE = frozenset({"dag_name", "spline_applications", "spline_labels", "dbt_manifests", "wait"})
 
 
-class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not there when this is checked
-    """Asks Spline and the graph which merges are due; returns `dag_name` and `spline_applications` of each.
+class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """Finds pending merges in Spline and the graph; returns `dag_name` and `spline_applications` of each.
 
-    What the collecting merge has and a DAG has claimed since is taken out of the graph.
+    Deletes collected lineage of applications that a DAG manages now.
     """
 
     template_fields = ("merge", "labels", "exclude")
@@ -46,7 +46,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
         self.grace = grace
 
     def execute(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The merges that are due; none is an empty list, and nothing is merged then."""
+        """Return the pending merges."""
         from lineage_merge.load.gremlin import configured_endpoint
         from lineage_merge.load.gremlin.connection import connect
         from lineage_merge.load.remove_dag import Pipeline, remove
@@ -58,7 +58,9 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
         now = datetime.now(UTC)
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             if config.spline is None or config.spline.arango is None:
-                raise ConfigError("", "only a live Spline can tell what is unclaimed: no ArangoDB is given")
+                raise ConfigError(
+                    "", "unmanaged applications require a live Spline: no ArangoDB is configured"
+                )
             graph = configured_endpoint.endpoint(config.gremlin)
             with connect(graph) as g:
                 known = owners(g, config.environment)
@@ -70,11 +72,11 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # Airflow is not th
                 not_after=_ms(now - self.grace),
             )
             for job in found.duplicates:
-                self.log.info("a DAG has claimed %s: taking it out of %s", job, config.dag_name)
+                self.log.info("a DAG manages %s: deleting it from %s", job, config.dag_name)
                 remove(graph, Pipeline(config.environment, config.dag_name, job))
         for due in found.due:
             self.log.info("due: %s, for %s", due.dag_name, ", ".join(due.jobs))
-        # A name is a glob to the merge: one with brackets in it must mean itself.
+        # The merge treats names as globs: escape them.
         return [
             {"dag_name": due.dag_name, "spline_applications": [*map(_literal, due.jobs)]} for due in found.due
         ]
@@ -91,7 +93,7 @@ def _literal(name: str) -> str:
 
 
 def unmanaged_merge_task_group(
-    group_id: str = "unclaimed",
+    group_id: str = "unmanaged",
     *,
     collector: str = "{{ dag.dag_id }}",
     labels: Sequence[str] = LABELS,
@@ -100,18 +102,17 @@ def unmanaged_merge_task_group(
     grace: timedelta = timedelta(minutes=30),
     **merge: Any,
 ) -> Any:
-    """Merge what no DAG merges by itself: one merge for each DAG that a label names, side by side.
+    """Merge unmanaged applications: one merge per DAG name, in parallel.
 
-    An application is claimed by the DAG under whose name the graph has it. One that is not is merged
-    under the DAG that one of the `labels` names, on the run or on its plan, else under `collector`.
-    `exclude` are globs of applications that are not to be merged at all. What wrote within
-    `grace` has time: its own DAG may merge it. `lookback` is how far back to look, and should span
-    several intervals of the schedule. `merge` is what `lineage_merge_task_group` takes, but for
-    names and dbt. Raises `ValueError`.
+    An application is managed by the DAG under whose name the graph has it. An unmanaged application is
+    merged under the DAG name in one of the `labels` of its run or plan, else under `collector`. `exclude`:
+    globs of applications to ignore. Writes within `grace` are not due yet: their own DAG may merge them.
+    `lookback` should span several intervals of the schedule. `merge`: arguments of
+    `lineage_merge_task_group`, except names and dbt. Raises `ValueError`.
     """
     wrong = sorted(_NOT_HERE & merge.keys())
     if wrong:
-        raise ValueError(f"{', '.join(wrong)}: each merge of what is unclaimed has its own, or none")
+        raise ValueError(f"{', '.join(wrong)}: not supported for unmanaged applications")
     common = {name: merge[name] for name in ("retries", "retry_delay") if name in merge}
     with TaskGroup(group_id) as group:
         find = FindUnmanagedJobs(

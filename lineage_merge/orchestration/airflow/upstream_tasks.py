@@ -1,6 +1,6 @@
-"""The Glue jobs before a task group: their names, their runs, and when the DAG run began.
+"""Upstream Glue jobs of a task group: names, runs, and the start of the DAG run.
 
-Looked up when a task runs, not when the group is made: by then every ``>>`` has happened.
+Evaluated at run time, when the dependencies of the group are complete.
 """
 
 import re
@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _RUN_ID = re.compile(r"jr_\w+")
-# A task that ended so started nothing that would report.
+# States of tasks without a run that would be reported.
 _DID_NOT_RUN = frozenset({"skipped", "failed", "upstream_failed", "removed"})
 
 
 class GlueRuns(NamedTuple):
-    """A job on Glue and the ids of its runs in this DAG run, where they are known."""
+    """A Glue job and the known ids of its runs in this DAG run."""
 
     job: str
     run_ids: tuple[str, ...]
 
 
 def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:
-    """What the `GlueJobOperator`s anywhere upstream ran, by job name; those that did not run are left out."""
+    """Return the jobs of all upstream `GlueJobOperator`s by name, except those that did not run."""
     found: dict[str, list[str]] = {}
     upstream = [each for each in task.get_flat_relatives(upstream=True) if _is_glue(each)]
     states = _states(context, [each.task_id for each in upstream])
@@ -36,14 +36,14 @@ def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:
 
 
 def _is_glue(task: Any) -> bool:
-    """By name: without the provider there is no class to ask. Steps of a merge report no lineage."""
+    """Whether a task runs a Glue job that is no merge step, by class name: the provider may be missing."""
     kind = getattr(task, "operator_class", None) or type(task)
     parents = {each.__name__ for each in getattr(kind, "__mro__", ())}
     return "GlueJobOperator" in parents and "GlueStep" not in parents
 
 
 def _job_names(task: Any) -> Iterator[Any]:
-    """The job's name as it is written, templates and all; of a mapped task all that are written out."""
+    """Yield the unrendered job names of a task; of a mapped task all literal names."""
     if hasattr(task, "job_name"):
         yield task.job_name
         return
@@ -58,7 +58,7 @@ def _job_names(task: Any) -> Iterator[Any]:
 
 
 def _run_ids(pulled: Any) -> Iterator[str]:
-    """What a `GlueJobOperator` returned; of a mapped one there are several."""
+    """Yield the run ids that a (mapped) `GlueJobOperator` returned."""
     if isinstance(pulled, str):
         if _RUN_ID.fullmatch(pulled):
             yield pulled
@@ -68,11 +68,11 @@ def _run_ids(pulled: Any) -> Iterator[str]:
 
 
 def _states(context: Mapping[str, Any], task_ids: list[str]) -> dict[str, str]:
-    """How those tasks ended, as far as this Airflow tells."""
+    """Return the known states of the tasks."""
     dag_run, instance = context["dag_run"], context["ti"]
     if not task_ids:
         return {}
-    if hasattr(instance, "get_task_states"):  # Airflow 3: a task has no database
+    if hasattr(instance, "get_task_states"):  # Airflow 3: tasks have no database access
         task_states = instance.get_task_states(
             dag_id=dag_run.dag_id, task_ids=task_ids, run_ids=[dag_run.run_id]
         )
@@ -85,10 +85,9 @@ def _states(context: Mapping[str, Any], task_ids: list[str]) -> dict[str, str]:
 
 
 def began(context: Mapping[str, Any]) -> int:
-    """When the DAG run began, in ms since 1970.
+    """Return the start of the DAG run, in ms since 1970.
 
-    A run that was cleared starts anew, while its good tasks keep what they did: then the time for
-    which it was due counts.
+    A cleared run gets a new start, but does not repeat successful tasks: then its scheduled time counts.
     """
     dag_run = context["dag_run"]
     moments = [dag_run.start_date]

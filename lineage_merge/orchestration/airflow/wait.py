@@ -1,4 +1,4 @@
-"""The first step: until Spline has heard of the runs that the merge will read."""
+"""The first step: wait until Spline has the runs that the merge reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, replace
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 WhenMissing = Literal["fail", "merge"]
 
 
-class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not there when this is checked
-    """Waits until Spline knows a good write of each upstream run since the DAG run began.
+class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """Waits until Spline has a successful write of each upstream run since the start of the DAG run.
 
-    Between two checks it holds no worker; with `deferrable` the triggerer does them. After `timeout`
-    it fails and names the runs that are missing, or continues with ``when_missing="merge"``.
+    Occupies no worker between checks; with `deferrable` the triggerer runs them. After `timeout` it fails
+    with the missing runs, or continues with ``when_missing="merge"``.
     """
 
     template_fields = ("merge", "when_missing")
@@ -55,7 +55,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
         self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> Any:
-        """The sensor, whose last word is who is missing."""
+        """Run the sensor; a timeout reports the missing runs."""
         if self.deferrable:
             return self._wait_deferred(context)
         instance = context["ti"]
@@ -68,7 +68,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
             return None
 
     def execute_complete(self, context: Mapping[str, Any], event: Mapping[str, str] | None = None) -> None:
-        """The end of a deferred wait."""
+        """Complete a deferred wait."""
         found = event or {}
         if found.get("error"):
             raise AirflowFailException(found["error"])
@@ -76,18 +76,18 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
             self._end_without(found["missing"])
 
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """What the task read, for the provider of OpenLineage."""
+        """Return the inputs of the task, for the OpenLineage provider."""
         return facets(self._datasets)
 
     def _end_without(self, missing: str) -> None:
-        """Fail, or continue, although runs are missing."""
+        """Fail or continue with missing runs."""
         problem = f"after {self.timeout:.0f} s {missing}"
         if self.when_missing != "merge":
             raise AirflowSensorTimeout(problem) from None
-        self.log.warning("%s; merging what is there", problem)
+        self.log.warning("%s; merging without them", problem)
 
     def _wait_deferred(self, context: Mapping[str, Any]) -> None:
-        """Check once here, where errors are final, and continue in the triggerer."""
+        """Check once here, where errors fail the task, then continue in the triggerer."""
         if self.poke(context):
             return
         from lineage_merge.orchestration.airflow.wait_trigger import SplineTrigger
@@ -120,7 +120,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
         )
 
     def poke(self, context: Mapping[str, Any]) -> bool:
-        """One look into Spline's database."""
+        """Check Spline's database once."""
         from lineage_merge.model.errors import SourceUnreachable
         from lineage_merge.sources.spline.run_availability import missing_runs
 
@@ -133,17 +133,17 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # Airflow is not 
             try:
                 absent = missing_runs(config.spline.arango, expected, config.spline.lookback)
             except SourceUnreachable as error:
-                # Like a report that is late: it may be there at the next look.
+                # Like a late report: retried at the next check.
                 self._problem = error.message
                 self.log.warning("%s", error.message)
                 return False
         self._problem = problem(absent)
-        self.log.info("%s", self._problem or f"Spline knows all {len(expected)} that it should")
+        self.log.info("%s", self._problem or f"Spline has all {len(expected)} expected runs")
         return not absent
 
 
 class _Dated:
-    """A task instance whose first look has a date: in `dag.test()` Airflow 3.0 hands over a text."""
+    """A task instance with a parsed reschedule date, which is text in `dag.test()` of Airflow 3.0."""
 
     def __init__(self, instance: Any) -> None:
         self._instance = instance
@@ -157,14 +157,14 @@ class _Dated:
 
 
 def problem(absent: Sequence["MissingRun"]) -> str:
-    """Who is missing, in a line."""
-    return f"Spline has no good write of {'; '.join(map(str, absent))}" if absent else ""
+    """Return the missing runs as a line."""
+    return f"Spline has no successful write of {'; '.join(map(str, absent))}" if absent else ""
 
 
 def expected_runs(
     globs: Sequence[str], runs: Sequence[upstream_tasks.GlueRuns], since: int
 ) -> "list[ExpectedRuns]":
-    """The runs to wait for: of the Glue jobs upstream the very ones, of others any since then (ms)."""
+    """Return the expected runs: the exact runs of upstream Glue jobs, else any run since then (ms)."""
     from lineage_merge.sources.spline.run_availability import ExpectedRuns
 
     expected: dict[str, ExpectedRuns] = {}

@@ -1,7 +1,7 @@
-"""The wait for Spline in Airflow's triggerer: a check at intervals, without a worker.
+"""Trigger that waits for Spline: periodic checks without a worker.
 
-Holds no password: it is read through the connection, or from Secrets Manager with the triggerer's own role,
-when the trigger runs.
+Contains no password: it is read from the connection, or from Secrets Manager with the triggerer's role, when
+the trigger runs.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from lineage_merge.sources.spline.settings import Arango
 
 
-class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there when this is checked
-    """Asks Spline until it knows the expected runs or `deadline` (seconds since 1970) has passed.
+class SplineTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airflow
+    """Polls Spline until it has the expected runs, or until `deadline` (seconds since 1970).
 
-    The event has `missing`, a line that is empty if all have reported, and `error`, one that is final.
-    `conn_id`: the connection with the password, if that is where it comes from.
+    The event has `missing`, a line that is empty if all runs were reported, and `error`, a permanent error.
+    `conn_id`: the connection with the password, if it has one.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
         self.deadline = deadline
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, as Airflow's database keeps them."""
+        """Return the class and its arguments, for Airflow's database."""
         names = ("arango", "conn_id", "expected", "lookback_seconds", "poll_seconds", "deadline")
         return f"{__name__}.SplineTrigger", {name: getattr(self, name) for name in names}
 
@@ -59,7 +59,7 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # Airflow is not there w
             try:
                 missing = await in_thread(self._missing)
             except SourceUnreachable as error:
-                missing = error.message  # as a late report: it may answer next time
+                missing = error.message  # like a late report: retried at the next check
             except LineageMergeError as error:
                 yield TriggerEvent({"missing": "", "error": error.message})
                 return

@@ -1,4 +1,4 @@
-"""Puts what a Glue or EMR Serverless job needs into S3: its script, this package, what it depends on."""
+"""Upload of the artifacts of Glue and EMR Serverless jobs to S3: script, package, dependencies."""
 
 from lineage_merge.orchestration.publish.publishing import SCRIPT, Published, publish
 

@@ -1,4 +1,4 @@
-"""The list of what lies in S3, kept beside it: whoever starts a job need not guess names."""
+"""Index of the artifacts in S3, for the clients that start jobs."""
 
 import json
 from typing import Any
@@ -10,10 +10,9 @@ LIST = "lineage_merge.json"
 
 
 def write(prefix: str, script: str, glue: dict[str, str], emr_serverless: str, version: str) -> str:
-    """Write the list; returns where it is.
+    """Write the index; return its location.
 
-    `glue` are arguments that every run of a Glue job needs, `emr_serverless` the text of
-    ``sparkSubmitParameters``.
+    `glue`: arguments of every run of a Glue job; `emr_serverless`: the text of ``sparkSubmitParameters``.
     """
     found = {"version": version, "script": script, "glue": glue, "emr_serverless": emr_serverless}
     location = f"{prefix.rstrip('/')}/{LIST}"
@@ -22,12 +21,12 @@ def write(prefix: str, script: str, glue: dict[str, str], emr_serverless: str, v
 
 
 def read(prefix: str) -> dict[str, Any]:
-    """What `write` wrote. Raises `ConfigError` where nothing was published, `SourceError` without rights."""
+    """Read the index. Raises `ConfigError` if nothing was published, `SourceError` without permission."""
     location = f"{prefix.rstrip('/')}/{LIST}"
     try:
         found = json.loads(storage.read_text(location))
     except SourceMissing as error:
         raise ConfigError("", f"{error.message}: run lineage-merge publish --s3 {prefix}") from None
     except ValueError:
-        raise ConfigError("", f"{location}: not what lineage-merge publish writes") from None
+        raise ConfigError("", f"{location}: not an index of lineage-merge publish") from None
     return {"script": str(found["script"]), "glue": found["glue"], "emr_serverless": found["emr_serverless"]}

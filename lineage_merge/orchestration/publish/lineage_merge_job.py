@@ -1,4 +1,4 @@
-"""The script of the Glue or EMR job: `lineage-merge publish` puts it into S3 beside the package."""
+"""Script of the Glue or EMR job, which `lineage-merge publish` uploads to S3 with the package."""
 
 import sys
 

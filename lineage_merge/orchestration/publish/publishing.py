@@ -1,4 +1,4 @@
-"""The way through a publication: make, upload, say which arguments a job needs."""
+"""Publication: build the artifacts, upload them, and return the arguments of jobs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +9,16 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.publish import artefacts, dependencies, wheel
 
 SCRIPT = Path(__file__).with_name("lineage_merge_job.py")
-# Where EMR unpacks an archive whose name ends in `#environment`.
+# EMR unpacks archives with `#environment` to this path.
 _EMR_PYTHON = "./environment/bin/python3"
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What lies in S3 now.
+    """Published artifacts in S3.
 
-    `glue`: the arguments that a Glue job needs beside those of a step. `emr_serverless`: the
-    ``sparkSubmitParameters``. `locations`: all that was written.
+    `glue`: further arguments of a Glue job. `emr_serverless`: the ``sparkSubmitParameters``. `locations`: all
+    uploaded objects.
     """
 
     version: str
@@ -36,14 +36,14 @@ def publish(
     environment: Path | None = None,
     index_options: tuple[str, ...] = (),
 ) -> Published:
-    """Upload script and package below ``s3://bucket/prefix``, in place of what stands there.
+    """Upload script and package to ``s3://bucket/prefix``; replaces existing objects.
 
-    With dependencies: downloaded now, or those in the folder `wheels`, in one archive that Glue
-    installs without internet. `environment` is a packed Python for EMR Serverless. Raises
+    Dependencies are downloaded, or taken from the folder `wheels`, and uploaded as one archive that Glue
+    installs without internet access. `environment`: a packed Python for EMR Serverless. Raises
     `LineageMergeError`.
     """
     if not storage.is_s3(prefix) or not prefix.partition("://")[2].strip("/"):
-        raise ConfigError("", f"--s3: expected s3://bucket/prefix, found {prefix}")
+        raise ConfigError("", f"--s3: must be s3://bucket/prefix, not {prefix}")
     version = wheel.installed().version
     with TemporaryDirectory(prefix="lineage-merge-") as work:
         own = wheel.build(Path(work))

@@ -1,7 +1,7 @@
-"""A wheel of this very package, made from the files that run: no index and no build tool needed.
+"""Wheel of the installed package, built from its files without an index or build tool.
 
-Whoever installed the package from a wheel has no source tree, and an index may not know the
-version. A wheel is a zip of the package's files and what `importlib.metadata` knows of it.
+An installation from a wheel has no source tree, and an index may not have the version. A wheel is a zip of
+the package's files and its metadata (`importlib.metadata`).
 """
 
 import base64
@@ -19,22 +19,20 @@ from lineage_merge.model.errors import LineageMergeError
 NAME = "lineage-merge"
 _PACKAGE = "lineage_merge"
 _EXCLUDED = ("__pycache__", ".pyc")
-# The oldest time that a zip can hold: the same files make the same wheel, byte for byte.
+# The earliest time in a zip, for reproducible wheels.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def installed() -> Distribution:
-    """The installed package. Raises `LineageMergeError` where there are only its files."""
+    """Return the installed package. Raises `LineageMergeError` if it is only on the path."""
     try:
         return distribution(NAME)
     except PackageNotFoundError:
-        raise LineageMergeError(
-            f"{NAME} is not installed here, it only lies on the path: pip install it"
-        ) from None
+        raise LineageMergeError(f"{NAME} is not installed, only on the path: run pip install") from None
 
 
 def build(folder: Path) -> Path:
-    """Write the wheel into `folder`; returns its path."""
+    """Write the wheel to `folder`; return its path."""
     found = installed()
     stem = f"{_PACKAGE}-{found.version}"
     written: list[tuple[str, str, int]] = []
