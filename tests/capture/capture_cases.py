@@ -1,4 +1,4 @@
-"""Frames and statements, and the lineage that each must have: asked of Spark 3.5 and of Spark 4.
+"""DataFrames and statements with their expected lineage, for Spark 3.5 and Spark 4.
 
 `sales` (id, price, city) and `cities` (city, country) are files of a folder, and temporary views.
 """

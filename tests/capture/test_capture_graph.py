@@ -1,4 +1,4 @@
-"""What comes out of a capture: the graph that a merge would make, and how it is displayed and written."""
+"""The result of a capture: the graph that a merge would build, its display formats and files."""
 
 import json
 import subprocess
@@ -116,7 +116,7 @@ def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSess
         ("id", "a"),
     }
     assert [each.name for each in captured.columns()] == ["city", "City_3", "city_2", "city_4", "a"]
-    what = "duplicate column names, numbered in the graph:  City_3, city_4"
+    what = "duplicate column names, numbered in the graph: City_3, city_4"
     assert captured.problems == (Problem("notice", "capture of daily", "columns", what),)
 
 
@@ -170,12 +170,12 @@ def test_it_prints_the_tree_and_shows_the_page(spark: SparkSession, sales: str) 
     }
 
 
-def test_an_environment_that_cannot_be_one_is_refused(spark: SparkSession) -> None:
+def test_an_invalid_environment_is_rejected(spark: SparkSession) -> None:
     with pytest.raises(ConfigError, match="environment"):
         capture(EXAMPLE, environment="a|b")
 
 
-def test_without_pyspark_the_package_imports_and_says_what_capture_needs() -> None:
+def test_without_pyspark_the_package_imports_and_names_what_capture_needs() -> None:
     script = """
 import sys
 sys.modules["pyspark"] = sys.modules["py4j"] = None

@@ -1,4 +1,4 @@
-"""Queries that Spark reads over JDBC, with the columns of the result as Spark itself names them."""
+"""JDBC queries in Spark, with the result's columns as named by Spark."""
 
 from pathlib import Path
 from typing import Any

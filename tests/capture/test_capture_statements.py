@@ -1,4 +1,4 @@
-"""Statements that write, what frames are read from, and what cannot be captured. None of it is run."""
+"""Statements that write, sources of DataFrames, and unsupported inputs. Nothing is run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def datasets_of(captured: Captured) -> set[tuple[str, str, str]]:
     return {(each.label, each.name, each.properties["qualified_name"]) for each in captured.graph.datasets}
 
 
-def test_statements_tell_where_they_write(spark: SparkSession, folder: Path) -> None:
+def test_statements_have_their_targets(spark: SparkSession, folder: Path) -> None:
     spark.sql("create table totals (id int, total double) using parquet")
     sales, shop = f"file|{folder}/shop/sales", f"{folder}/shop"
     statements = {
@@ -218,14 +218,14 @@ def test_nothing_is_run(spark: SparkSession, folder: Path) -> None:
     assert scheduler.numTotalJobs() == before
 
 
-def test_what_cannot_be_captured_is_said_in_one_line(spark: SparkSession, folder: Path) -> None:
+def test_unsupported_inputs_are_one_clear_error(spark: SparkSession, folder: Path) -> None:
     def remote() -> Any:
         """What looks like a frame of Spark Connect, whose own class needs a server's libraries."""
         return type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
 
     refused: dict[str, Any] = {
         "does not support streams": spark.readStream.format("rate").load(),
-        "Spark Connect keeps its plans on the server": remote(),
+        "Spark Connect has its plans on the server": remote(),
         "takes a DataFrame of PySpark": 3,
         "DropTable": "drop table sales",
         "PARSE_SYNTAX_ERROR": "selec id",

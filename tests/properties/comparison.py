@@ -9,7 +9,7 @@ from tests.properties.oracle_graph import Edge, Graph
 from tests.properties.pipeline_documents import MINUTE_MS
 
 # Values by the key they belong to.
-JobArguments = dict[Any, Any]
+Values = dict[Any, Any]
 
 _DATASETS = frozenset({"file", "table", "view", "seed", "snapshot", "exposure"})
 # The order in which a text lists the paths of a column.
@@ -32,7 +32,7 @@ def differences(made: Rows, expected: Graph, *, operations: bool) -> list[str]:
     ]
 
 
-def _of(what: str, made: JobArguments, expected: JobArguments) -> Iterator[str]:
+def _of(what: str, made: Values, expected: Values) -> Iterator[str]:
     for key in sorted({*made, *expected}, key=str):
         if key not in expected:
             yield f"{what}: {key} is too much: {made[key]}"
@@ -42,21 +42,21 @@ def _of(what: str, made: JobArguments, expected: JobArguments) -> Iterator[str]:
             yield f"{what}: {key} is {made[key]}, not {expected[key]}"
 
 
-def _labels(made: Rows) -> JobArguments:
+def _labels(made: Rows) -> Values:
     return {key: row["label"] for key, row in made.nodes.items() if row.get("label") in _DATASETS}
 
 
-def _ids(made: Rows, label: str) -> JobArguments:
+def _ids(made: Rows, label: str) -> Values:
     return {key: label for key, row in made.nodes.items() if row.get("label") == label}
 
 
-def _has_column(made: Rows) -> JobArguments:
+def _has_column(made: Rows) -> Values:
     return {row["to"]: row["from"] for row in made.edges.values() if row["label"] == "has_column"}
 
 
-def _jobs(made: Rows) -> JobArguments:
+def _jobs(made: Rows) -> Values:
     names = ("last_run_at", "last_run_id", "duration_ms", "rows_written", "status")
-    found: JobArguments = {}
+    found: Values = {}
     for key, row in made.nodes.items():
         if row.get("label") == "job":
             is_spark = row["job_type"] == "spark"
@@ -64,8 +64,8 @@ def _jobs(made: Rows) -> JobArguments:
     return found
 
 
-def _expected_jobs(expected: Graph) -> JobArguments:
-    found: JobArguments = {f"dev|daily|dbt|{each}": "dbt" for each in expected.dbt_jobs}
+def _expected_jobs(expected: Graph) -> Values:
+    found: Values = {f"dev|daily|dbt|{each}": "dbt" for each in expected.dbt_jobs}
     for job, facts in expected.jobs.items():
         found[f"dev|daily|spark|{job}"] = (
             START + facts.last_run_at * MINUTE_MS,
@@ -81,7 +81,7 @@ def _edge(row: Row) -> tuple[str, ...]:
     return (row["job_type"], row["job_name"], row["from"], row["to"])
 
 
-def _ends(made: Rows, label: str) -> JobArguments:
+def _ends(made: Rows, label: str) -> Values:
     return {_edge(row): "" for row in made.edges.values() if row["label"] == label}
 
 
@@ -90,7 +90,7 @@ def _writing(write: tuple[str, str, str]) -> tuple[str, ...]:
     return (kind, job, f"dev|daily|{kind}|{job}", target)
 
 
-def _feeds(made: Rows, operations: bool) -> JobArguments:
+def _feeds(made: Rows, operations: bool) -> Values:
     names = ("write_mode", "sequence", "via", *(["operations"] if operations else []))
     return {
         _edge(row): tuple(row.get(name) for name in names)
@@ -99,7 +99,7 @@ def _feeds(made: Rows, operations: bool) -> JobArguments:
     }
 
 
-def _expected_feeds(expected: Graph, operations: bool) -> JobArguments:
+def _expected_feeds(expected: Graph, operations: bool) -> Values:
     return {
         edge: (
             max(flow.modes, default=None),
@@ -111,9 +111,9 @@ def _expected_feeds(expected: Graph, operations: bool) -> JobArguments:
     }
 
 
-def _paths(made: Rows, label: str) -> JobArguments:
+def _paths(made: Rows, label: str) -> Values:
     return {_edge(row): row.get("transformation") for row in made.edges.values() if row["label"] == label}
 
 
-def _texts(found: dict[Edge, set[str]]) -> JobArguments:
+def _texts(found: dict[Edge, set[str]]) -> Values:
     return {edge: ",".join(sorted(kinds, key=_ORDER.index)) for edge, kinds in found.items()}

@@ -1,4 +1,4 @@
-"""The command line around the receiver."""
+"""The command line of the receiver."""
 
 import json
 import socket
@@ -60,7 +60,7 @@ def test_an_upload_goes_to_s3_only(tmp_path: Path) -> None:
     assert "--upload: must be s3://BUCKET/PREFIX" in found.err
 
 
-def test_the_summary_is_there_for_scripts(tmp_path: Path) -> None:
+def test_the_summary_is_available_as_json(tmp_path: Path) -> None:
     with receiver(tmp_path / "received", "--json", "--host", "0.0.0.0", "--no-token") as running:
         running.url = running.url.replace("0.0.0.0", "127.0.0.1")
         running.post("/producer/execution-plans", plan(1))

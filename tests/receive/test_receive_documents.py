@@ -78,7 +78,7 @@ def bodies(text: str) -> list[tuple[Callable[[bytes], documents.Taken], str]]:
 
 
 @pytest.mark.parametrize("text", HALVES)
-def test_half_of_a_surrogate_pair_is_refused_wherever_it_is(text: str) -> None:
+def test_a_lone_surrogate_is_rejected_everywhere(text: str) -> None:
     for read, body in bodies(text):
         with pytest.raises(DocumentError, match="a lone surrogate"):
             read(body.encode())

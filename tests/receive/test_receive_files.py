@@ -1,4 +1,4 @@
-"""What was acknowledged is on the disk: after a kill, with a full disk, with several receivers."""
+"""Durability of acknowledged documents: after a kill, with a full disk, with several receivers."""
 
 import concurrent.futures
 import json
@@ -117,7 +117,7 @@ def test_what_does_not_fit_on_the_disk_is_neither_acknowledged_nor_stored(tmp_pa
     assert "could not keep 1" in summary
 
 
-def test_nothing_is_taken_when_the_disk_is_almost_full(tmp_path: Path) -> None:
+def test_nothing_is_accepted_when_the_disk_is_almost_full(tmp_path: Path) -> None:
     with receiver(tmp_path / "received", "--keep-free", str(1 << 40)) as running:
         assert running.post(PLANS, plan(1)).status_code == 507
         assert requests.head(f"{running.url}/producer/status", timeout=10).status_code == 503
@@ -278,7 +278,7 @@ def test_files_are_finished_by_age_and_on_request(tmp_path: Path) -> None:
     assert len(list((out / "spline").iterdir())) == 2
 
 
-def test_two_receivers_on_one_folder_keep_out_of_each_others_files(tmp_path: Path) -> None:
+def test_two_receivers_on_one_folder_use_separate_files(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out) as one:
         one.post(PLANS, plan(1))

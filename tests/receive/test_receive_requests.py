@@ -1,4 +1,4 @@
-"""What the receiver takes, and what it refuses."""
+"""Accepted and rejected requests."""
 
 import concurrent.futures
 import gzip
@@ -103,7 +103,7 @@ def test_an_empty_array_of_events_is_nothing(running: Receiver) -> None:
         (f"{LINEAGE}/batch", [run_event(1), {}], "[1]: not an OpenLineage event"),
     ],
 )
-def test_what_is_no_document_is_refused_with_the_reason(
+def test_an_invalid_document_is_rejected_with_the_reason(
     running: Receiver, path: str, body: object, why: str
 ) -> None:
     answer = running.post(path, body, JSON)
@@ -125,7 +125,7 @@ def test_what_is_no_document_is_refused_with_the_reason(
         (f"{LINEAGE}/batch", "application/x-ndjson"),
     ],
 )
-def test_other_media_types_are_refused(running: Receiver, path: str, media: str) -> None:
+def test_other_media_types_are_rejected(running: Receiver, path: str, media: str) -> None:
     status, text = refused(running.post(path, plan(1), media))
 
     assert status == 415
@@ -148,7 +148,7 @@ def test_other_paths_and_methods_are_not_found(running: Receiver) -> None:
         (zlib.compress(b"{}"), "not gzip"),
     ],
 )
-def test_a_damaged_gzip_stream_is_refused(running: Receiver, body: bytes, why: str) -> None:
+def test_a_damaged_gzip_stream_is_rejected(running: Receiver, body: bytes, why: str) -> None:
     status, text = refused(running.post(PLANS, body, Content_Encoding="gzip"))
 
     assert status == 400
@@ -163,7 +163,7 @@ def test_a_gzip_stream_may_have_several_members(running: Receiver) -> None:
     assert refused(answer) == (201, json.dumps(plan(2)["id"]))
 
 
-def test_other_encodings_are_refused(running: Receiver) -> None:
+def test_other_encodings_are_rejected(running: Receiver) -> None:
     answer = running.post(PLANS, plan(1), Content_Encoding="br")
 
     assert (answer.status_code, answer.headers["Accept-Encoding"]) == (415, "gzip")
@@ -173,7 +173,7 @@ def chunked(size: int) -> Iterator[bytes]:
     yield from [b" " * (64 << 10)] * (size // (64 << 10))
 
 
-def test_what_is_too_large_is_refused_packed_or_not(running: Receiver) -> None:
+def test_too_large_bodies_are_rejected_compressed_or_not(running: Receiver) -> None:
     fits = json.dumps(plan(3, text="x" * (MEGABYTE - 200))).encode()
     assert MEGABYTE - 300 < len(fits) <= MEGABYTE
     assert running.post(PLANS, fits).status_code == 201
@@ -196,7 +196,7 @@ def resident(running: Receiver) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
-def test_a_gzip_bomb_is_refused_without_being_unpacked(running: Receiver) -> None:
+def test_a_gzip_bomb_is_rejected_without_being_decompressed(running: Receiver) -> None:
     packer = zlib.compressobj(9, wbits=31)
     bomb = b"".join(packer.compress(b" " * (8 * MEGABYTE)) for _ in range(64)) + packer.flush()
     assert len(bomb) < MEGABYTE
@@ -250,7 +250,7 @@ def test_the_ratio_of_a_gzip_stream_is_limited(tmp_path: Path) -> None:
         (f"{LINEAGE}/batch", [run_event(1), run_event(2) | {"producer": "\udc00"}]),
     ],
 )
-def test_half_of_a_surrogate_pair_is_refused_and_nothing_of_the_request_stored(
+def test_a_lone_surrogate_is_rejected_and_nothing_of_the_request_stored(
     tmp_path: Path, path: str, body: object
 ) -> None:
     with receiver(tmp_path / "received") as running:
@@ -273,7 +273,7 @@ def begun(running: Receiver, body: bytes, length: int) -> socket.socket:
     return connection
 
 
-def test_bodies_hold_so_much_memory_at_once(running: Receiver) -> None:
+def test_the_memory_of_bodies_is_limited(running: Receiver) -> None:
     body = json.dumps(plan(5, text="x" * 1_000_000)).encode()
     senders = [begun(running, body[:-9], len(body)) for _ in range(5)]
 
@@ -386,7 +386,7 @@ def test_a_connection_over_which_no_whole_head_comes_is_closed(tmp_path: Path) -
             process.kill()
 
 
-def test_only_so_many_requests_are_served_at_once(tmp_path: Path) -> None:
+def test_concurrent_requests_are_limited(tmp_path: Path) -> None:
     body = json.dumps(plan(1)).encode()
     with receiver(tmp_path / "received", "--max-connections", "3") as running:
         senders = [begun(running, body[:-1], len(body)) for _ in range(3)]
@@ -411,7 +411,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
 
 
 @pytest.mark.parametrize("token", ["Bearer geheim-alt", "bearer  geheim-neu"])
-def test_who_has_a_token_is_let_in(guarded: Receiver, token: str) -> None:
+def test_a_known_token_is_accepted(guarded: Receiver, token: str) -> None:
     assert guarded.post(PLANS, plan(1), Authorization=token).status_code == 201
     assert guarded.post(LINEAGE, run_event(1), JSON, Authorization=token).status_code == 201
 
@@ -419,7 +419,7 @@ def test_who_has_a_token_is_let_in(guarded: Receiver, token: str) -> None:
 @pytest.mark.parametrize(
     "token", ["", "Bearer", "Bearer geheim", "Basic geheim-alt", "geheim-alt", "Bearer é"]
 )
-def test_who_has_no_token_is_not_let_in(guarded: Receiver, token: str) -> None:
+def test_a_missing_or_unknown_token_is_rejected(guarded: Receiver, token: str) -> None:
     for path in (PLANS, EVENTS, LINEAGE, f"{LINEAGE}/batch"):
         headers = {"Authorization": token.encode()} if token else {}
         answer = requests.post(guarded.url + path, b"{}", headers=headers, timeout=10)

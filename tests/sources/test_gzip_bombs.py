@@ -1,4 +1,4 @@
-"""Small packed files that unpack to very much, in every source of files: an error, within little memory."""
+"""Decompression bombs in every file source: an error, within little memory."""
 
 import gzip
 import tracemalloc
@@ -29,7 +29,7 @@ LINE = "a line of more than 8,388,608 bytes; the rest is not read"
 
 
 def bomb(opening: bytes, filling: bytes) -> bytes:
-    """A gzip stream of many members, which unpacks to `UNPACKED` bytes and is a thousandth as large."""
+    """Return a gzip stream of many members that decompresses from a thousandth to `UNPACKED` bytes."""
     member = gzip.compress(filling * (16 * MEGABYTE // len(filling)))
     return gzip.compress(opening) + member * (UNPACKED // (16 * MEGABYTE))
 
@@ -66,7 +66,7 @@ READERS: dict[str, tuple[str, Callable[[str], Iterable[object]], str]] = {
 
 @pytest.fixture(params=["local", "s3"])
 def put(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str, bytes], str]:
-    """Stores a file locally or in S3; gives its location."""
+    """Store a file locally or in S3; return its location."""
     if request.param == "s3":
         s3: S3 = request.getfixturevalue("s3")
         return lambda name, content: s3.put("bucket", name, content)
@@ -80,14 +80,14 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str, bytes]
 
 @pytest.fixture
 def memory() -> Iterator[Callable[[], int]]:
-    """The most bytes that Python held at once since the test began to read."""
+    """Return the peak memory of Python since the test began to read."""
     tracemalloc.start()
     yield lambda: tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
 
 def outcome(read: Callable[[str], Iterable[object]], location: str) -> str:
-    """What a source says of a file that it does not read: an error, or its only problem."""
+    """Return a source's error for a file, or its only problem."""
     try:
         found = list(read(location))
     except DocumentError as error:

@@ -1,4 +1,4 @@
-"""JSON can hold a lone surrogate, which no file and no graph can: records have none."""
+"""Lone surrogates, which JSON can express but no file and no graph can: records contain none."""
 
 from lineage_merge.infra.redaction import Redacted
 from lineage_merge.merge.records import Record, row
@@ -8,7 +8,7 @@ HALF = "a\ud800b"
 SHOWN = "a\ufffdb"
 
 
-def test_half_of_a_surrogate_pair_is_replaced_in_each_text_of_a_record() -> None:
+def test_a_lone_surrogate_is_replaced_in_each_text_of_a_record() -> None:
     record = row(
         "feeds",
         source=Redacted(HALF),

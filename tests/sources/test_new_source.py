@@ -1,4 +1,4 @@
-"""A source is a folder and one line in the registry: everything else follows."""
+"""A new source is one folder and one line in the registry."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How much input each source has, by listing it: in all, and with the errors of reading."""
+"""Input sizes of the sources, by listing: totals, and the errors of reading."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def parsed(**sources: Any) -> Config:
 
 
 def size(**sources: Any) -> int | None:
-    """The size of the only source of a configuration."""
+    """Return the size of the only source of a configuration."""
     ((source, settings),) = configured(parsed(**sources))
     found: int | None = function(source.size)(settings)
     return found
@@ -129,7 +129,7 @@ def test_only_files_of_collections_count_of_an_export(tmp_path: Path) -> None:
         {"spline": {"kafka": TOPIC, "agent": "/nowhere"}},
     ],
 )
-def test_what_is_in_a_topic_cannot_be_known(source: dict[str, Any]) -> None:
+def test_the_size_of_a_topic_is_unknown(source: dict[str, Any]) -> None:
     assert size(**source) is None
 
 

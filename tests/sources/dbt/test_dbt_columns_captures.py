@@ -1,4 +1,4 @@
-"""The column lineage of the captured projects, derived by hand from their SQL."""
+"""Column lineage of the captured projects, derived by hand from their SQL."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Column lineage across models: what is known of sources, and what a broken model costs."""
+"""Column lineage across models: knowledge about sources, and the effect of malformed models."""
 
 import json
 
@@ -208,7 +208,7 @@ def test_models_are_read_after_what_they_depend_on_whatever_their_names() -> Non
     assert edges(project.read()) == {"y.z1 -> z1 IDENTITY"}
 
 
-def test_a_catalog_of_an_unknown_version_is_refused() -> None:
+def test_a_catalog_of_an_unknown_version_is_rejected() -> None:
     version = "https://schemas.getdbt.com/dbt/catalog/v9.json"
     text = json.dumps({"metadata": {"dbt_schema_version": version}, "nodes": {}, "sources": {}})
     with pytest.raises(DocumentError, match="catalog/v9"):

@@ -1,4 +1,4 @@
-"""One construct of SQL a case: which columns a model is made of, and which decide its rows."""
+"""Column lineage of SQL, one construct per case: input columns, and columns that decide on rows."""
 
 import re
 

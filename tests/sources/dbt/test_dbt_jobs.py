@@ -1,4 +1,4 @@
-"""What dbt's jobs are called: one of two projects, packages or targets never shares another's."""
+"""Names of dbt's jobs: two projects, packages or targets never share one."""
 
 import json
 from collections.abc import Callable

@@ -89,9 +89,7 @@ def test_a_model_with_a_location_is_that_path(adapter: str, config: dict[str, An
         ("spark", {"location_root": None}),
     ],
 )
-def test_a_location_that_the_manifest_does_not_tell_is_not_guessed(
-    adapter: str, config: dict[str, Any]
-) -> None:
+def test_a_location_that_is_not_in_the_manifest_is_not_guessed(adapter: str, config: dict[str, Any]) -> None:
     assert aliases(elements(adapter, {"config": {"materialized": "table", **config}})) == []
 
 

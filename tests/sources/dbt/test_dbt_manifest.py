@@ -1,4 +1,4 @@
-"""Reading a manifest: versions, shapes of old ones, and what is said of broken ones."""
+"""Parsing of manifests: versions, old forms, and messages about malformed ones."""
 
 import json
 from pathlib import Path
@@ -237,7 +237,7 @@ def test_an_unsupported_version_is_named_with_what_is_supported(value: object) -
         ),
     ],
 )
-def test_what_is_no_manifest_is_refused_with_its_location_and_field(text: str, field: str) -> None:
+def test_an_invalid_manifest_is_rejected_with_its_location_and_field(text: str, field: str) -> None:
     with pytest.raises(DocumentError) as caught:
         read_manifest(WHERE, text)
 
@@ -245,7 +245,7 @@ def test_what_is_no_manifest_is_refused_with_its_location_and_field(text: str, f
     assert "\n" not in caught.value.message
 
 
-def test_a_truncated_file_is_refused_with_the_line_where_it_ends() -> None:
+def test_a_truncated_file_is_rejected_with_the_line_where_it_ends() -> None:
     text = (DATA / "redshift_v12/manifest.json").read_text("utf-8")
 
     with pytest.raises(DocumentError, match=r"not valid JSON: .* \(line 1, column \d+\)"):

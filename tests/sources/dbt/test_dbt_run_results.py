@@ -1,4 +1,4 @@
-"""When models ran last and how that ended: what dbt's `run_results.json` says, and nothing else."""
+"""Time and status of models' last runs in dbt's `run_results.json`."""
 
 import json
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_duration_that_is_none_is_left_out(seconds: float) -> None:
 
 
 @pytest.mark.parametrize("command", ["compile", "generate", "show", "test", "run-operation", "clone"])
-def test_a_command_that_builds_nothing_says_nothing_of_runs(command: str) -> None:
+def test_a_command_that_builds_nothing_has_no_runs(command: str) -> None:
     content = document(result("model.p.m", "success"), command=command)
     results, (problem,) = read_run_results("r.json", json.dumps(content))
     assert results.runs == {}
@@ -122,14 +122,14 @@ def test_a_broken_result_is_named_and_the_others_stay() -> None:
         (json.dumps(document() | {"results": {}}), "results"),
     ],
 )
-def test_a_file_that_holds_no_run_results_is_refused(text: str, field: str) -> None:
+def test_a_file_without_run_results_is_rejected(text: str, field: str) -> None:
     with pytest.raises(DocumentError) as error:
         read_run_results("r.json", text)
     assert error.value.field == field
 
 
 def jobs(found: list[Element]) -> dict[str, dict[str, Any]]:
-    """What is said of each job's runs."""
+    """Return the properties of each job's runs."""
     said: dict[str, dict[str, Any]] = {}
     for each in found:
         if isinstance(each, Job):
@@ -144,7 +144,7 @@ def project(tmp_path: Path) -> DbtProject:
     return DbtProject(str(manifest), "duckdb://tickit", run_results=str(tmp_path / "run_results.json"))
 
 
-def test_a_manifest_alone_says_nothing_of_runs(project: DbtProject) -> None:
+def test_a_manifest_alone_has_no_runs(project: DbtProject) -> None:
     found = list(elements(DbtProject(project.manifest, project.namespace)))
     assert len(jobs(found)) == 9
     assert set(map(str, jobs(found).values())) == {"{}"}

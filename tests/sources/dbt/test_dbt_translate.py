@@ -1,4 +1,4 @@
-"""What a manifest becomes: datasets, jobs, and what feeds what, with ephemerals folded."""
+"""Translation of a manifest: datasets, jobs and flows, with collapsed ephemeral models."""
 
 import json
 import random
@@ -150,7 +150,7 @@ def test_the_tickit_project_becomes_what_its_models_do(capture: str, database: s
     assert problems(found) == []
 
 
-def test_the_jobs_of_the_redshift_manifest_say_what_describes_them_and_write_their_relations() -> None:
+def test_the_jobs_of_the_redshift_manifest_have_properties_and_write_their_relations() -> None:
     found = captured("redshift_v12")
 
     jobs = {element.key.name: element for element in found if isinstance(element, Job)}
@@ -329,7 +329,7 @@ def test_ephemerals_that_fan_out_and_in_many_times_take_no_time() -> None:
     assert (flow[0], flow[2], len(flow[1])) == ("dev.public.raw", "dev.public.mart", 600)
 
 
-def test_ephemerals_in_a_circle_do_not_hang_and_keep_what_flows_through() -> None:
+def test_cyclic_ephemerals_do_not_hang_and_preserve_flows() -> None:
     found = elements(
         document(
             node("raw"),
@@ -412,7 +412,7 @@ def test_a_function_passes_on_what_it_reads() -> None:
     assert problems(found) == []
 
 
-def test_disabled_nodes_are_left_out_and_who_depends_on_them_is_reported() -> None:
+def test_disabled_nodes_are_left_out_and_their_dependents_reported() -> None:
     off = {"enabled": False}
     found = elements(
         document(
@@ -445,7 +445,7 @@ def test_an_ephemeral_that_depends_on_nothing_known_is_reported_once() -> None:
     assert [p.document for p in problems(found)] == [f"{WHERE}: model.shop.e"]
 
 
-def test_who_depends_on_a_rejected_node_is_reported_and_the_rest_stays() -> None:
+def test_dependents_of_a_rejected_node_are_reported_and_the_rest_remains() -> None:
     found = elements(
         document(node("broken", schema=None), node("raw"), node("a", "model.shop.broken", "model.shop.raw"))
     )
@@ -531,7 +531,7 @@ def reachable(edges: set[tuple[str, str]], start: str) -> set[str]:
 
 @settings(max_examples=200, deadline=None, database=None)
 @given(projects())
-def test_folding_ephemerals_keeps_what_reaches_what(project: dict[str, tuple[bool, list[str]]]) -> None:
+def test_collapsing_ephemerals_preserves_reachability(project: dict[str, tuple[bool, list[str]]]) -> None:
     models = [
         node(
             name,

@@ -1,4 +1,4 @@
-"""Tables that compiled SQL names and the manifest does not: undeclared, of another target, under two ids."""
+"""Tables in compiled SQL that the manifest lacks: undeclared, of another target, under two ids."""
 
 import json
 from collections.abc import Iterable

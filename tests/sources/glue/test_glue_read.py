@@ -1,4 +1,4 @@
-"""Glue's catalog over its real API, and what it does to the graph of those who use its tables."""
+"""Glue's catalog over its real API, and its effect on graphs that use its tables."""
 
 import socket
 from collections.abc import Iterator
@@ -176,7 +176,7 @@ BY_NAME = "Filter (a#1 > 0)\n+- Relation spark_catalog.tickit.sales[id#1L] parqu
 BY_ATHENA = "jdbc:awsathena://AwsRegion=us-east-1;Catalog=AwsDataCatalog;Schema=tickit:sales"
 
 
-def test_a_table_that_some_know_by_path_and_others_by_name_is_one_vertex(
+def test_a_table_known_by_path_and_by_name_is_one_vertex(
     spark: SparkSession, glue: Glue, tmp_path: Path
 ) -> None:
     glue.database("tickit")

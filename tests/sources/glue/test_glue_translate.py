@@ -1,4 +1,4 @@
-"""One table of Glue's catalog into elements: tables as crawlers, Athena, Spark and Iceberg leave them."""
+"""Translation of a Glue table, as crawlers, Athena, Spark and Iceberg write it."""
 
 import json
 from typing import Any

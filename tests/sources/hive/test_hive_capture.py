@@ -1,4 +1,4 @@
-"""The six statements of the captured log, each with its edges and columns as written down from its SQL."""
+"""The six statements of the captured log, with edges and columns derived from their SQL."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -169,13 +169,13 @@ def row_flows(found: Iterable[Element]) -> Flows:
 
 
 @pytest.mark.parametrize("statement", EXPECTED)
-def test_a_statement_leads_where_its_sql_says(queries: dict[str, Query], statement: str) -> None:
+def test_a_statement_has_the_edges_of_its_sql(queries: dict[str, Query], statement: str) -> None:
     found = elements(queries[statement])
 
     assert (flows(found), column_flows(found), row_flows(found)) == EXPECTED[statement]
 
 
-def test_every_target_has_its_columns_and_says_what_it_is(queries: dict[str, Query]) -> None:
+def test_every_target_has_its_columns_and_label(queries: dict[str, Query]) -> None:
     found = [each for query in queries.values() for each in elements(query)]
     columns: dict[str, set[str]] = {}
     for each in found:

@@ -1,4 +1,4 @@
-"""What expressions tell of columns; the texts are those that Hive 1.2 to 4 print."""
+"""Column references in expressions, as printed by Hive 1.2 to 4."""
 
 import pytest
 
@@ -83,7 +83,7 @@ def kinds(expression: str, *sources: str) -> dict[str, str]:
         ("'", "TRANSFORMATION"),
     ],
 )
-def test_how_a_column_gets_into_another(expression: str, how: str) -> None:
+def test_transformations_of_a_column(expression: str, how: str) -> None:
     assert steps(expression, "ods.o.A") == {"o.A": how}
 
 
@@ -122,7 +122,7 @@ def test_a_union_passes_on_and_what_makes_rows_of_all_its_input_does_not() -> No
     ("expression", "rename"),
     [("", True), ("u1.key", True), ("_col1", True), ("_wcol0", False), ("x.f", False), ("upper(a)", False)],
 )
-def test_an_expression_that_is_only_a_name_says_nothing(expression: str, rename: bool) -> None:
+def test_an_expression_that_is_only_a_name_is_empty(expression: str, rename: bool) -> None:
     assert is_rename(edge("PROJECTION", expression, "ods.a.x")) is rename
 
 
@@ -151,7 +151,7 @@ def test_a_table_that_is_joined_with_itself_is_seen_where_hive_keeps_its_names()
     assert kinds("(t.id = t.parent)", "ods.t.id", "ods.t.parent") == {"t.id": "FILTER", "t.parent": "FILTER"}
 
 
-def test_an_expression_as_deep_as_it_likes_is_read() -> None:
+def test_a_deeply_nested_expression_is_read() -> None:
     depth = 20_000
 
     assert steps("(" * depth + "o.a" + ")" * depth, "ods.o.a") == {"o.a": "TRANSFORMATION"}
@@ -172,5 +172,5 @@ def test_an_expression_as_deep_as_it_likes_is_read() -> None:
         ("'it's (tok_ '", "'it's (tok_ '"),
     ],
 )
-def test_a_syntax_tree_is_shown_as_a_person_writes_it(expression: str, text: str) -> None:
+def test_a_syntax_tree_is_converted_to_readable_text(expression: str, text: str) -> None:
     assert readable(expression) == text

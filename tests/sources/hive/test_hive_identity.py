@@ -1,4 +1,4 @@
-"""A table that Spark knows by its path and Hive by its name is one dataset."""
+"""A table that Spark knows by path and Hive by name is one dataset."""
 
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ def test_a_warehouse_gives_tables_their_paths_and_views_none(spark: SparkSession
     }
 
 
-def test_who_knows_the_path_of_a_table_is_right_against_the_warehouse(
+def test_a_known_path_of_a_table_takes_precedence_over_the_warehouse(
     spark: SparkSession, data: Path, log: str
 ) -> None:
     edges, datasets = merged(spark, log, data / "spline" / "seed_queries", warehouse="s3://lake/warehouse")

@@ -1,4 +1,4 @@
-"""Lineage among the lines of a log: whichever layout, whatever is around it, whatever is damaged."""
+"""Lineage documents in log lines of any layout, with other lines and damage."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_document_over_several_lines_may_end_behind_its_slice() -> None:
 
 
 @pytest.mark.parametrize("prefix", [PREFIX, PREFIX.replace("LineageLogger", "CustomHook"), ""])
-def test_a_line_that_is_cut_anywhere_is_named_and_costs_no_other(prefix: str) -> None:
+def test_a_truncated_line_is_named_and_affects_no_other(prefix: str) -> None:
     whole = line(MADE, prefix)
     # The first characters of a plain JSON line do not identify it yet.
     first = len(prefix) + 1 if prefix else len('{"version":"1.0"')
@@ -99,7 +99,7 @@ def test_the_end_of_a_line_without_its_beginning_is_named() -> None:
     ]
 
 
-def test_a_line_that_is_no_text_is_named_only_where_it_is_lineage() -> None:
+def test_invalid_utf8_is_reported_only_in_lineage_lines() -> None:
     binary = line(MADE).encode().replace(b"dw.a", b"dw.\xff")
     first = binary.index(b"\xff")
 

@@ -1,4 +1,4 @@
-"""Documents into queries: names, ids, times, and what is wrong with them."""
+"""Parsing of documents: names, ids, times and errors."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_a_source_is_named_in_many_forms(vertex: str, kind: str, field: str, by_
     assert ends(with_names(made) if by_name else made) == [([field], ["dw.a#c"])]
 
 
-def test_names_without_vertices_tell_columns_by_their_parts() -> None:
+def test_names_without_vertices_are_split_into_columns() -> None:
     made = with_names(document(INSERT, [("PROJECTION", "count(1)", ["ods.b", "ods.d.e"], ["dw.a.n"])]))
     del made["vertices"]
 
@@ -56,7 +56,7 @@ def test_names_without_vertices_tell_columns_by_their_parts() -> None:
     "nothing",
     ["_dummy_database._dummy_table", "_dummy_database@_dummy_table", "default.values__tmp__table__1"],
 )
-def test_what_hive_reads_where_nothing_is_read_is_no_table(nothing: str) -> None:
+def test_hives_placeholder_tables_are_no_tables(nothing: str) -> None:
     made = document("insert into dw.a values (1)", [("PROJECTION", "1", [nothing], ["dw.a.c"])])
 
     assert ends(made) == [([], ["dw.a#c"])]

@@ -1,4 +1,4 @@
-"""Logs into records: which queries count, what is damaged, and that nothing doubles."""
+"""Hive logs as records: selected queries, damage, duplicates."""
 
 import gzip
 import shutil
@@ -65,7 +65,7 @@ def flow(job: str, source: str, target: str) -> tuple[str, str, str]:
 
 @pytest.fixture(scope="module", params=ENGINES)
 def real(request: pytest.FixtureRequest, data: Path) -> list[Record]:
-    """What the captured log says."""
+    """Return the records of the captured log."""
     with engine_of(request) as engine:
         return read(data / "hive" / "hive-lineage.log", engine)
 
@@ -117,13 +117,11 @@ def test_a_real_log_has_its_six_queries(real: list[Record]) -> None:
     }
 
 
-def test_names_instead_of_ids_say_the_same(real: list[Record], data: Path) -> None:
+def test_names_instead_of_ids_give_the_same_records(real: list[Record], data: Path) -> None:
     assert comparable(read(data / "hive" / "hive-lineage-names.log")) == comparable(real)
 
 
-def test_lines_that_are_there_several_times_double_nothing(
-    real: list[Record], data: Path, tmp_path: Path
-) -> None:
+def test_duplicate_lines_are_used_once(real: list[Record], data: Path, tmp_path: Path) -> None:
     """Two hooks log each query, an old log is packed, and a file is named twice."""
     for name in ("hive-lineage.log", "hive-lineage-names.log"):
         shutil.copy(data / "hive" / name, tmp_path)
@@ -139,7 +137,7 @@ def test_logs_in_s3_are_read(real: list[Record], data: Path, s3: S3) -> None:
     assert comparable(read(["s3://logs/hive/", "s3://logs/hive/hs2/hive.log"])) == comparable(real)
 
 
-def test_the_newest_run_of_a_statement_counts(history: list[Record]) -> None:
+def test_the_newest_run_of_a_statement_is_used(history: list[Record]) -> None:
     """Whatever dates its text holds, and in whatever order the lines come."""
     assert flows_of(history, "dw.same") == {flow("dw.same", "ods.b", "dw.same")}
     assert jobs_of(history)["dw.same"]["last_run_at"] == str((NOON + DAY) * 1000 + 1000)
@@ -153,7 +151,7 @@ def test_the_content_of_a_table_before_it_was_overwritten_is_dropped(history: li
     }
 
 
-def test_statements_that_fill_partitions_of_one_table_all_count(history: list[Record]) -> None:
+def test_statements_that_fill_partitions_of_one_table_are_all_used(history: list[Record]) -> None:
     assert flows_of(history, "dw.parts") == {
         flow("dw.parts", "ods.x", "dw.parts"),
         flow("dw.parts", "ods.y", "dw.parts"),
@@ -175,7 +173,7 @@ def test_a_query_that_only_reads_is_counted_and_is_no_job(history: list[Record])
     assert set(jobs_of(history)) == named
 
 
-def test_an_old_insert_keeps_its_tables_and_says_that_its_columns_are_lost(history: list[Record]) -> None:
+def test_an_old_insert_keeps_its_tables_and_reports_its_lost_columns(history: list[Record]) -> None:
     job = "default.dest"
 
     assert flows_of(history, job) == {flow(job, "default.src", "default.dest")}
@@ -202,7 +200,7 @@ def test_runs_and_lookback_are_those_of_other_sources(tmp_path: Path) -> None:
     assert sources(runs="since 2026-11-21T12:00:00Z") == {"ods.now"}
 
 
-def test_a_job_is_called_by_what_is_asked_for() -> None:
+def test_a_job_is_named_as_configured() -> None:
     one = query(load("dw.b", "ods.x", NOON) | {"user": "etl/host.example@EXAMPLE.COM"})
     other = query(load("DW.B", "ods.y", NOON) | {"user": "ann@EXAMPLE.COM"})
 
@@ -213,7 +211,7 @@ def test_a_job_is_called_by_what_is_asked_for() -> None:
     assert one.shape() != other.shape()
 
 
-def test_only_wanted_jobs_count_under_their_names(tmp_path: Path) -> None:
+def test_only_selected_jobs_are_read(tmp_path: Path) -> None:
     """Here by user: the newest write of each of their tables."""
     made = [
         load("dw.a", "ods.x", NOON) | {"user": "etl@EXAMPLE.COM"},
@@ -227,7 +225,7 @@ def test_only_wanted_jobs_count_under_their_names(tmp_path: Path) -> None:
     assert set(jobs_of(rows)) == {"etl"}
 
 
-def test_damaged_lines_are_counted_and_named_and_cost_no_other(data: Path, tmp_path: Path) -> None:
+def test_damaged_lines_are_counted_and_named_and_affect_no_other(data: Path, tmp_path: Path) -> None:
     text = (data / "hive" / "hive-lineage.log").read_text(encoding="utf-8")
     broken = document("insert into dw.a select 1", copy("dw.a", "ods.b")) | {"edges": 7}
     file = tmp_path / "hive.log"
@@ -245,7 +243,7 @@ def test_damaged_lines_are_counted_and_named_and_cost_no_other(data: Path, tmp_p
     assert counts(rows) == {"Hive queries": 6}
 
 
-def test_a_query_without_a_time_counts_and_that_is_said(tmp_path: Path) -> None:
+def test_a_query_without_a_time_is_used_with_a_notice(tmp_path: Path) -> None:
     undated = [
         {**load("dw.a", "ods.b", NOON), "timestamp": None},
         {**load("dw.c", "ods.d", NOON), "timestamp": None},

@@ -1,4 +1,4 @@
-"""What a statement's text says of its writes."""
+"""The writes in a statement's text."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def test_each_landing_appends_what_is_new(
     assert list((tmp_path / ".unfinished").iterdir()) == []
 
 
-def test_a_landing_that_fails_in_between_is_taken_up_where_its_files_end(
+def test_a_failed_landing_continues_where_its_files_end(
     spark: SparkSession, kafka: Broker, topics: Topics, tmp_path: Path
 ) -> None:
     topics.make("failing")
@@ -108,7 +108,7 @@ def test_a_landing_that_fails_in_between_is_taken_up_where_its_files_end(
     }
 
 
-def test_what_kafka_deleted_too_early_is_a_notice(
+def test_messages_deleted_before_reading_are_a_notice(
     spark: SparkSession, kafka: Broker, topics: Topics, tmp_path: Path
 ) -> None:
     topics.make("retained")
@@ -182,7 +182,7 @@ def test_a_login_is_by_reference_and_shown_nowhere(
     assert kafka.password not in repr(settings)
 
 
-def test_what_cannot_be_read_is_said_in_a_line(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
+def test_an_unreadable_topic_is_one_clear_error(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
     place = str(tmp_path)
     quick = {"default.api.timeout.ms": "1500", "request.timeout.ms": "1000"}
 

@@ -1,4 +1,4 @@
-"""Which offsets are read next, by the names of files alone."""
+"""The offsets to read next, from file names only."""
 
 from lineage_merge.sources.kafka_landing.offsets import (
     Available,
@@ -17,7 +17,7 @@ def test_a_name_contains_topic_partition_and_offsets() -> None:
     assert landed_until([f"s3://lake/landing/topic/{name}"]) == {12: 1_000_000}
 
 
-def test_the_highest_end_of_a_partition_counts_and_other_files_do_not() -> None:
+def test_the_highest_end_of_a_partition_is_used_and_other_files_ignored() -> None:
     ranges = [Range(0, 0, 5), Range(0, 5, 9), Range(0, 5, 7), Range(1, 0, 3)]
     names = [f"/landing/t/{file_name(each)}" for each in ranges]
 

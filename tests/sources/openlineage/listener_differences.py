@@ -1,4 +1,4 @@
-"""Where OpenLineage's listener says otherwise than Spline's agent of the same jobs, with the reasons.
+"""Known differences between OpenLineage's listener and Spline's agent for the same jobs, with reasons.
 
 Each difference stands here by itself: sources by target, tables and folders by their last word. On which
 columns flow and which decide both agree everywhere; these are about what is done with them. OpenLineage reads

@@ -1,4 +1,4 @@
-"""The graph of OpenLineage's events is Spline's of the same jobs, but for what is listed, with reasons."""
+"""The graph from OpenLineage's events equals Spline's for the same jobs, except for listed differences."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

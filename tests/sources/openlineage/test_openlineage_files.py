@@ -1,4 +1,4 @@
-"""Events in files and logs, without Spark: what is found, and what is named as broken."""
+"""OpenLineage files and logs, without Spark: events found, and malformed ones reported."""
 
 import gzip
 import json
@@ -129,7 +129,7 @@ def test_malformed_events_are_named_with_line_and_field_and_the_rest_is_read(tmp
     ]
 
 
-def test_damaged_files_are_named_and_what_can_be_read_is(tmp_path: Path) -> None:
+def test_damaged_files_are_named_and_read_up_to_the_damage(tmp_path: Path) -> None:
     tmp_path.joinpath("cut.json").write_text(json.dumps([START, END])[:-30])
     tmp_path.joinpath("cut.jsonl.gz").write_bytes(gzip.compress(lines(START).encode())[:-9])
     tmp_path.joinpath("half.log").write_bytes(b"\xff\xfe caf\xe9\n" + lines(END).encode())

@@ -15,7 +15,7 @@ from tests.record_reading import flows_of, problems_of, rows_of
 from tests.sources.openlineage.made_events import event
 
 
-def test_events_of_a_topic_add_up_over_several_merges(spark: SparkSession, tmp_path: Path) -> None:
+def test_events_of_a_topic_are_combined_over_several_merges(spark: SparkSession, tmp_path: Path) -> None:
     for jar in spark_kafka.jars(lambda _: None):
         spark.sql(f"ADD JAR '{jar}'")
     start = event("START", "06:00", run="r1", inputs=["s3://lake|a"])

@@ -1,4 +1,4 @@
-"""Writes within the command around them: it failed where they did, and their rows count once."""
+"""Writes inside another command: their failures and row counts."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Which runs count, and what else events say: one folder of histories."""
+"""Selection of runs, and other events: one folder of histories."""
 
 import json
 import random
@@ -262,7 +262,7 @@ def test_what_was_read_is_counted(rows: list[Record]) -> None:
     assert counts == {"OpenLineage events": len(HISTORIES) + len(STATIC), "OpenLineage runs": 19}
 
 
-def test_shuffled_and_doubled_events_in_several_files_say_the_same(
+def test_shuffled_and_duplicate_events_in_several_files_give_the_same_records(
     rows: list[Record], tmp_path: Path
 ) -> None:
     events = [*HISTORIES, *STATIC] * 2
@@ -281,7 +281,7 @@ def test_shuffled_and_doubled_events_in_several_files_say_the_same(
     assert without_places(again) == without_places(rows)
 
 
-def test_all_runs_and_those_since_a_time_count_when_asked_for(folder: Path) -> None:
+def test_all_runs_and_those_since_a_time_are_selected_on_request(folder: Path) -> None:
     of_plain = {"jobs": ["plain"]}
     every = read(LocalEngine(), str(folder), runs="all", **of_plain)
     assert {source for _, source, _ in flows_of(every)} == {"s3://in|old", "s3://in|new", "s3://in|other"}
@@ -350,9 +350,7 @@ def test_files_without_events_are_reported(each_engine: Engine, tmp_path: Path) 
     }
 
 
-def test_what_only_the_run_that_writes_it_reads_is_marked_for_folding(
-    each_engine: Engine, tmp_path: Path
-) -> None:
+def test_run_local_sources_are_marked_for_collapsing(each_engine: Engine, tmp_path: Path) -> None:
     facts = {"run_facets": of_spark("two", "app-1"), "job_facets": SQL}
     hop = dataset("s3://out|hop", OVERWRITE)
     write_lines(

@@ -1,4 +1,4 @@
-"""The settings of the source, and what `doctor` and the first look of a run say of them."""
+"""The settings of the source, `doctor` and the preflight check."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What added-up runs say, without Spark."""
+"""Translation of combined runs, without Spark."""
 
 import itertools
 from typing import Any
@@ -39,7 +39,7 @@ JOB = JobKey("openlineage", "job")
 
 
 def elements(*events: Event) -> list[Element]:
-    """What the first target of one run gives."""
+    """Return the elements of the first target of one run."""
     run = combine_events(events)
     return list(translating.translate(run, translating.targets(run)[0]))
 
@@ -53,7 +53,7 @@ def with_facets(**facets: Any) -> list[Element]:
     return elements(event("COMPLETE", "06:01", inputs=[LAKE], outputs=[dataset(MART, facets)]))
 
 
-def test_the_events_of_a_run_add_up_in_any_order() -> None:
+def test_the_events_of_a_run_are_combined_in_any_order() -> None:
     schema = {"schema": {"fields": [{"name": "a", "type": "string"}]}}
     events = [
         event("START", "06:00", inputs=[LAKE], job_facets=job_type("FLINK")),
@@ -481,7 +481,7 @@ HIVE = {"namespace": "hive://metastore:9083", "name": "db.sales", "type": "TABLE
         ),
     ],
 )
-def test_symlinks_are_aliases_and_a_path_wins(
+def test_symlinks_are_aliases_and_a_path_takes_precedence(
     address: str, facets: dict[str, Any], aliases: set[tuple[Reference, Reference, str]]
 ) -> None:
     found = elements(event("COMPLETE", "06:01", outputs=[dataset(address, facets)]))
@@ -547,7 +547,7 @@ def influences(found: list[Element]) -> set[tuple[str, tuple[str, ...]]]:
     return {(each.source_column, each.transformations) for each in of(Influences, found)}
 
 
-def test_column_lineage_parts_what_makes_a_value_from_what_decides_on_rows() -> None:
+def test_column_lineage_separates_values_from_influences() -> None:
     fields = {
         "net": {
             "inputFields": [
@@ -592,7 +592,7 @@ def test_column_lineage_parts_what_makes_a_value_from_what_decides_on_rows() -> 
     }
 
 
-def test_older_column_lineage_has_one_word_for_a_field() -> None:
+def test_older_column_lineage_has_one_type_per_field() -> None:
     plain = {"namespace": "s3://lake", "name": "sales", "field": "a"}
     fields = {
         "same": {"inputFields": [plain], "transformationType": "IDENTITY", "transformationDescription": ""},

@@ -1,4 +1,4 @@
-"""Which writes count, and what is known of their plans."""
+"""Selection of writes, and facts about their plans."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ LATEST = Runs()
 ALL = Runs("all")
 
 
-def counted(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
+def selected(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
     """The plan, the place and the place in the newest run of each write that counts."""
     found = run_selection.select_writes(LocalEngine().rows(events), runs).collect()
     return {(each.event.plan, each.sequence, each.newest_sequence) for each in found}
@@ -44,7 +44,7 @@ def test_the_lookback_counts_from_the_newest_event_of_each_database_wanted_or_no
     assert recent(events) == {"b", "of another database"}
 
 
-def test_a_time_of_its_own_replaces_the_lookback() -> None:
+def test_a_configured_time_replaces_the_lookback() -> None:
     events = [event("a", 5), event("b", 6), event("c", 7, wanted=False), EventRow("", problem="[]")]
 
     assert recent(events, Runs("since", 6)) == {"b"}
@@ -85,10 +85,10 @@ def test_an_event_needs_the_labels_that_it_lacks_itself_from_its_plan(engine: En
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
 
 
-# counted
+# selected
 
 
-def test_of_each_job_and_dataset_the_newest_run_counts() -> None:
+def test_the_newest_run_of_each_job_and_dataset_is_selected() -> None:
     events = [
         event("old", 1, "r1"),
         event("other dataset", 1, "r1", dataset="y"),
@@ -101,14 +101,14 @@ def test_of_each_job_and_dataset_the_newest_run_counts() -> None:
         event(None, 4, "r4"),
     ]
 
-    assert {plan for plan, _, _ in counted(events)} == {
+    assert {plan for plan, _, _ in selected(events)} == {
         "other dataset",
         "other job",
         "other type",
         "other database",
         "new",
     }
-    assert {plan for plan, _, _ in counted(events, ALL)} == {
+    assert {plan for plan, _, _ in selected(events, ALL)} == {
         "old",
         "other dataset",
         "other job",
@@ -118,21 +118,21 @@ def test_of_each_job_and_dataset_the_newest_run_counts() -> None:
     }
 
 
-def test_of_runs_that_ended_at_one_time_the_last_by_name_counts() -> None:
-    assert {plan for plan, _, _ in counted([event("a", 1, "r1"), event("b", 1, "r2")])} == {"b"}
+def test_of_simultaneous_runs_the_last_by_name_is_selected() -> None:
+    assert {plan for plan, _, _ in selected([event("a", 1, "r1"), event("b", 1, "r2")])} == {"b"}
 
 
-def test_each_statement_of_a_job_is_chosen_by_itself() -> None:
+def test_each_statement_of_a_job_is_selected_independently() -> None:
     events = [
         event("a1", 1, "r1", statement="a"),
         event("b", 1, "r1", statement="b"),
         event("a2", 2, "r2", statement="a"),
     ]
 
-    assert counted(events) == {("b", 2, 2), ("a2", 1, 1)}
+    assert selected(events) == {("b", 2, 2), ("a2", 1, 1)}
 
 
-def test_appends_count_since_the_last_overwrite_of_the_same_target_began() -> None:
+def test_appends_are_selected_since_the_last_overwrite_of_the_same_target_began() -> None:
     def write(plan: str, at: int, minutes: int = 0, append: bool = True, target: str = "x") -> EventRow:
         return event(plan, at, duration_ms=minutes, append=append, target=target)
 
@@ -146,7 +146,7 @@ def test_appends_count_since_the_last_overwrite_of_the_same_target_began() -> No
         write("other target", 1, target="x/part=1"),
     ]
 
-    assert {plan for plan, _, _ in counted(events)} == {
+    assert {plan for plan, _, _ in selected(events)} == {
         "inside",
         "overwrite",
         "at the same time",
@@ -155,17 +155,17 @@ def test_appends_count_since_the_last_overwrite_of_the_same_target_began() -> No
     }
 
 
-def test_without_an_overwrite_all_appends_of_the_newest_run_count() -> None:
+def test_without_an_overwrite_all_appends_of_the_newest_run_are_selected() -> None:
     events = [event("old", 1, "r0", append=True)]
     events += [event(f"p{at}", at, append=True, duration_ms=None) for at in (2, 3, 4)]
 
-    assert {plan for plan, _, _ in counted(events)} == {"p2", "p3", "p4"}
+    assert {plan for plan, _, _ in selected(events)} == {"p2", "p3", "p4"}
 
 
 def test_an_overwrite_of_which_the_duration_is_unknown_began_when_it_ended() -> None:
     events = [event("a", 1, append=True), event("b", 2, duration_ms=None), event("c", 2, append=True)]
 
-    assert {plan for plan, _, _ in counted(events)} == {"b", "c"}
+    assert {plan for plan, _, _ in selected(events)} == {"b", "c"}
 
 
 def test_writes_are_numbered_in_their_run_a_repeated_document_once() -> None:
@@ -181,7 +181,7 @@ def test_writes_are_numbered_in_their_run_a_repeated_document_once() -> None:
     ]
 
     # r2 is the newest run of the job.
-    assert counted(events) == {
+    assert selected(events) == {
         ("a", 1, None),
         ("b1", 2, None),
         ("b2", 3, None),
@@ -194,13 +194,13 @@ def test_writes_are_numbered_in_their_run_a_repeated_document_once() -> None:
 def test_the_newest_run_of_a_job_is_in_one_database() -> None:
     events = [event("a", 1), event("b", 1, database="other"), event("c", 0, dataset="y", database="other")]
 
-    assert counted(events) == {("a", 1, None), ("b", 2, 2), ("c", 1, 1)}
+    assert selected(events) == {("a", 1, None), ("b", 2, 2), ("c", 1, 1)}
 
 
 # by_plan
 
 
-def test_a_plan_that_several_runs_share_is_there_once(engine: Engine) -> None:
+def test_a_plan_that_several_runs_share_appears_once(engine: Engine) -> None:
     found = [
         SelectedWrite(event("a", 1, application="load-1"), 3, None),
         SelectedWrite(event("a", 2, application="load-2"), 2, 2),
@@ -217,7 +217,7 @@ def test_a_plan_that_several_runs_share_is_there_once(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("runs", [LATEST, ALL, Runs("since", 4)])
-def test_both_engines_choose_the_same(engine: Engine, runs: Runs) -> None:
+def test_both_engines_select_the_same_writes(engine: Engine, runs: Runs) -> None:
     events = [
         event(f"p{at}", at, f"r{at // 4}", dataset=f"d{at % 3}", append=at % 5 == 0, failed=at % 7 == 0)
         for at in range(40)

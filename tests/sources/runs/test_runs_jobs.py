@@ -1,4 +1,4 @@
-"""What the newest run of each job did, and how many successful runs there were."""
+"""The newest run of each job, and the number of successful runs."""
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -10,10 +10,12 @@ from lineage_merge.sources.runs.run_selection import SelectedWrite
 from tests.sources.runs.run_events import event
 
 
-def facts(events: list[EventRow], counted: list[EventRow] | None = None) -> dict[str, JobFacts]:
+def facts(events: list[EventRow], selected: list[EventRow] | None = None) -> dict[str, JobFacts]:
     """The facts by job; by default all events count."""
     rows = LocalEngine().rows(events)
-    chosen = LocalEngine().rows([SelectedWrite(each, 1) for each in (events if counted is None else counted)])
+    chosen = LocalEngine().rows(
+        [SelectedWrite(each, 1) for each in (events if selected is None else selected)]
+    )
     found = jobs.job_facts(rows, chosen).collect()
     assert len({each.job for each in found}) == len(found)
     return {each.job: each for each in found}
@@ -27,21 +29,21 @@ def test_the_facts_are_those_of_the_newest_run_summed_over_its_writes(engine: En
         event("c", 12, "r2", duration_ms=None, rows=4, failed=True, shown_run_id="jr"),
         event(None, 13, "r3"),
     ]
-    counted = [SelectedWrite(each, 1) for each in events[:1]]
+    selected = [SelectedWrite(each, 1) for each in events[:1]]
 
-    assert jobs.job_facts(engine.rows(events), engine.rows(counted)).collect() == [
+    assert jobs.job_facts(engine.rows(events), engine.rows(selected)).collect() == [
         JobFacts("spark", "load", 12, "r2", 12, 5, "spark 4", True)
     ]
 
 
-def test_a_document_that_is_there_twice_counts_once_whatever_it_wrote_to() -> None:
+def test_a_duplicate_document_counts_once_whatever_its_target() -> None:
     write = event("a", 1, rows=3, duration_ms=2)
     events = [write, write, write._replace(target="s3://x", dataset="y", unlabelled=["dag"])]
 
     assert facts(events)["load"] == JobFacts("spark", "load", 1, "r1", 2, 3, "spark", False)
 
 
-def test_what_no_write_says_is_unknown() -> None:
+def test_missing_facts_are_unknown() -> None:
     events = [event("a", 1, rows=None, duration_ms=None, framework=None, failed=None)]
 
     assert facts(events)["load"] == JobFacts("spark", "load", 1, "r1", None, None, None, None)
@@ -57,7 +59,7 @@ def test_of_runs_that_ended_at_one_time_the_last_by_its_facts_is_the_newest() ->
     assert facts(events)["load"].rows_written == 1
 
 
-def test_a_job_without_a_counted_write_has_no_facts() -> None:
+def test_a_job_without_a_selected_write_has_no_facts() -> None:
     events = [event("a", 1), event("b", 1, job="export"), event("c", 1, job_type="python")]
 
     found = jobs.job_facts(

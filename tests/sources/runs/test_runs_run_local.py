@@ -1,4 +1,4 @@
-"""Marks at what a run had written itself before it read it."""
+"""Marks on sources that a run had written itself before reading them."""
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.records import Record
@@ -19,20 +19,20 @@ RECENT = [
     event("uses too early", 11, "r2", dataset="out"),
     event("uses", 12, "r2", dataset="out", database="other"),
 ]
-COUNTED = [SelectedWrite(each, 1) for each in RECENT if not each.failed]
+SELECTED = [SelectedWrite(each, 1) for each in RECENT if not each.failed]
 
 
-def test_own_sources_are_what_each_counted_run_of_a_plan_made_before(engine: Engine) -> None:
-    found = own_sources(engine.rows(RECENT), engine.rows(COUNTED)).collect()
+def test_own_sources_are_what_each_selected_run_of_a_plan_wrote_before(engine: Engine) -> None:
+    found = own_sources(engine.rows(RECENT), engine.rows(SELECTED)).collect()
 
     assert dict(found) == {("", "uses"): {"tmp"}, ("", "ends"): {"tmp", "out"}}
     assert len(found) == 2
 
 
-def test_only_counted_runs_are_asked(engine: Engine) -> None:
-    counted = [each for each in COUNTED if each.event.run_id == "r2"]
+def test_only_selected_runs_are_considered(engine: Engine) -> None:
+    selected = [each for each in SELECTED if each.event.run_id == "r2"]
 
-    assert dict(own_sources(engine.rows(RECENT), engine.rows(counted)).collect()) == {
+    assert dict(own_sources(engine.rows(RECENT), engine.rows(selected)).collect()) == {
         ("", "uses"): {"tmp", "more", "out"}
     }
 
@@ -47,7 +47,7 @@ def test_feeds_of_own_sources_are_marked_and_other_records_stay(engine: Engine) 
         (("", ""), Record("problem", rule="rejected")),
     ]
 
-    found = marked(engine.rows(records), engine.rows(RECENT), engine.rows(COUNTED)).collect()
+    found = marked(engine.rows(records), engine.rows(RECENT), engine.rows(SELECTED)).collect()
 
     key, feeds = records[0]
     expected = [(key, feeds._replace(sets={"writers": ["a"], "run_local": ["true"]})), *records[1:]]

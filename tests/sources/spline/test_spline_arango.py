@@ -1,4 +1,4 @@
-"""Spline's live database: what is asked for, and what goes wrong, without Spark."""
+"""Spline's live database: queries and errors, without Spark."""
 
 import socket
 import time as clock
@@ -45,7 +45,7 @@ Loaded = Callable[..., Server]
 
 @pytest.fixture
 def loaded(arango: ArangoServer) -> Loaded:
-    """Loads a database, and says how to reach it."""
+    """Load a database, and return its settings."""
 
     def load(spline: SplineDatabase, **settings: Any) -> Server:
         name = arango.database("spline", spline.collections)
@@ -73,7 +73,7 @@ def keys_of(documents: Iterator[Document]) -> list[str]:
 
 
 def documents_of(spline: SplineDatabase) -> dict[str, dict[str, list[str]]]:
-    """The keys of all documents of each plan."""
+    """Return the keys of all documents of each plan."""
     found: dict[str, dict[str, list[str]]] = {}
     for collection in PARTS:
         for document in spline.contents[collection]:
@@ -198,7 +198,7 @@ def closed_port() -> Iterator[int]:
         yield taken.getsockname()[1]
 
 
-def test_an_unreachable_server_is_known_at_once(closed_port: int) -> None:
+def test_an_unreachable_server_is_reported_at_once(closed_port: int) -> None:
     hosts = f"http://reader:hunter2@127.0.0.1:{closed_port}, http://127.0.0.1:{closed_port}"
     started = clock.monotonic()
 
@@ -209,7 +209,7 @@ def test_an_unreachable_server_is_known_at_once(closed_port: int) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_server_that_does_not_answer_in_time_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
+def test_a_server_that_times_out_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
     server = loaded(some_plans(), timeout_seconds=0.3)
     arango.standin.delay_next(1.0)
 
@@ -217,7 +217,7 @@ def test_a_server_that_does_not_answer_in_time_is_unreachable(loaded: Loaded, ar
         overview(server)
 
 
-def test_of_several_hosts_one_that_is_up_is_enough(loaded: Loaded, closed_port: int) -> None:
+def test_one_available_host_of_several_is_enough(loaded: Loaded, closed_port: int) -> None:
     server = loaded(some_plans())
     hosts = f"http://127.0.0.1:{closed_port} , {server.settings.hosts}"
     server = replace(server, settings=replace(server.settings, hosts=hosts))
@@ -228,7 +228,7 @@ def test_of_several_hosts_one_that_is_up_is_enough(loaded: Loaded, closed_port: 
 
 @contextmanager
 def another_service(body: bytes) -> Iterator[str]:
-    """Something that answers everything with 200, such as a web page."""
+    """Start an HTTP service that responds to everything with 200, such as a web page."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -338,7 +338,7 @@ def test_slices_of_plan_keys_are_all_plans(loaded: Loaded) -> None:
 # Faults
 
 
-def test_a_lost_answer_loses_no_document(loaded: Loaded, arango: ArangoServer) -> None:
+def test_a_lost_response_loses_no_document(loaded: Loaded, arango: ArangoServer) -> None:
     spline = some_plans()
     server = loaded(spline, batch_size=2)
     reading = events(server, 0, time(100 * DAY))
@@ -349,7 +349,7 @@ def test_a_lost_answer_loses_no_document(loaded: Loaded, arango: ArangoServer) -
     assert keys_of(iter([first, *reading])) == keys_of(iter(spline.contents["progress"]))
 
 
-def test_a_batch_that_an_old_server_lost_is_noticed(
+def test_a_batch_that_an_old_server_lost_is_detected(
     loaded: Loaded, arango: ArangoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Servers before 3.11 number no batches: a request sent again gets the batch after the lost one."""

@@ -1,4 +1,4 @@
-"""Waiting for Spline: whose runs have reported, asked of a live database."""
+"""Waiting for Spline: which runs have reported, in a live database."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,8 +21,8 @@ Asked = Callable[..., list[MissingRun]]
 
 
 @pytest.fixture
-def asked(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """Loads a database and asks it which of the expected runs are missing."""
+def missing_of(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Load a database and return which of the expected runs are missing."""
     monkeypatch.setenv("ARANGO_PASSWORD", arango.password)
 
     def ask(spline: SplineDatabase, *expected: ExpectedRuns) -> list[MissingRun]:
@@ -44,98 +44,103 @@ def since_hour(hour: float, *applications: str) -> list[ExpectedRuns]:
     return [ExpectedRuns(application, since=time(hour)) for application in applications]
 
 
-def test_an_application_that_wrote_since_then_is_there(asked: Asked) -> None:
-    assert asked(reported("load"), *since_hour(1, "load")) == []
+def test_an_application_that_wrote_since_then_is_there(missing_of: Asked) -> None:
+    assert missing_of(reported("load"), *since_hour(1, "load")) == []
 
 
-def test_a_run_of_yesterday_is_not_the_run_that_is_waited_for(asked: Asked) -> None:
-    assert asked(reported("load", at=2), *since_hour(3, "load")) == [MissingRun("load")]
+def test_a_run_of_yesterday_is_not_the_run_that_is_waited_for(missing_of: Asked) -> None:
+    assert missing_of(reported("load", at=2), *since_hour(3, "load")) == [MissingRun("load")]
 
 
-def test_a_late_report_ends_the_wait(asked: Asked) -> None:
+def test_a_late_report_ends_the_wait(missing_of: Asked) -> None:
     spline = reported("ingest")
     expected = since_hour(1, "ingest", "load")
-    assert asked(spline, *expected) == [MissingRun("load")]
+    assert missing_of(spline, *expected) == [MissingRun("load")]
 
     spline.plan("load", reads=["s3://lake/ingest"], writes="s3://lake/late", at=2.5)
 
-    assert asked(spline, *expected) == []
+    assert missing_of(spline, *expected) == []
 
 
-def test_failed_writes_are_distinguished_from_missing_reports(asked: Asked) -> None:
+def test_failed_writes_are_distinguished_from_missing_reports(missing_of: Asked) -> None:
     spline = reported("load", error="lost its executors")
 
-    assert asked(spline, *since_hour(1, "load", "never")) == [
+    assert missing_of(spline, *since_hour(1, "load", "never")) == [
         MissingRun("load", failed=True),
         MissingRun("never"),
     ]
 
 
-def test_a_good_write_counts_beside_a_failed_one(asked: Asked) -> None:
+def test_a_successful_write_is_enough_besides_a_failed_one(missing_of: Asked) -> None:
     spline = reported("load", error="lost its executors")
     spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/other", at=2)
 
-    assert asked(spline, *since_hour(1, "load")) == []
+    assert missing_of(spline, *since_hour(1, "load")) == []
 
 
-def test_a_run_on_glue_is_found_by_the_jobs_name(asked: Asked) -> None:
-    assert asked(reported(f"nativespark-load-{RUN}"), *since_hour(1, "load")) == []
+def test_a_run_on_glue_is_found_by_the_jobs_name(missing_of: Asked) -> None:
+    assert missing_of(reported(f"nativespark-load-{RUN}"), *since_hour(1, "load")) == []
 
 
-def test_a_run_whose_id_is_known_must_have_reported_itself(asked: Asked) -> None:
+def test_a_run_whose_id_is_known_must_have_reported_itself(missing_of: Asked) -> None:
     spline = reported(f"nativespark-load-{OTHER_RUN}")
 
-    assert asked(spline, ExpectedRuns("load", (RUN, OTHER_RUN), time(1))) == [MissingRun("load", RUN)]
+    assert missing_of(spline, ExpectedRuns("load", (RUN, OTHER_RUN), time(1))) == [MissingRun("load", RUN)]
 
 
-def test_a_run_whose_id_is_known_may_have_ended_long_ago(asked: Asked) -> None:
+def test_a_run_whose_id_is_known_may_have_ended_long_ago(missing_of: Asked) -> None:
     """A DAG run that was cleared: its Glue tasks succeeded yesterday and do not run again."""
-    assert asked(reported(f"nativespark-load-{RUN}"), ExpectedRuns("load", (RUN,), time(30))) == []
+    assert missing_of(reported(f"nativespark-load-{RUN}"), ExpectedRuns("load", (RUN,), time(30))) == []
 
 
-def test_an_attempt_of_glues_own_is_the_same_run(asked: Asked) -> None:
-    assert asked(reported(f"nativespark-load-{RUN}_attempt_1"), ExpectedRuns("load", (RUN,), time(30))) == []
+def test_an_attempt_of_glues_own_is_the_same_run(missing_of: Asked) -> None:
+    assert (
+        missing_of(reported(f"nativespark-load-{RUN}_attempt_1"), ExpectedRuns("load", (RUN,), time(30)))
+        == []
+    )
 
 
-def test_a_script_that_names_its_application_after_the_job_is_found_without_a_run_id(asked: Asked) -> None:
-    assert asked(reported("load"), ExpectedRuns("load", (RUN,), time(1))) == []
+def test_a_script_that_names_its_application_after_the_job_is_found_without_a_run_id(
+    missing_of: Asked,
+) -> None:
+    assert missing_of(reported("load"), ExpectedRuns("load", (RUN,), time(1))) == []
 
 
-def test_a_glob_wants_one_application_that_it_matches(asked: Asked) -> None:
+def test_a_glob_expects_one_matching_application(missing_of: Asked) -> None:
     spline = reported("tickit_load")
 
-    assert asked(spline, *since_hour(1, "tickit_*", "sales_*")) == [MissingRun("sales_*")]
+    assert missing_of(spline, *since_hour(1, "tickit_*", "sales_*")) == [MissingRun("sales_*")]
 
 
-def test_uncommitted_reports_are_missing(asked: Asked) -> None:
+def test_uncommitted_reports_are_missing(missing_of: Asked) -> None:
     spline = SplineDatabase()
     transaction = spline.begin()
     key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
     spline.ended(key, 2, transaction=transaction)
 
-    assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
+    assert missing_of(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
-def test_reports_after_the_snapshot_are_missing(asked: Asked) -> None:
+def test_reports_after_the_snapshot_are_missing(missing_of: Asked) -> None:
     spline = SplineDatabase()
     key = spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
     spline.ended(key, 2, transaction=spline.later())
 
-    assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
+    assert missing_of(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
-def test_a_database_without_any_report_lacks_them_all(asked: Asked) -> None:
+def test_all_runs_are_missing_in_a_database_without_reports(missing_of: Asked) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://raw/x"], writes="s3://lake/x", at=None)
 
-    assert asked(spline, *since_hour(1, "load")) == [MissingRun("load")]
+    assert missing_of(spline, *since_hour(1, "load")) == [MissingRun("load")]
 
 
-def test_a_run_whose_id_is_known_and_that_the_merge_no_longer_reads_is_missing(asked: Asked) -> None:
+def test_a_run_whose_id_is_known_and_that_the_merge_no_longer_reads_is_missing(missing_of: Asked) -> None:
     spline = reported(f"nativespark-load-{RUN}", at=2)
 
-    assert asked(spline, ExpectedRuns("load", (RUN,), time(2 + 30 * 24))) == []
-    assert asked(spline, ExpectedRuns("load", (RUN,), time(3 + 30 * 24))) == [MissingRun("load", RUN)]
+    assert missing_of(spline, ExpectedRuns("load", (RUN,), time(2 + 30 * 24))) == []
+    assert missing_of(spline, ExpectedRuns("load", (RUN,), time(3 + 30 * 24))) == [MissingRun("load", RUN)]
 
 
 def test_runs_are_found_by_their_time_where_the_name_has_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,10 +177,10 @@ def test_runs_are_found_in_spline_0_7(
     assert found == [MissingRun("tickit_sales_load")]
 
 
-def test_every_question_uses_an_index(asked: Asked, arango: ArangoServer) -> None:
+def test_every_query_uses_an_index(missing_of: Asked, arango: ArangoServer) -> None:
     spline = reported("load", *(f"other_{number}" for number in range(20)))
 
-    asked(spline, ExpectedRuns("load", (RUN,), time(2)), *since_hour(1.5, "load"))
+    missing_of(spline, ExpectedRuns("load", (RUN,), time(2)), *since_hour(1.5, "load"))
 
     cursors = [each for each in arango.standin.requests if each.path == "/_api/cursor"]
     questions = [each for each in cursors if " progress " in each.body["query"]]
@@ -198,5 +203,5 @@ def test_an_unreachable_server_is_reported_at_once() -> None:
         (MissingRun("load", RUN, failed=True), f"load ({RUN}): only writes that failed"),
     ],
 )
-def test_what_is_missing_reads_as_a_person_says_it(one: MissingRun, text: str) -> None:
+def test_a_missing_run_is_printed_with_its_id(one: MissingRun, text: str) -> None:
     assert str(one) == text

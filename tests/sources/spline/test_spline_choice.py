@@ -1,6 +1,6 @@
-"""Which writes are chosen on request, by label and by time, and in which order they were.
+"""Selection of writes by run, label and time, and their order.
 
-Everything is read twice, from an export and from ArangoDB, and must be the same.
+Everything is read twice, from an export and from ArangoDB, with identical results.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ Reading = Callable[..., list[Record]]
 
 @pytest.fixture
 def read(arango: ArangoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reading:
-    """Reads a database with settings of `spline` (and of `merge`), exported and live."""
+    """Read a database with settings of `spline` (and of `merge`), exported and live."""
     monkeypatch.setenv("SPLINE_TEST_PASSWORD", arango.password)
 
     def both(spline: SplineDatabase, merge: dict[str, Any] | None = None, **settings: Any) -> list[Record]:
@@ -51,12 +51,12 @@ def _read(spline: dict[str, Any], merge: dict[str, Any]) -> list[Record]:
 
 
 def sources(rows: Iterable[Record], job: str | None = None) -> set[str]:
-    """The last segments of what feeds something."""
+    """Return the last segments of the inputs."""
     return {source.rpartition("|")[2] for _, source, _ in flows_of(rows, job)}
 
 
 def sequences(rows: Iterable[Record], job: str) -> dict[str, str]:
-    """The place of the write, by target's last segment."""
+    """Return the position of the write, by the target's last segment."""
     return {
         str(row.target).rpartition("|")[2]: row.properties["sequence"]
         for row in rows
@@ -99,7 +99,7 @@ def daily() -> SplineDatabase:
         ({"runs": "since 2027-01-01"}, set(), None),
     ],
 )
-def test_runs_say_which_good_writes_count(
+def test_runs_select_successful_writes(
     read: Reading, settings: dict[str, Any], days: set[str], runs: int | None
 ) -> None:
     rows = read(daily(), **settings)
@@ -159,7 +159,7 @@ def test_writes_that_ended_at_one_moment_are_numbered_by_their_key(read: Reading
     assert sequences(read(spline), "load") == {"a": "2", "b": "1"}
 
 
-def test_a_plan_that_a_run_executed_often_has_its_first_place_and_is_there_once(read: Reading) -> None:
+def test_a_plan_that_a_run_executed_often_appears_once_with_its_first_position(read: Reading) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://in/a"], writes="s3://out/before", at=1, run="r1")
     plan = spline.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=2, run="r1", append=True)
@@ -172,7 +172,7 @@ def test_a_plan_that_a_run_executed_often_has_its_first_place_and_is_there_once(
     assert len([row for row in rows if row.kind == "feeds"]) == 2
 
 
-def test_a_plan_that_many_runs_share_is_asked_for_once(read: Reading, arango: ArangoServer) -> None:
+def test_a_plan_that_many_runs_share_is_queried_once(read: Reading, arango: ArangoServer) -> None:
     spline = SplineDatabase()
     plan = spline.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=0, run="r0")
     for number in range(1, 200):
@@ -234,7 +234,7 @@ LABELLED = {
 }
 
 
-def test_a_label_chooses_writes_wherever_it_stands(read: Reading, arango: ArangoServer) -> None:
+def test_a_label_selects_writes_wherever_it_is_stored(read: Reading, arango: ArangoServer) -> None:
     spline = _labelled()
 
     rows = read(spline, labels=DAG)
@@ -254,7 +254,7 @@ def test_all_labels_are_needed_and_of_several_values_one(read: Reading) -> None:
     assert sources(rows) == {"nested_in_extra_of_the_plan"}
 
 
-def test_labels_and_names_together_choose_what_has_both(read: Reading) -> None:
+def test_labels_and_names_together_select_writes_with_both(read: Reading) -> None:
     assert sources(read(_labelled(), labels=DAG, applications=["on_*", "without"])) == {
         "on_plan",
         "on_plan_only",
@@ -262,7 +262,7 @@ def test_labels_and_names_together_choose_what_has_both(read: Reading) -> None:
     }
 
 
-def test_without_progress_the_labels_of_plans_choose(read: Reading) -> None:
+def test_without_progress_the_labels_of_plans_select(read: Reading) -> None:
     spline = _labelled()
     spline.contents["progress"].clear()
     del spline.contents["progress"]

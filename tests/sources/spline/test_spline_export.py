@@ -1,4 +1,4 @@
-"""Exported databases through Spark: however they are written, the records are the same."""
+"""Exported databases through Spark: all formats yield the same records."""
 
 import json
 import random

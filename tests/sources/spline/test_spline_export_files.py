@@ -1,4 +1,4 @@
-"""Exported files into the texts of documents, without Spark."""
+"""Document texts of exported files, without Spark."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def two_plans() -> SplineDatabase:
 
 
 def found(parts: list[export.Part]) -> Counter[tuple[str, str, str]]:
-    """Every document by database and collection; a problem fails the test."""
+    """Return every document by database and collection; a problem fails the test."""
     documents: Counter[tuple[str, str, str]] = Counter()
     for part in parts:
         for text in export.texts(part):
@@ -45,7 +45,7 @@ def expected(spline: SplineDatabase, database: str = "") -> Counter[tuple[str, s
 
 
 def texts(file: Path) -> tuple[list[str], list[tuple[str, str]]]:
-    """The keys that are found in a file of plans, and the problems (place behind the file, message)."""
+    """Return the keys in a file of plans, and the problems (location in the file, message)."""
     part = next(each for each in export.find(str(file.parent)) if each.slice.location == str(file))
     keys, problems = [], []
     for each in export.texts(part):
@@ -72,7 +72,7 @@ def test_every_format_holds_the_same_documents(tmp_path: Path, file_format: str)
     assert found(export.find(str(tmp_path))) == expected(spline)
 
 
-def test_texts_may_stand_unescaped(tmp_path: Path) -> None:
+def test_line_separators_may_be_unescaped(tmp_path: Path) -> None:
     """Line separators of Unicode end no line of JSON."""
     document = {"_key": "p", "name": "one\u2028two\u0085three\x0b"}
     text = json.dumps(document, ensure_ascii=False).replace("\\u000b", "\x0b")
@@ -99,7 +99,7 @@ def test_slices_of_any_size_hold_every_document_once(
     assert found(parts) == expected(spline)
 
 
-def test_packed_files_and_arrays_are_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_files_and_arrays_are_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sliced, "SLICE_BYTES", 10)
     spline = two_plans()
     for file_format in ("jsonl.gz", "json", "arangodump"):
@@ -220,7 +220,7 @@ def test_a_malformed_element_of_an_array_is_named_and_the_rest_is_read(tmp_path:
 
 @pytest.mark.parametrize("layout", ["compact", "pretty", "arangoexport"])
 @pytest.mark.parametrize("inside", [True, False])
-def test_an_array_that_is_cut_short_gives_what_is_whole(tmp_path: Path, layout: str, inside: bool) -> None:
+def test_a_truncated_array_yields_its_complete_elements(tmp_path: Path, layout: str, inside: bool) -> None:
     documents = [{**each, "params": {"list": [{"inner": 1}, {"inner": 2}]}} for each in HEADERS]
     text = {
         "compact": json.dumps(documents),
@@ -266,7 +266,7 @@ def test_a_large_broken_array_takes_time_in_proportion(tmp_path: Path) -> None:
     assert [location for location, _ in problems] == [", line 20001"]
 
 
-def test_a_file_that_is_not_whole_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_truncated_file_is_one_clear_error(tmp_path: Path) -> None:
     packed = gzip.compress(json.dumps(HEADERS).encode())
     file = plans_file(tmp_path, "executionPlan.json.gz", packed[:-10])
     with pytest.raises(SourceError, match="not a valid gzip file"):

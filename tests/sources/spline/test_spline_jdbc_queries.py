@@ -1,4 +1,4 @@
-"""Reads over JDBC: which tables are behind a query, and what to do with what the masking left."""
+"""JDBC reads: the tables behind a query, and addresses with masked passwords."""
 
 import sys
 from typing import Any
@@ -23,7 +23,7 @@ LAKE = "s3://lake/out"
 
 
 def datasets(uri: str, params: dict[str, Any] | None = None) -> set[str]:
-    """``namespace|name`` of all that a read reads."""
+    """Return ``namespace|name`` of all datasets of a read."""
     return {"|".join(naming.name_uri(each).name) for each in sources(uri, params).uris}
 
 
@@ -89,7 +89,7 @@ def test_a_query_is_read_in_the_databases_own_dialect(uri: str, expected: set[st
     assert datasets(uri) == expected
 
 
-def test_a_table_stands_for_itself() -> None:
+def test_a_table_is_its_own_source() -> None:
     for uri in (f"{URL}:public.event", f"{URL}:public.event e", "s3://lake/a", "file:/data/b", f"{URL}"):
         assert sources(uri, {}) == Sources((uri,))
     assert sources(f"{URL}:public.event", {"url": URL, "dbtable": "public.event"}).uris == (
@@ -106,14 +106,14 @@ def test_a_table_stands_for_itself() -> None:
         ({"url": MASKED, "DbTable": "(select * from x.s) q"}, {"x.s"}, True),
     ],
 )
-def test_the_options_tell_what_password_masking_swallowed(
+def test_the_options_have_what_password_masking_removed(
     params: dict[str, str], tables: set[str], is_query: bool
 ) -> None:
     assert datasets(MASKED, params) == {f"{WAREHOUSE}|dev.{table}" for table in tables}
     assert sources(MASKED, params).is_query is is_query
 
 
-def test_the_options_tell_where_a_query_begins() -> None:
+def test_the_options_show_where_a_query_begins() -> None:
     query = "(/* at 10:30 */ select * from x.s) q"
 
     assert datasets(f"{URL}:{query}", {"dbtable": query}) == {f"{WAREHOUSE}|dev.x.s"}
@@ -180,7 +180,7 @@ def test_each_table_of_a_query_feeds_the_target() -> None:
     }
 
 
-def test_a_query_that_is_not_understood_feeds_nothing_and_is_reported_at_its_operation() -> None:
+def test_an_unparsable_query_feeds_nothing_and_is_reported_at_its_operation() -> None:
     found = plan_of(f"{URL}?password=hunter2:(selec * from s where) q")
 
     assert [each for each in found if isinstance(each, Feeds)] == []

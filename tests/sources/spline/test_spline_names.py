@@ -1,4 +1,4 @@
-"""What Spline's names mean: applications, tables of catalogs, tables inside subqueries' texts."""
+"""Interpretation of Spline's names: applications, catalog tables, tables in subqueries' texts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The names of the operations between a source and the target."""
+"""The operations between a source and the target."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -126,7 +126,7 @@ def test_a_chain_of_thousands_of_operations_needs_no_recursion() -> None:
     assert operation_chains(operations, follows)["s3://a"].count("Project") == 3_000
 
 
-def test_operations_in_a_circle_end() -> None:
+def test_cyclic_operations_terminate() -> None:
     operations, follows = plan({"write": ["A"], "A": ["B", "r"], "B": ["A"]}, {"r": ["s3://a"]})
 
     assert operation_chains(operations, follows) == {}

@@ -1,4 +1,4 @@
-"""Documents checked and put together to plans, without Spark."""
+"""Documents validated and assembled to plans, without Spark."""
 
 import json
 import random
@@ -126,7 +126,7 @@ def test_the_newest_transaction_is_the_counters_value(counters: list[Document], 
         ("progress", {"extra": {"writeMetrics": {"numOutputRows": "5"}}}, "extra.writeMetrics.numOutputRows"),
     ],
 )
-def test_a_broken_document_is_rejected_by_name_and_field(
+def test_a_malformed_document_is_rejected_by_name_and_field(
     spline: SplineDatabase, collection: str, changes: dict[str, Any], field: str
 ) -> None:
     document = {**spline.contents[collection][0], **changes}
@@ -190,7 +190,7 @@ def test_a_document_has_the_key_of_its_plan(collection: str, document: Document,
     assert plan_key(collection, json.dumps(document).replace("/", "\\/")) == key
 
 
-def test_text_inside_a_document_does_not_tell_whose_it_is() -> None:
+def test_text_inside_a_document_does_not_determine_its_plan() -> None:
     document = {
         "_key": "p1:op-0",
         "params": {"query": '"_belongsTo": "executionPlan/p2"'},

@@ -1,4 +1,4 @@
-"""Columns of queries over JDBC: from the text that Spark pushed down to the columns of the written file."""
+"""Columns of JDBC queries: from the pushed-down query to the columns of the written file."""
 
 import json
 import sys

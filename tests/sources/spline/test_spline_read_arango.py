@@ -1,4 +1,4 @@
-"""The live database: the records of an export, asked for in slices."""
+"""The live database: the records of an export, read in slices."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ Settings = Callable[..., Config]
 
 @pytest.fixture
 def settings(arango: ArangoServer, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Puts documents into ArangoDB, and says how to read them."""
+    """Load documents into ArangoDB, and return the settings for reading them."""
     # Set only now, as workers that run already do not see: the driver must pass it on.
     monkeypatch.setenv("SPLINE_TEST_PASSWORD", arango.password)
 
@@ -107,7 +107,7 @@ def test_labels_that_match_need_no_hint(settings: Settings, tmp_path: Path) -> N
         assert problems_of(rows) == set()
 
 
-def test_spline_0_5_is_refused_by_its_version(settings: Settings, tmp_path: Path) -> None:
+def test_spline_0_5_is_rejected_by_its_version(settings: Settings, tmp_path: Path) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://in/a"], writes="s3://out/x")
     spline.contents["dbVersion"].append({"_key": "1", "version": "0.5.3", "status": "current"})
@@ -180,7 +180,7 @@ def test_globs_select_applications_and_malformed_times_are_reported(settings: Se
     }
 
 
-def test_without_progress_the_newest_plans_count_and_it_is_said(engine: Engine, settings: Settings) -> None:
+def test_without_progress_the_newest_plans_are_used_with_a_notice(engine: Engine, settings: Settings) -> None:
     spline = SplineDatabase()
     for created, source, target in ((1, "old", "x"), (3, "new", "x"), (2, "a", "y")):
         spline.plan(

@@ -1,4 +1,4 @@
-"""Which writes count, and what is known of each job's newest run: histories read once by each engine."""
+"""Selected writes and facts of each job's newest run: histories read by each engine."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -99,7 +99,7 @@ def beside(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_what_counts(
+def test_selected_writes(
     rows: list[Record], histories: tuple[SplineDatabase, Mapping[str, Flows]], name: str
 ) -> None:
     assert {(source, target) for _, source, target in flows_of(rows, name)} == histories[1][name]
@@ -172,7 +172,7 @@ def test_without_progress_the_newest_plan_of_each_application_and_target_counts(
     assert jobs_of(rows)["before_progress"] == {"framework": "spark 3.5.9"}
 
 
-def test_every_job_that_writes_is_there_and_no_other(rows: list[Record]) -> None:
+def test_exactly_the_jobs_that_write_are_vertices(rows: list[Record]) -> None:
     """`names_a_lost_plan` ran, though what it wrote is unknown."""
     assert set(jobs_of(rows)) == {job for job, _ in writes_of(rows)} | {"names_a_lost_plan"}
 

@@ -1,4 +1,4 @@
-"""One plan into elements, without Spark."""
+"""Translation of one plan, without Spark."""
 
 from typing import Any
 
@@ -235,7 +235,7 @@ def test_a_plan_without_an_application_is_skipped(name: str | None) -> None:
     assert (problem.kind, problem.document, problem.field) == ("skipped", f"executionPlan/{key}", "name")
 
 
-def test_the_application_of_the_progress_stands_in_for_a_lost_plan_document() -> None:
+def test_the_application_of_the_progress_replaces_a_lost_plan_document() -> None:
     spline = SplineDatabase()
     key = spline.plan("load", reads=["s3://lake/a"], writes="s3://mart/x")
     del spline.contents["executionPlan"]

@@ -1,4 +1,4 @@
-"""Iceberg's, Delta's and others' tables: how Spline's plugin for DataSource V2 writes them down."""
+"""Tables of Iceberg, Delta and others, as recorded by Spline's plugin for DataSource V2."""
 
 from typing import Any
 

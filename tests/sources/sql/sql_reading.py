@@ -1,4 +1,4 @@
-"""What files of SQL tell, as plain sets that tests compare whole."""
+"""Lineage of SQL files as plain sets, which tests compare completely."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ REDSHIFT = "redshift://wh.us-east-1:5439"
 
 
 @dataclass(frozen=True)
-class JobArguments:
+class SqlLineage:
     """Edges by names; `columns` as ``t#a > u#b IDENTITY``, `influences` as ``t#a > u FILTER``."""
 
     elements: tuple[Element, ...]
@@ -90,7 +90,7 @@ def lineage_of(
     schema: str = "",
     variables: Mapping[str, str] | None = None,
     default: str = "",
-) -> JobArguments:
+) -> SqlLineage:
     """What files do; one file is ``f.sql``."""
     texts = {"f.sql": files} if isinstance(files, str) else files
     namespace = REDSHIFT if dialect == "redshift" else "spark_catalog"
@@ -100,7 +100,7 @@ def lineage_of(
     known = names({namespace: default} if default else {})
     described = [parse("ddl.sql", schema, sql, {})] if schema else []
     found = read_project(scripts, reader_of(folder, known), schema=described)
-    return JobArguments(tuple(translate(found, "etl", dialect, "etl")))
+    return SqlLineage(tuple(translate(found, "etl", dialect, "etl")))
 
 
 def _name(reference: Reference) -> str:

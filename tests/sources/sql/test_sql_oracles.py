@@ -1,4 +1,4 @@
-"""SQL against what other tools made of the same statements: Hive's own hook, and TPC-H's known edges."""
+"""SQL lineage compared with other tools: Hive's own hook, and TPC-H's known edges."""
 
 import json
 import re

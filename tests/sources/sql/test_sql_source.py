@@ -1,4 +1,4 @@
-"""Folders of SQL in the configuration: merged with what others tell, and retired with their files."""
+"""Configured SQL folders: merged with other sources, and retired with their files."""
 
 import json
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
     assert not built.coverage.projects["sql"]  # a statement that is not read may write what is missing
 
 
-def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(
+def test_removed_statements_and_files_are_retired(
     spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:
     etl = written(
@@ -123,7 +123,7 @@ def test_what_a_file_no_longer_does_is_retired_and_a_file_with_it(
     }
 
 
-def test_settings_that_cannot_be_are_named(tmp_path: Path) -> None:
+def test_invalid_settings_are_named(tmp_path: Path) -> None:
     etl = written(tmp_path / "etl", a="select 1")
     twice = {"sql": [{"path": str(etl), "dialect": "hive"}, {"path": str(etl), "dialect": "spark"}]}
     without = {"sql": [{"path": str(etl), "dialect": "redshift"}]}

@@ -17,7 +17,7 @@ def test_an_insert_fills_columns_by_position() -> None:
     assert found.problems == set()
 
 
-def test_an_insert_into_unknown_columns_says_so_and_guesses_none() -> None:
+def test_an_insert_into_unknown_columns_is_reported_without_guessing() -> None:
     found = lineage_of("\ninsert into dw.t select id as a from raw.s")
 
     assert found.feeds == {("raw.s", "dw.t")}
@@ -163,7 +163,7 @@ def test_a_name_that_two_open_tables_may_have_is_reported_and_not_guessed() -> N
     assert found.problems == {("no-columns", "etl/f.sql:line 1", why)}
 
 
-def test_temporary_tables_and_views_are_folded() -> None:
+def test_temporary_tables_and_views_are_collapsed() -> None:
     found = lineage_of(
         "create temporary view v as select id, lower(name) as n from raw.s;"
         " cache table w as select n from v where id > 0;"
@@ -318,7 +318,7 @@ def test_variables_are_values_and_are_reported_in_table_names() -> None:
     assert len(unknown) == 2
 
 
-def test_a_broken_statement_costs_itself() -> None:
+def test_a_malformed_statement_affects_no_other() -> None:
     found = lineage_of(
         "-- one; two\ncreate table x as select 'a;b' as t, \"c;d\" as u, id /* ; */ from raw.s;\n"
         "insert into x select from where;\n\nselec 1;\n"

@@ -1,4 +1,4 @@
-"""Plans and events among the lines of logs, however a logger or a collector wrote them."""
+"""Plans and events in log lines of all loggers and collectors."""
 
 import json
 from typing import Any
@@ -82,7 +82,7 @@ def test_plans_and_events_are_found_however_they_are_written(lines: tuple[str, .
     assert found(*lines) == BOTH
 
 
-def test_the_lines_of_others_are_nothing() -> None:
+def test_lines_of_other_loggers_are_ignored() -> None:
     assert (
         found(
             "java.lang.IllegalStateException: send(event) must be called strictly after send(plan)",
@@ -99,7 +99,7 @@ def test_the_lines_of_others_are_nothing() -> None:
     )
 
 
-def test_what_is_cut_short_is_named_and_what_follows_is_read() -> None:
+def test_truncated_messages_are_named_and_later_ones_read() -> None:
     plan, event = text(["plan", PLAN]), text(["event", EVENT])
 
     assert found(
@@ -122,7 +122,7 @@ def test_what_is_cut_short_is_named_and_what_follows_is_read() -> None:
     ]
 
 
-def test_bytes_that_are_no_text_matter_only_where_a_plan_would_be() -> None:
+def test_invalid_utf8_is_reported_only_in_plans_and_events() -> None:
     lines = [("1", b"caf\xe9 opened"), ("2", b'["plan", {"id": "caf\xe9"}]')]
 
     assert [*messages(lines)] == [Malformed("2", "not UTF-8 text (byte 20 of the line)")]

@@ -1,4 +1,4 @@
-"""Plans as agents send them, next to the documents that Spline's server made of the same ones."""
+"""Agents' plans compared with the documents that Spline's server stores."""
 
 import gzip
 import json
@@ -106,7 +106,7 @@ def test_an_event_gives_the_progress_that_the_server_stored(data: Path, name: st
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_older_versions_of_the_api_tell_the_same(data: Path, name: str) -> None:
+def test_older_versions_of_the_api_have_the_same_lineage(data: Path, name: str) -> None:
     for key, plan in plans_of(written(data, name)).items():
         expected = elements(key, documents(plan))
         for older in (as_1_1, as_1_0):
@@ -129,7 +129,7 @@ def test_the_same_job_over_http_in_1_0_and_in_1_2_is_the_same(data: Path) -> Non
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_plans_of_api_1_tell_the_same_from_the_database(data: Path, name: str) -> None:
+def test_plans_of_api_1_have_the_same_lineage_in_the_database(data: Path, name: str) -> None:
     for key, plan in plans_of(written(data, name)).items():
         in_database = as_stored(as_1_0(("plan", plan))[1])
 

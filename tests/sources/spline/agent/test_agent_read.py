@@ -1,4 +1,4 @@
-"""What agents wrote: the records are those of a database that holds the same."""
+"""Agents' files: the records are those of a database with the same content."""
 
 import gzip
 import json
@@ -197,6 +197,6 @@ def test_files_in_s3_and_lines_longer_than_a_slice(s3: S3, monkeypatch: pytest.M
     assert flows_of(agent(alone)) == folder
 
 
-def test_nothing_there_is_said(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing, match="nowhere"):
         agent(tmp_path / "nowhere")

@@ -1,4 +1,4 @@
-"""What a plan's column lineage says, in a form that a test writes down: ``t.a -> x IDENTITY``."""
+"""Column lineage of a plan in the notation of tests: ``t.a -> x IDENTITY``."""
 
 import json
 from collections import defaultdict
@@ -11,7 +11,7 @@ from tests.sources.spline.columns.plan_building import PlanBuilder
 
 
 def read(plan: PlanBuilder) -> ColumnLineage:
-    """The column lineage of a plan that a test built."""
+    """Return the column lineage of a plan that a test built."""
     return column_lineage(plan.documents(), plan.application)
 
 

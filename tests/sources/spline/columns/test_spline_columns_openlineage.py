@@ -1,6 +1,6 @@
-"""The same jobs as OpenLineage's listener saw them: every difference has a reason with a name.
+"""Column lineage of Spline and OpenLineage for the same jobs: every difference has a named reason.
 
-OpenLineage reads the plan that the optimiser made, Spline the one that was analysed.
+OpenLineage reads the optimized plan, Spline the analyzed one.
 """
 
 import json
@@ -75,7 +75,7 @@ _OF_INFLUENCES: _Reasons = {
 
 @pytest.fixture(scope="module")
 def lineage(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
-    """What we say of columns, and of what decides on rows, by source column and target."""
+    """Return the column lineage and influences from Spline, by source column and target."""
     flows: defaultdict[str, set[str]] = defaultdict(set)
     influences: defaultdict[str, set[str]] = defaultdict(set)
     for application in _APPLICATIONS:
@@ -91,7 +91,7 @@ def lineage(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
 
 @pytest.fixture(scope="module")
 def openlineage(data: Path) -> tuple[dict[str, Kinds], dict[str, Kinds]]:
-    """The same of OpenLineage."""
+    """Return the same from OpenLineage."""
     flows: defaultdict[str, set[str]] = defaultdict(set)
     influences: defaultdict[str, set[str]] = defaultdict(set)
     for application in _APPLICATIONS:

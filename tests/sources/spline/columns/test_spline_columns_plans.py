@@ -1,4 +1,4 @@
-"""Column lineage of plans as documents: writes, sources, what other versions leave out."""
+"""Column lineage of plans as documents: writes, sources, omissions of other versions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -323,9 +323,7 @@ def test_an_old_view_gives_new_attributes_by_position() -> None:
         ("casewhen", {}),
     ],
 )
-def test_agents_that_do_not_tell_a_class_tell_the_functions_name(
-    class_name: str, extra: dict[str, str]
-) -> None:
+def test_agents_without_a_class_report_the_functions_name(class_name: str, extra: dict[str, str]) -> None:
     plan = PlanBuilder()
     raw = plan.read("s3://raw/sales", "a boolean", "b int")
     case = plan.call(class_name, raw["a"], raw["b"], name="casewhen", extra=extra)
@@ -417,7 +415,7 @@ def test_a_plan_that_doubles_at_each_step_is_walked_once() -> None:
     assert flows(read(plan)) == {"sales.a -> a TRANSFORMATION"}
 
 
-def test_edges_in_a_circle_end() -> None:
+def test_cyclic_edges_terminate() -> None:
     plan = PlanBuilder()
     raw = plan.read("s3://raw/sales", "a int")
     first = plan.alias("a", raw["a"])
@@ -428,7 +426,7 @@ def test_edges_in_a_circle_end() -> None:
     assert flows(read(plan)) == {"sales.a -> a IDENTITY"}
 
 
-def test_documents_in_any_order_say_the_same() -> None:
+def test_documents_in_any_order_give_the_same_lineage() -> None:
     plan = PlanBuilder()
     raw = plan.read("s3://raw/sales", "a int", "b int", "c int")
     case = plan.call("CaseWhen", raw["a"], raw["b"], raw["c"])

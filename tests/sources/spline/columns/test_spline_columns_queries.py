@@ -332,7 +332,7 @@ _QUERIES = {
 
 
 @pytest.mark.parametrize("shape", _QUERIES)
-def test_columns_come_out_right_of(tables: SparkSession, shape: str) -> None:
+def test_columns_of_a_query(tables: SparkSession, shape: str) -> None:
     query, expected_flows, expected_influences = _QUERIES[shape]
 
     found = lineage(tables, query)

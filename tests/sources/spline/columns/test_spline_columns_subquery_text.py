@@ -59,7 +59,7 @@ def test_files_without_a_name_have_no_columns() -> None:
     assert {each.source.name for each in found.sources} == {"s3://raw/raw"}
 
 
-def test_columns_that_spark_left_out_are_known_by_their_ids() -> None:
+def test_columns_that_spark_omitted_are_known_by_their_ids() -> None:
     text = (
         "Aggregate [max(c30#130) AS max(c30)#9]\n"
         "+- Filter (c2#102 > c40#140)\n"
@@ -83,7 +83,7 @@ def test_ids_with_gaps_are_not_counted_on() -> None:
     assert flows(read(_selected(text))) == {"raw.a -> a IDENTITY"}
 
 
-def test_a_column_of_the_query_around_decides_inside() -> None:
+def test_a_column_of_the_outer_query_decides_inside() -> None:
     text = (
         "Aggregate [max(v#6) AS max(v)#9]\n"
         "+- Filter (outer(a#1L) = k#5L)\n"
@@ -96,7 +96,7 @@ def test_a_column_of_the_query_around_decides_inside() -> None:
     assert flows(found) == {"raw.a -> a IDENTITY", "part.v -> x AGGREGATION"}
 
 
-def test_a_column_of_the_query_around_is_a_value_where_it_is_selected() -> None:
+def test_a_column_of_the_outer_query_is_a_value_where_it_is_selected() -> None:
     text = "Project [(outer(b#2) + v#6) AS s#9]\n+- Relation spark_catalog.shop.part[k#5L,v#6] parquet\n"
 
     assert flows(read(_selected(text, outer={"b#2": "b"}))) == {
@@ -106,7 +106,7 @@ def test_a_column_of_the_query_around_is_a_value_where_it_is_selected() -> None:
     }
 
 
-def test_spark_3_1_and_older_tell_the_columns_around_by_name_only() -> None:
+def test_spark_3_1_and_older_have_outer_columns_by_name_only() -> None:
     plan = PlanBuilder()
     raw = plan.read("s3://raw/raw", "a int", "b int")
     text = (
@@ -220,7 +220,7 @@ def test_exists_selects_nothing_and_in_only_as_many_columns_as_it_compares() -> 
 @pytest.mark.parametrize(
     "text", ["", "Nothing", "+- ", "Project [\n", "Aggregate\n+- Relation", "Join\n", "Union\n"]
 )
-def test_text_that_says_nothing_breaks_nothing(text: str) -> None:
+def test_unparsable_text_is_ignored(text: str) -> None:
     assert flows(read(_selected(text))) == {"raw.a -> a IDENTITY"}
 
 

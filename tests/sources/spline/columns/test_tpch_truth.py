@@ -1,4 +1,4 @@
-"""The 22 queries of TPC-H as Spline recorded them, against edges that were derived from their SQL."""
+"""The 22 queries of TPC-H as recorded by Spline, compared with edges derived from their SQL."""
 
 import json
 from pathlib import Path
