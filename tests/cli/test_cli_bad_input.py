@@ -116,7 +116,7 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
     [
         (None, ["cannot read", "lineage_merge.yml", "No such file"]),
         ("dag_name: [tickit\nenvironment: dev\n", ["lineage_merge.yml", "line 2"]),
-        ("- dag_name\n", ["lineage_merge.yml", "expected keys"]),
+        ("- dag_name\n", ["lineage_merge.yml", "must be a mapping with keys"]),
         (f"dag_name: t\nenvironment: dev\npasword: {SECRET}\n", ["configuration: pasword: "]),
         (
             f"dag_name: t\nenvironment: dev\nspline: {{arango: {{hosts: h, password: {SECRET}}}}}\n",

@@ -200,7 +200,7 @@ def test_ctrl_c_stops_a_build_and_leaves_nothing_behind(
 
     assert process.returncode == 130, said + rest
     assert printed == ""
-    assert rest.splitlines()[-1] == "stopped"
+    assert rest.splitlines()[-1] == "interrupted"
     assert "Traceback" not in rest
     assert "Exception" not in rest
     assert time.monotonic() - stopping < 15

@@ -91,7 +91,7 @@ def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None
         ("staging", "lake", False)
     }
     good = ask(tickit, "layers", *(f"--layer={each}=s3://*-{each}/*" for each in ("raw", "staging", "lake")))
-    assert (good.code, good.err) == (0, "no edge breaks the order\n")
+    assert (good.code, good.err) == (0, "no edge violates the order\n")
 
 
 def test_datasets_with_rows_by_a_column_are_indirectly_affected(tickit: str) -> None:
