@@ -126,6 +126,8 @@ def test_exporters_can_be_set_by_variable_as_yaml() -> None:
 def test_a_configuration_with_exporters_imports_no_client_library() -> None:
     settings = {"dag_name": "d", "environment": "dev", "exporters": {name: {} for name in EXPORTERS}}
     imported = python_imports(
-        "-c", f"from lineage_merge import config; CONFIGURATION.parse({settings!r}, needs_source=False)"
+        "-c",
+        "from lineage_merge.orchestration.configuration import CONFIGURATION;"
+        f"CONFIGURATION.parse({settings!r}, needs_source=False)",
     )
     assert imported & {"datahub", "openlineage", "requests", "pyspark", "gremlin_python", "boto3"} == set()
