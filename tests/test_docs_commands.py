@@ -1,4 +1,4 @@
-"""Every command in the documents is one that there is; those that need no server are run as written."""
+"""Commands in the documents are valid; those that need no server are run as written."""
 
 import re
 import shlex
@@ -24,7 +24,7 @@ PROGRAM = "lineage-merge"
 
 
 class Block(NamedTuple):
-    """What stands between two fences, and where."""
+    """A fenced block and its location."""
 
     document: str
     line: int
@@ -46,7 +46,7 @@ def blocks(file: Path) -> Iterator[Block]:
 
 
 def typed_lines() -> Iterator[tuple[str, list[str]]]:
-    """Where each command stands, and its words, without the variables before it."""
+    """Yield commands with their locations and words, without preceding variables."""
     for file in DOCUMENTS:
         for block in blocks(file):
             if block.language not in ("sh", "bash", "console"):
@@ -75,9 +75,7 @@ def test_the_documents_have_commands() -> None:
 
 
 @pytest.mark.parametrize("command", FOUND, ids=lambda each: f"{each.place} {' '.join(each.words)[:60]}")
-def test_a_command_has_flags_that_there_are(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_have_valid_flags(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, *rest = command.words
     monkeypatch.chdir(tmp_path)
     for word in rest:
@@ -91,7 +89,7 @@ AWS = [Command(place, tuple(words[1:])) for place, words in typed_lines() if wor
 
 
 @pytest.mark.parametrize("command", AWS, ids=lambda each: f"{each.place} {' '.join(each.words[:2])}")
-def test_a_command_of_aws_is_one_that_its_api_knows(command: Command) -> None:
+def test_aws_commands_match_the_api(command: Command) -> None:
     service, operation, *rest = command.words
     flags = {word.removeprefix("--") for word in rest if word.startswith("--")}
     if (service, operation) == ("cloudformation", "deploy"):
@@ -107,7 +105,7 @@ def test_a_command_of_aws_is_one_that_its_api_knows(command: Command) -> None:
     assert set(shape.required_members) <= given
 
 
-def test_the_stack_is_given_every_parameter_that_it_needs() -> None:
+def test_the_stack_command_has_all_required_parameters() -> None:
     (deploy,) = [each.words for each in AWS if each.words[1] == "deploy"]
     given = {word.partition("=")[0] for word in deploy if re.match(r"[A-Z]\w+=", word)}
     text = (REPOSITORY / "deploy" / "cloudformation" / "lineage_merge.yaml").read_text()
@@ -119,7 +117,7 @@ def test_the_stack_is_given_every_parameter_that_it_needs() -> None:
 
 
 def settings() -> Iterator[tuple[str, str]]:
-    """Blocks of YAML that begin with a key of the configuration."""
+    """Yield blocks of YAML that begin with a key of the configuration."""
     keys = {key.path[0] for key in CONFIGURATION.settable}
     for file in DOCUMENTS:
         for block in blocks(file):
@@ -139,7 +137,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
-def test_links_inside_the_repository_lead_somewhere(file: Path) -> None:
+def test_links_inside_the_repository_resolve(file: Path) -> None:
     lost = []
     for path, anchor in LINK.findall(file.read_text()):
         target = file.parent / path if path else file
@@ -161,7 +159,7 @@ def test_the_runbook_runs_as_written(gremlin: GraphTraversalSource, gremlin_url:
     here = {"embedded": gremlin_url, "lineage_merge.yml": str(file), "lineage": str(tmp_path / "lineage")}
 
     def typed(start: str) -> None:
-        """Type the commands of operations.md that begin so, as they follow each other."""
+        """Run the commands of operations.md that begin with these words, in order."""
         wanted = [
             each.words
             for each in commands()

@@ -1,4 +1,4 @@
-"""The documentation as a site: no warning, no lost link, nothing from elsewhere."""
+"""The documentation site: no warnings, no broken links, nothing external."""
 
 import json
 import os
@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 @dataclass
 class Seen(HTMLParser):
-    """What a page has and asks for."""
+    """Anchors, links and requests of a page."""
 
     ids: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Seen(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A strict build; its output has no warning."""
+    """Build the site strictly, without warnings."""
     folder = tmp_path_factory.mktemp("site")
     # Disables the theme's advertisement of its successor at each build.
     variables = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(REPOSITORY)}
@@ -69,7 +69,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> Mapping[str, Seen]:
-    """Each page by its path in the site."""
+    """Return the pages by path."""
     found = {}
     for file in site.rglob("*.html"):
         found[file.relative_to(site).as_posix()] = seen = Seen()
@@ -77,9 +77,7 @@ def pages(site: Path) -> Mapping[str, Seen]:
     return found
 
 
-def test_links_inside_the_site_lead_to_a_page_and_a_place_on_it(
-    site: Path, pages: Mapping[str, Seen]
-) -> None:
+def test_links_inside_the_site_resolve(site: Path, pages: Mapping[str, Seen]) -> None:
     lost = []
     for name, page in pages.items():
         if name == "404.html":  # its addresses begin at the root of the site
@@ -95,7 +93,7 @@ def test_links_inside_the_site_lead_to_a_page_and_a_place_on_it(
     assert lost == []
 
 
-def test_a_page_loads_nothing_from_elsewhere(site: Path, pages: Mapping[str, Seen]) -> None:
+def test_pages_load_nothing_external(site: Path, pages: Mapping[str, Seen]) -> None:
     foreign = {each for page in pages.values() for each in page.loaded if urlsplit(each).netloc}
     styles = [file for file in site.rglob("*.css") if "url(http" in file.read_text()]
 
@@ -116,7 +114,7 @@ def test_each_command_has_a_page_with_its_options(pages: Mapping[str, Seen]) -> 
     assert "--allow-retire" in pages["commands/run.html"].text
 
 
-def test_the_model_and_the_configuration_are_written_out(pages: Mapping[str, Seen]) -> None:
+def test_graph_model_and_configuration_are_rendered(pages: Mapping[str, Seen]) -> None:
     model = pages["graph.html"].text
     declared = [
         *((each.name, each.description) for each in (*schema.NODE_LABELS, *schema.EDGE_LABELS)),
@@ -129,12 +127,12 @@ def test_the_model_and_the_configuration_are_written_out(pages: Mapping[str, See
     assert "dag_name: tickit_daily" in settings  # the README's example
 
 
-def test_a_file_of_the_repository_is_shown_where_a_page_links_to_it(pages: Mapping[str, Seen]) -> None:
+def test_linked_repository_files_are_rendered(pages: Mapping[str, Seen]) -> None:
     assert "files/deploy/iam.html" in pages["neptune.html"].links
     assert "neptune-db:ReadDataViaQuery" in pages["files/deploy/iam.html"].text
 
 
-def test_benchmarks_are_shown_or_the_page_says_how_to_run_them(site: Path, pages: Mapping[str, Seen]) -> None:
+def test_benchmarks_are_shown_or_their_command_is(site: Path, pages: Mapping[str, Seen]) -> None:
     results = REPOSITORY / "benchmarks" / "results.jsonl"
     names = (
         {json.loads(line)["benchmark"] for line in results.read_text(encoding="utf-8").splitlines()}

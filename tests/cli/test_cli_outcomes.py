@@ -1,4 +1,4 @@
-"""What commands do when the input is right: JSON for scripts, silence, keys by flag, Ctrl-C."""
+"""Commands with valid input: JSON output, --quiet, keys by flag, Ctrl-C."""
 
 import json
 import os
@@ -22,7 +22,7 @@ DAG = "tickit_daily"
 
 
 def settings(data: Path, **changes: Any) -> dict[str, Any]:
-    """A configuration of one application and the dbt project behind it."""
+    """Return a configuration of one application and a dbt project."""
     return {
         "dag_name": DAG,
         "environment": "dev",
@@ -38,7 +38,7 @@ TRUTH = expected.tickit_sales_load(DAG) | expected.dbt(DAG)
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
-    """A folder with `lineage_merge.yml`."""
+    """Create a folder with `lineage_merge.yml`."""
     folder = tmp_path_factory.mktemp("workplace")
     (folder / "lineage_merge.yml").write_text(yaml.safe_dump(settings(data)))
     return folder
@@ -46,12 +46,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def quiet_build(workplace: Path) -> Outcome:
-    """A build for scripts, as a process: also Java's and the workers' output is caught."""
+    """Run a build as a process, to capture the output of Java and the workers, too."""
     arguments = ("--config", workplace / "lineage_merge.yml", "--out", workplace / "lineage")
     return as_process("build", *arguments, "--format", "jsonl", "--json", "--quiet")
 
 
-def test_a_build_for_scripts_prints_json_and_nothing_else(workplace: Path, quiet_build: Outcome) -> None:
+def test_a_build_with_json_prints_only_json(workplace: Path, quiet_build: Outcome) -> None:
     assert quiet_build.code == 0
     printed = json.loads(quiet_build.out)
     assert printed["out"] == str(workplace / "lineage")
@@ -59,13 +59,13 @@ def test_a_build_for_scripts_prints_json_and_nothing_else(workplace: Path, quiet
     assert printed["report"].items() <= json.loads((workplace / "lineage/report.json").read_text()).items()
 
 
-def test_a_quiet_build_says_nothing_on_standard_error(quiet_build: Outcome) -> None:
+def test_a_quiet_build_has_empty_standard_error(quiet_build: Outcome) -> None:
     # A warning of Java about Spark 4's start, which cannot be disabled.
     assert quiet_build.err.removeprefix("WARNING: Using incubator modules: jdk.incubator.vector\n") == ""
 
 
 @pytest.mark.usefixtures("spark", "quiet_build")
-def test_what_was_built_is_valid_and_is_what_the_jobs_did(workplace: Path) -> None:
+def test_the_built_files_are_valid_and_complete(workplace: Path) -> None:
     files = (workplace / "lineage/edges").glob("*.json")
     edges = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     between_datasets = [edge for edge in edges if edge["label"] in ("feeds", "writes")]
@@ -100,7 +100,7 @@ def test_a_run_equals_build_and_load_also_in_json(
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_flag_wins_over_a_variable_and_a_variable_over_the_file(tmp_path: Path) -> None:
+def test_flags_take_precedence_over_variables_and_files(tmp_path: Path) -> None:
     file = tmp_path / "lineage_merge.yml"
     file.write_text("dag_name: t\nenvironment: dev\nspline: {export: of_file}\n")
     build = ("build", "--config", file, "--out", tmp_path / "lineage")
@@ -144,7 +144,7 @@ Started = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def started() -> Iterator[Started]:
-    """Starts commands as a terminal does: in a process group of their own, which Ctrl-C reaches whole."""
+    """Start commands in their own process group, like a terminal."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str | Path) -> subprocess.Popen[str]:
@@ -178,7 +178,7 @@ def group_lives(group: int) -> bool:
 @pytest.mark.parametrize(
     ("step", "distribute_above"), [("starting Spark", "32"), ("reading", "32"), ("joining", "0")]
 )
-def test_ctrl_c_stops_a_build_and_leaves_nothing_behind(
+def test_ctrl_c_stops_a_build_without_leftovers(
     workplace: Path, tmp_path: Path, started: Started, step: str, distribute_above: str
 ) -> None:
     out = tmp_path / "lineage"
@@ -200,7 +200,7 @@ def test_ctrl_c_stops_a_build_and_leaves_nothing_behind(
 
     assert process.returncode == 130, said + rest
     assert printed == ""
-    assert rest.splitlines()[-1] == "stopped"
+    assert rest.splitlines()[-1] == "interrupted"
     assert "Traceback" not in rest
     assert "Exception" not in rest
     assert time.monotonic() - stopping < 15

@@ -1,4 +1,4 @@
-"""What progress shows: `capsys` stands for a log, `FORCE_COLOR` makes it a terminal."""
+"""Progress output: `capsys` is a log, with `FORCE_COLOR` a terminal."""
 
 import re
 from collections.abc import Callable
@@ -47,9 +47,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
     return lines
 
 
-def test_a_log_gets_each_step_with_the_seconds_since_the_start(
-    clock: Clock, shown: Callable[[], list[str]]
-) -> None:
+def test_logs_contain_each_step_with_the_elapsed_time(clock: Clock, shown: Callable[[], list[str]]) -> None:
     with show_progress(clock=clock) as on_progress:
         on_progress("starting Spark")
         clock.now += 2.5
@@ -59,7 +57,7 @@ def test_a_log_gets_each_step_with_the_seconds_since_the_start(
     assert shown() == ["0.0 s  starting Spark", "2.5 s  reading Spline"]
 
 
-def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
+def test_counts_are_logged_every_few_seconds_and_at_the_end(
     clock: Clock, shown: Callable[[], list[str]]
 ) -> None:
     with show_progress(clock=clock) as on_progress:
@@ -78,9 +76,7 @@ def test_a_log_gets_a_count_every_few_seconds_and_its_last_line(
     ]
 
 
-def test_a_line_that_was_just_written_is_not_written_again_as_the_last(
-    clock: Clock, shown: Callable[[], list[str]]
-) -> None:
+def test_the_last_line_is_not_repeated(clock: Clock, shown: Callable[[], list[str]]) -> None:
     with show_progress(clock=clock) as on_progress:
         on_progress("jar 1 of 3")
         on_progress("jar 2 of 3")
@@ -104,9 +100,7 @@ def test_alternating_counts_are_separate_lines(clock: Clock, shown: Callable[[],
     ]
 
 
-def test_what_an_error_cuts_short_was_shown_to_its_last_line(
-    clock: Clock, shown: Callable[[], list[str]]
-) -> None:
+def test_the_last_line_before_an_error_is_logged(clock: Clock, shown: Callable[[], list[str]]) -> None:
     def fetch() -> None:
         with show_progress(clock=clock) as on_progress:
             for done in (1, 2, 3):
@@ -120,9 +114,7 @@ def test_what_an_error_cuts_short_was_shown_to_its_last_line(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_terminal_keeps_one_line_of_a_count_and_shows_the_rest_in_passing(
-    clock: Clock, shown: Callable[[], list[str]]
-) -> None:
+def test_terminals_print_one_line_per_count(clock: Clock, shown: Callable[[], list[str]]) -> None:
     with show_progress(clock=clock) as on_progress:
         on_progress("jar 1 of 72: gremlin-core")
         clock.now += EVERY_SECONDS
@@ -137,7 +129,7 @@ def test_a_terminal_keeps_one_line_of_a_count_and_shows_the_rest_in_passing(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_square_brackets_are_no_markup(clock: Clock, shown: Callable[[], list[str]]) -> None:
+def test_square_brackets_are_escaped(clock: Clock, shown: Callable[[], list[str]]) -> None:
     with show_progress(clock=clock) as on_progress:
         on_progress("reading lineage[1]/[bold]")
 

@@ -1,4 +1,4 @@
-"""The commands that ask, on TICKIT and on a pipeline made by hand, from a server and from a folder."""
+"""Query commands on TICKIT and on a small pipeline, from a server and from a folder."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.lineage_made import at
 
 @pytest.fixture
 def tickit(tickit_folder: Path) -> str:
-    """TICKIT as `build` writes it, Parquet."""
+    """Return the Parquet output of `build` for TICKIT."""
     return str(tickit_folder)
 
 
@@ -91,7 +91,7 @@ def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None
         ("staging", "lake", False)
     }
     good = ask(tickit, "layers", *(f"--layer={each}=s3://*-{each}/*" for each in ("raw", "staging", "lake")))
-    assert (good.code, good.err) == (0, "no edge breaks the order\n")
+    assert (good.code, good.err) == (0, "no edge violates the order\n")
 
 
 def test_datasets_with_rows_by_a_column_are_indirectly_affected(tickit: str) -> None:
@@ -119,7 +119,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_server_and_a_folder_say_the_same(
+def test_server_and_folder_give_the_same_results(
     question: tuple[str, ...], form: str, pipeline_folder: str, pipeline_url: str
 ) -> None:
     of_folder = in_process(*question, "--folder", pipeline_folder, "--format", form)
@@ -129,7 +129,7 @@ def test_a_server_and_a_folder_say_the_same(
 
 
 @pytest.mark.parametrize("question", [each for each in QUESTIONS if each[0] != "diff"], ids=" ".join)
-def test_every_answer_can_be_had_in_every_format(question: tuple[str, ...], pipeline_folder: str) -> None:
+def test_results_are_available_in_all_formats(question: tuple[str, ...], pipeline_folder: str) -> None:
     output = json.loads(ask(pipeline_folder, *question, "--json").out)
     assert (output["question"], output["dag"]) == (question[0], "daily" if "--dag" in question else None)
     xml = ElementTree.fromstring(ask(pipeline_folder, *question, "--format", "graphml").out.encode())
@@ -205,7 +205,7 @@ def test_a_missing_folder_and_an_unreachable_server(tmp_path: Path) -> None:
     )
 
 
-def test_the_environment_of_a_configuration_counts_unless_another_is_given(
+def test_the_environment_option_takes_precedence_over_the_configuration(
     pipeline_folder: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "lineage_merge.yml"
@@ -219,7 +219,7 @@ def test_the_environment_of_a_configuration_counts_unless_another_is_given(
     assert names("--environment", "dev") == {"dev"}
 
 
-def test_nothing_found_is_an_answer(pipeline_folder: str) -> None:
+def test_empty_results_are_no_errors(pipeline_folder: str) -> None:
     for question, output in (
         (("upstream", "s3://raw/in", "--environment", "prod"), "s3://raw/in: no upstream datasets\n"),
         (("downstream", "z"), "z: no downstream datasets\n"),
@@ -232,12 +232,12 @@ def test_nothing_found_is_an_answer(pipeline_folder: str) -> None:
         assert (outcome.code, outcome.err) == (0, output)
 
 
-def test_questions_go_to_the_reader(pipeline_url: str) -> None:
+def test_queries_use_the_reader_endpoint(pipeline_url: str) -> None:
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": pipeline_url}
     outcome = in_process("jobs", "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin", "--json", **reader)
     assert outcome.code == 0, outcome.err
 
 
-def test_without_a_flag_it_is_the_embedded_graph(tmp_path: Path) -> None:
+def test_the_default_is_the_embedded_graph(tmp_path: Path) -> None:
     outcome = in_process("jobs", "--json", LINEAGE_MERGE_HOME=str(tmp_path))
     assert (outcome.code, json.loads(outcome.out)["vertices"]) == (0, [])

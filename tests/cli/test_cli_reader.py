@@ -1,4 +1,4 @@
-"""Which of a cluster's endpoints a command asks."""
+"""Endpoints that commands use: reader or main."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin
     assert json.loads(outcome.out)["elements_written"] == 3
 
 
-def test_what_writes_keeps_to_the_endpoint(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+def test_writes_use_the_main_endpoint(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
     outcome = in_process("remove", *WHOSE, "--gremlin-endpoint", UNREACHABLE, **reader)
     assert (outcome.code, outcome.err) == (5, f"error: {UNREACHABLE}: no connection: Connection refused\n")

@@ -128,6 +128,6 @@ def test_a_configuration_with_exporters_imports_no_client_library() -> None:
     imported = python_imports(
         "-c",
         "from lineage_merge.orchestration.configuration import CONFIGURATION;"
-        f" CONFIGURATION.parse({settings!r}, needs_source=False)",
+        f"CONFIGURATION.parse({settings!r}, needs_source=False)",
     )
     assert imported & {"datahub", "openlineage", "requests", "pyspark", "gremlin_python", "boto3"} == set()

@@ -114,7 +114,7 @@ def test_a_deep_node_file_is_named(tmp_path: Path, deep: str) -> None:
     for kind in ("nodes", "edges"):
         tmp_path.joinpath(kind).mkdir()
         _part(tmp_path / kind / "part-0.json", f'{{"id": {deep}}}')
-    with pytest.raises(IntermediateError, match="a line that is not JSON"):
+    with pytest.raises(IntermediateError, match="invalid JSON line"):
         read_folder(str(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""What each cell of the notebook must answer on TICKIT, written down by hand from its jobs and models.
+"""Expected results of the notebook's cells on TICKIT, derived by hand from its jobs and models.
 
 Used by pytest, which asks the queries over `gremlin-lang`, and by `check_notebook.py`, which runs the
 notebook with graph-notebook. Plain Python: neither environment has the other's packages.
@@ -49,7 +49,7 @@ _NET = "pricepaid - commission"
 
 
 def _copied(column: str) -> set[Row]:
-    """A column that is handed on unchanged from the raw file to the fact table's view."""
+    """Return the path of a column that is copied unchanged from the raw file to the fact table's view."""
     places = ["raw/sales", "staging/sales", "lake/sales_dl", "public.sales", "tickit_staging.stg_sales"]
     return {(f"{source}#{column}", "IDENTITY", f"{target}#{column}") for source, target in pairwise(places)}
 
@@ -136,17 +136,17 @@ _LEFT_OUT = {"last_run_id", "last_merged_at"}
 
 
 def rows(found: Iterable[Any]) -> Counter[Row]:
-    """Results as rows, each as often as it came. Keys of maps are texts: ``name``, ``T.id``."""
+    """Return results as rows with their counts. Keys of maps are texts: ``name``, ``T.id``."""
     return Counter(_row(each) for each in found)
 
 
 def expected(cell: str) -> Counter[Row]:
-    """What `rows` must be: each row once."""
+    """Return the expected rows, each once."""
     return Counter(ANSWERS[cell])
 
 
 def short(identifier: Any) -> Any:
-    """``lake/sales_dl#net`` of a column's id; what is no id stays."""
+    """Return ``lake/sales_dl#net`` of a column id; other texts are unchanged."""
     if not isinstance(identifier, str) or not identifier.startswith("dev|"):
         return identifier
     _, namespace, *names = identifier.split("|")

@@ -1,4 +1,4 @@
-"""The notebook as a file: its cells, and the queries in them as they are sent."""
+"""The notebook's cells and queries."""
 
 import ast
 import json
@@ -10,19 +10,19 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "lineage.ipynb"
 
 
 def code_cells() -> dict[str, str]:
-    """The source of each code cell, by its id."""
+    """Return the source of code cells by id."""
     return {
         cell["id"]: "".join(cell["source"]) for cell in document()["cells"] if cell["cell_type"] == "code"
     }
 
 
 def document() -> Any:
-    """The whole file."""
+    """Return the parsed file."""
     return json.loads(NOTEBOOK.read_text())
 
 
 def queries() -> dict[str, str]:
-    """The query of each `%%gremlin` cell by the cell's id, with the notebook's own names put in."""
+    """Return the queries of `%%gremlin` cells by id, with variables replaced."""
     cells = code_cells()
     names = {
         assignment.targets[0].id: ast.literal_eval(assignment.value)

@@ -35,7 +35,7 @@ PICTURES = ("pipeline", "upstream", "columns", "impact")
 
 
 def main() -> int:
-    """0 if every cell showed what it must."""
+    """Return 0 if all cells show the expected results."""
     started = time.monotonic()
     if sys.argv[1:] == ["install"]:
         installed(Path(os.environ[CACHE]))
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def installed(cache: Path) -> Path:
-    """The Python of an environment with graph-notebook; a complete one of the cache is used again."""
+    """Return the Python of a cached environment with graph-notebook."""
     digest = hashlib.sha256(CONSTRAINTS.read_bytes() + sys.version.encode()).hexdigest()[:12]
     environment = cache / f"notebook-{digest}"
     python = environment / "bin" / "python"
@@ -73,7 +73,7 @@ def installed(cache: Path) -> Path:
 
 
 def executed(python: Path, work: Path) -> dict[str, Any]:
-    """What each cell showed, by its id."""
+    """Return the outputs of the cells by id."""
     facts = work / "facts.json"
     variables = {"JUPYTER_PLATFORM_DIRS": "1", "IPYTHONDIR": str(work / "ipython"), "HOME": str(work)}
     with sample_server() as url:
@@ -83,7 +83,7 @@ def executed(python: Path, work: Path) -> dict[str, Any]:
 
 
 def wrong(facts: dict[str, Any]) -> Any:
-    """What is not as it must be, a line each."""
+    """Yield the differences, a line each."""
     labels = {label.name for label in NODE_LABELS}
     if "lineage.cluster-ro-abc" not in facts["connect"]["text"]:
         yield "connect: graph-notebook did not take the configuration"
@@ -117,7 +117,7 @@ def wrong(facts: dict[str, Any]) -> Any:
 
 
 def _run(command: list[str], **variables: str) -> None:
-    """Run a command; raises CalledProcessError, which holds its output."""
+    """Run a command. Raises CalledProcessError with its output."""
     subprocess.run(
         command,
         env={**os.environ, **variables},

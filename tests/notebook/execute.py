@@ -1,4 +1,4 @@
-"""Run the notebook in an environment that has graph-notebook, and tell what each cell showed.
+"""Run the notebook in an environment with graph-notebook, and print the cells' outputs.
 
     python execute.py NOTEBOOK URL FACTS
 
@@ -40,7 +40,7 @@ print(_json.dumps({name: _plain(globals()[variable]) for name, variable in _STOR
 
 
 def main(notebook: Path, url: str, facts: Path) -> None:
-    """Run it and write what it showed. Raises RuntimeError where a cell fails."""
+    """Run the notebook and write its outputs. Raises RuntimeError if a cell fails."""
     cells = [each for each in json.loads(notebook.read_text())["cells"] if each["cell_type"] == "code"]
     shown: dict[str, Any] = {}
     stored: dict[str, str] = {}
@@ -80,7 +80,7 @@ def _stored(source: str, variable: str) -> tuple[str, str]:
 
 
 def _run(client: BlockingKernelClient, source: str) -> list[dict[str, Any]]:
-    """What the kernel sends while it runs a cell: outputs, and the state of widgets."""
+    """Return the kernel's messages for a cell: outputs and states of widgets."""
     messages: list[dict[str, Any]] = []
     reply = client.execute_interactive(
         source, timeout=_LIMIT_SECONDS, allow_stdin=False, output_hook=messages.append

@@ -1,4 +1,4 @@
-"""Each query of the notebook is one that Neptune's grammar knows, and answers on TICKIT what it must."""
+"""The notebook's queries conform to Neptune's grammar and return the expected results on TICKIT."""
 
 import json
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ def tickit(tickit_url: str) -> Iterator[Client]:
         yield client
 
 
-def test_every_query_has_an_answer_written_by_hand() -> None:
+def test_all_queries_have_expected_results() -> None:
     assert set(queries()) == set(ANSWERS)
 
 
 @pytest.mark.parametrize(("cell", "query"), queries().items(), ids=list(queries()))
-def test_a_query_passes_the_grammar_that_neptune_uses_and_answers(
+def test_queries_conform_to_neptunes_grammar_and_return_the_expected_results(
     cell: str, query: str, tickit: Client
 ) -> None:
     found = plain(answers_in_the_grammar(tickit, query))
@@ -34,7 +34,7 @@ def test_a_query_passes_the_grammar_that_neptune_uses_and_answers(
     assert rows(found) == expected(cell)
 
 
-def test_each_label_of_a_vertex_has_a_colour_of_its_own() -> None:
+def test_vertex_labels_have_distinct_colours() -> None:
     look = json.loads(code_cells()["look"].partition("\n")[2])
     # Operations are there only when asked for; the state of a load is for loads.
     drawn = {label.name for label in NODE_LABELS} - {"operation", "merge_state"}

@@ -1,4 +1,4 @@
-"""One lineage, asked in each of the places where it can be."""
+"""The same lineage in several backends."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from lineage_merge.query.graph import LineageGraph
 
 @pytest.fixture(params=["server", "folder"])
 def graph(request: pytest.FixtureRequest, pipeline_url: str, pipeline_folder: str) -> Iterator[LineageGraph]:
-    """The made pipeline, behind a server and in a folder: every test asks both."""
+    """Open the pipeline behind a server and in a folder."""
     place = Endpoint(pipeline_url) if request.param == "server" else Path(pipeline_folder)
     with open_graph(place) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A subgraph in every format, and names that would break it."""
+"""Text formats of a subgraph, also with hostile names."""
 
 import json
 import re
@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 def hostile(name: str) -> Subgraph:
-    """Two datasets of this name, a job of this name between them."""
+    """Return two datasets with this name, and a job with this name between them."""
     vertices = [
         Vertex(f"dev|wh|{name}{n}", "table", {"name": name, "qualified_name": name, "aliases": (name, "x")})
         for n in (1, 2)
@@ -54,7 +54,7 @@ def hostile(name: str) -> Subgraph:
 
 
 def xml_text(text: str) -> str:
-    """What XML can hold of a text."""
+    """Return the part of a text that XML can represent."""
     return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", "\ufffd", text)
 
 
@@ -62,7 +62,7 @@ NAMESPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_graphml_is_xml_that_says_the_name(name: str) -> None:
+def test_graphml_contains_any_name(name: str) -> None:
     graph = hostile(name)
     root = ElementTree.fromstring(graphml(graph).encode())
     keys = {each.get("id"): each for each in root.findall(f"{NAMESPACE}key")}
@@ -85,7 +85,7 @@ def test_graphml_is_xml_that_says_the_name(name: str) -> None:
 
 
 def dot_labels(text: str) -> list[str]:
-    """A parser of what Graphviz reads: quoted texts with its two escapes and its entities."""
+    """Parse Graphviz' quoted texts with escapes and entities."""
     found = []
     for label in re.findall(r'label=("(?:[^"\\]|\\.)*")', text, re.DOTALL):
         plain = re.sub(r"\\(.)", lambda each: "\n" if each[1] == "n" else each[1], label[1:-1])
@@ -99,7 +99,7 @@ LINE_OF_DOT = re.compile(
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_dot_has_one_statement_a_line_and_says_the_name(name: str) -> None:
+def test_dot_has_one_statement_per_line_with_any_name(name: str) -> None:
     lines = dot(hostile(name)).splitlines()
     assert (lines[0], lines[-1]) == ("digraph lineage {", "}")
     assert all(LINE_OF_DOT.fullmatch(each) for each in lines[1:-1]), lines
@@ -108,7 +108,7 @@ def test_dot_has_one_statement_a_line_and_says_the_name(name: str) -> None:
 
 
 def mermaid_text(text: str) -> str:
-    """As Mermaid shows it: numbers between # and ; are characters."""
+    """Decode a text as Mermaid does: numbers between # and ; are characters."""
     return re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text)
 
 
@@ -116,7 +116,7 @@ LINE_OF_MERMAID = re.compile(r'  n\d+\[\("[^"<>|`\n]+"\)\]|  n\d+ -->(?:\|"[^"<>
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_mermaid_has_one_statement_a_line_and_says_the_name(name: str) -> None:
+def test_mermaid_has_one_statement_per_line_with_any_name(name: str) -> None:
     lines = mermaid(hostile(name)).split("\n")
     assert (lines[0], lines[-1]) == ("flowchart LR", "")
     assert len(lines) == 5
@@ -137,12 +137,12 @@ def test_mermaid_has_one_statement_a_line_and_says_the_name(name: str) -> None:
         ("", " "),
     ],
 )
-def test_mermaid_escapes_what_it_would_read_otherwise_and_nothing_else(text: str, written: str) -> None:
+def test_mermaid_escapes_only_special_characters(text: str, written: str) -> None:
     assert escaped(text) == written
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_json_says_every_name_as_it_is(name: str) -> None:
+def test_json_contains_any_name_unchanged(name: str) -> None:
     said = json.loads(json_text(as_json(hostile(name))))
     assert said["vertices"][0] == {
         "id": f"dev|wh|{name}1",
@@ -162,7 +162,7 @@ def test_json_says_every_name_as_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_tree_has_a_line_each_and_does_nothing_to_a_terminal(name: str) -> None:
+def test_tree_lines_are_safe_for_terminals(name: str) -> None:
     lines = [each.plain for each in tree(hostile(name))]
     assert len(lines) == 2
     assert all(each.isprintable() for each in lines)
@@ -187,7 +187,7 @@ def drawn(found: Subgraph, *roots: str, direction: str = "down") -> str:
     return "\n".join(each.plain for each in tree(found, list(roots) or None, direction))  # type: ignore[arg-type]
 
 
-def test_a_tree_shows_what_is_shared_and_what_circles_once(graph: InMemory) -> None:
+def test_a_tree_expands_shared_vertices_and_cycles_once(graph: InMemory) -> None:
     start = graph.vertices([at("a")])[0]
     assert drawn(lineage(graph, start, "down"), at("a")) == (
         "a  table\n"
@@ -211,7 +211,7 @@ def test_an_upstream_tree_has_reversed_arrows(graph: InMemory) -> None:
     )
 
 
-def test_what_lies_nearer_further_down_is_shown_there(graph: InMemory) -> None:
+def test_vertices_are_expanded_on_their_shortest_path(graph: InMemory) -> None:
     edges = [
         Edge(pair, "feeds", pair[0], pair[1], {"job_name": "j"}) for pair in ("ab", "bc", "cd", "de", "ad")
     ]
@@ -226,7 +226,7 @@ def test_what_lies_nearer_further_down_is_shown_there(graph: InMemory) -> None:
     )
 
 
-def test_a_tree_of_columns_says_what_happens_to_them_and_what_decides_on_rows(graph: InMemory) -> None:
+def test_a_tree_of_columns_has_transformations_and_influences(graph: InMemory) -> None:
     start = graph.vertices([col("e", "total")])[0]
     found = lineage(graph, start, "up", depth=1, influences=True)
     assert drawn(found, start.id, direction="up") == (
@@ -238,7 +238,7 @@ def test_a_tree_of_columns_says_what_happens_to_them_and_what_decides_on_rows(gr
     )
 
 
-def test_a_tree_of_datasets_with_columns_lists_them_with_what_they_are_made_of(graph: InMemory) -> None:
+def test_a_tree_of_datasets_lists_columns_with_their_sources(graph: InMemory) -> None:
     found = lineage(graph, graph.vertices([at("b")])[0], "up", depth=1, columns=True)
     assert drawn(found, at("b"), direction="up") == (
         "b  table\n"
@@ -249,7 +249,7 @@ def test_a_tree_of_datasets_with_columns_lists_them_with_what_they_are_made_of(g
     )
 
 
-def test_without_roots_a_tree_begins_wherever_it_has_to(graph: InMemory) -> None:
+def test_without_roots_a_tree_starts_at_sources_and_cycles(graph: InMemory) -> None:
     everything = completed(
         graph, graph.ids(["table"], "dev"), graph.edges_from([at("x"), at("y")], ["feeds"])
     )

@@ -1,4 +1,4 @@
-"""Graphs that are read from files: folders of a build, and the embedded graph's own file."""
+"""Graphs read from files: output folders of a build, and the embedded graph's file."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ def _schema(rows: list[dict[str, object]]) -> object:
     return pa.schema([(key, pa.list_(pa.string()) if key in many else pa.string()) for key in keys])
 
 
-def test_a_single_dag_name_as_build_writes_it_is_a_set_of_one(tmp_path: Path) -> None:
+def test_a_single_dag_name_becomes_a_set(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > b")
     for row in made.nodes.values():
         row["dag_name"] = "daily"
@@ -66,7 +66,7 @@ def test_a_single_dag_name_as_build_writes_it_is_a_set_of_one(tmp_path: Path) ->
     assert {each.dags for each in graph.vertices([at("a"), at("b")])} == {("daily",)}
 
 
-def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pyarrow_is_reported_with_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("nodes", "edges"):
         (tmp_path / kind).mkdir()
         (tmp_path / kind / "part-0.parquet").write_bytes(b"PAR1")
@@ -94,12 +94,12 @@ def test_an_invalid_folder_is_reported(tmp_path: Path, name: str, text: str, pat
         read_folder(str(tmp_path))
 
 
-def test_no_folder_is_none(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(IntermediateError, match="create them with build"):
         read_folder(str(tmp_path / "nowhere"))
 
 
-def test_the_embedded_graph_is_asked_of_its_server_and_else_read_from_its_file(tmp_path: Path) -> None:
+def test_the_embedded_graph_is_read_through_its_server_or_from_its_file(tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     said: list[str] = []
     with EmbeddedServer(file) as server:
@@ -114,13 +114,13 @@ def test_the_embedded_graph_is_asked_of_its_server_and_else_read_from_its_file(t
     assert file.read_bytes() == before
 
 
-def test_no_embedded_graph_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_embedded_graph_is_empty(tmp_path: Path) -> None:
     with open_embedded(Gremlin(), lambda _: None, tmp_path / "no" / "graph.json") as graph:
         assert graph.environments() == []
     assert not (tmp_path / "no").exists()
 
 
-def test_a_broken_graph_file_is_named_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_graph_file_is_reported_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     file.write_text(json.dumps({"id": "a", "label": "table"}) + "\n[]\n")
     with pytest.raises(EmbeddedError, match=r"cannot read graph file .*graph\.json: line 2"):

@@ -1,4 +1,4 @@
-"""Every question is one that Neptune's grammar knows: no lambda, no script, no variable."""
+"""All traversals conform to Neptune's grammar: no lambdas, scripts or variables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,8 +39,6 @@ FEEDS = ["feeds"]
         (lambda g: gremlin.of_graph(g, ["column"], "prod", "daily").id_(), 3),
     ],
 )
-def test_the_question_passes_the_grammar_and_finds_what_there_is(
-    ask: Ask, found: int, pipeline_url: str
-) -> None:
+def test_traversals_conform_to_neptunes_grammar(ask: Ask, found: int, pipeline_url: str) -> None:
     with open_client(Endpoint(pipeline_url), 1) as client:
         assert len(passes_the_grammar(client, ask(source()))) == found

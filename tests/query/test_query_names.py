@@ -1,4 +1,4 @@
-"""From what a person types to the vertex that is meant."""
+"""Resolution of user input to a vertex."""
 
 import pytest
 
@@ -19,14 +19,14 @@ from tests.lineage_made import at, col
         ("report!", at("report!")),
     ],
 )
-def test_a_name_that_is_unique_is_enough(graph: LineageGraph, typed: str, means: str) -> None:
+def test_unique_names_are_resolved(graph: LineageGraph, typed: str, means: str) -> None:
     assert resolve_dataset_or_column(graph, typed).id == means
 
 
 @pytest.mark.parametrize(
     "typed", ["a", "redshift://wh:5439|a", "redshift://wh:5439|a#id", "s3://raw/in", "s3a://raw/in/"]
 )
-def test_a_name_in_two_environments_is_ambiguous_until_one_is_given(graph: LineageGraph, typed: str) -> None:
+def test_a_name_in_two_environments_is_ambiguous(graph: LineageGraph, typed: str) -> None:
     with pytest.raises(Ambiguous) as raised:
         resolve_dataset_or_column(graph, typed)
     assert [each.partition("|")[0] for each in raised.value.candidates] == ["dev", "prod"]
@@ -35,7 +35,7 @@ def test_a_name_in_two_environments_is_ambiguous_until_one_is_given(graph: Linea
     assert found.label == ("column" if "#" in typed else "file" if "raw" in typed else "table")
 
 
-def test_a_name_of_another_environment_or_dag_is_not_found(graph: LineageGraph) -> None:
+def test_names_are_resolved_within_environment_and_dag(graph: LineageGraph) -> None:
     for typed in ("q", "prod|redshift://wh:5439|q"):
         with pytest.raises(NotFound):
             resolve_dataset_or_column(graph, typed, "dev")
@@ -52,7 +52,7 @@ def test_similar_names_and_known_columns_are_suggested(graph: LineageGraph) -> N
     assert raised.value.candidates == (col("a", "day"), col("a", "id"))
 
 
-def test_a_job_is_asked_for_by_name_or_id(graph: LineageGraph) -> None:
+def test_jobs_are_resolved_by_name_or_id(graph: LineageGraph) -> None:
     assert resolve_any(graph, "side").id == "dev|daily|spark|side"
     assert resolve_any(graph, "dev|daily|spark|side").label == "job"
     assert resolve_any(graph, "load", "prod").id == "prod|daily|spark|load"

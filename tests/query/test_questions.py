@@ -1,4 +1,4 @@
-"""What questions answer on a pipeline made by hand, the same from a server and from a folder."""
+"""Results of queries on a small pipeline, from a server and from a folder."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ def vertex(graph: LineageGraph, identifier: str) -> Vertex:
 
 
 def flows(found: Subgraph, *labels: str) -> set[str]:
-    """``a>b``: the last segments of the ends of edges with these labels (feeds)."""
+    """Return ``a>b``: the last segments of the ends of edges with these labels."""
     return {
         f"{short(each.from_id)}>{short(each.to_id)}"
         for each in found.edges
@@ -39,13 +39,13 @@ def shorts(vertices: Iterable[Vertex]) -> set[str]:
     return {short(each.id) for each in vertices}
 
 
-def test_upstream_goes_to_the_ends_through_a_diamond_and_every_dag(graph: LineageGraph) -> None:
+def test_upstream_passes_diamonds_and_all_dags(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, at("z")), "up")
     assert flows(found) == {"in>a", "a>b", "a>c", "b>d", "c>d", "d>e", "e>x", "x>y", "y>x", "y>z"}
     assert shorts(found.vertices.values()) == {"in", "a", "b", "c", "d", "e", "x", "y", "z"}
 
 
-def test_downstream_stops_at_the_depth_and_has_only_edges_that_were_passed(graph: LineageGraph) -> None:
+def test_downstream_has_only_edges_within_the_depth(graph: LineageGraph) -> None:
     start = vertex(graph, at("e"))
     assert flows(lineage(graph, start, "down", depth=1)) == {"e>report!", "e>x"}
     # y feeds x too, but y lies at the end of the depth.
@@ -58,17 +58,17 @@ def test_depth_is_the_shortest_distance(graph: LineageGraph) -> None:
     assert flows(found) == {"d>e", "e>report!", "e>x", "x>y", "y>x", "y>z"}
 
 
-def test_of_one_dag_only_its_edges_are_followed(graph: LineageGraph) -> None:
+def test_lineage_of_a_dag_follows_only_its_edges(graph: LineageGraph) -> None:
     assert flows(lineage(graph, vertex(graph, at("z")), "up", dag="nightly")) == {"e>x", "x>y", "y>x", "y>z"}
     assert flows(lineage(graph, vertex(graph, at("d")), "down", dag="daily")) == {"d>e", "e>report!"}
 
 
-def test_in_a_cycle_both_directions_end(graph: LineageGraph) -> None:
+def test_cycles_end_in_both_directions(graph: LineageGraph) -> None:
     assert flows(lineage(graph, vertex(graph, at("x")), "down")) == {"x>y", "y>x", "y>z"}
     assert flows(lineage(graph, vertex(graph, at("log")), "up")) == {"log>log"}
 
 
-def test_what_stands_on_an_edge_comes_with_it(graph: LineageGraph) -> None:
+def test_edges_have_their_properties(graph: LineageGraph) -> None:
     (edge,) = lineage(graph, vertex(graph, at("b")), "up", depth=1).edges
     assert (edge.from_id, edge.to_id, edge.label, edge.job) == (at("a"), at("b"), "feeds", "load")
     assert edge.properties == {
@@ -81,7 +81,7 @@ def test_what_stands_on_an_edge_comes_with_it(graph: LineageGraph) -> None:
     assert vertex(graph, at("e")).dags == ("daily", "nightly")
 
 
-def test_a_column_comes_from_columns_with_what_happened_to_them(graph: LineageGraph) -> None:
+def test_column_lineage_has_transformations(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, col("e", "total")), "up")
     assert flows(found, "feeds_column") == {
         "in.id>a.id",
@@ -114,7 +114,7 @@ def test_influences_are_optional_and_not_followed(graph: LineageGraph) -> None:
     assert (flows(of_datasets), flows(of_datasets, "influences")) == ({"a>c"}, {"a.day>c"})
 
 
-def test_columns_of_datasets_come_with_what_feeds_what_among_them(graph: LineageGraph) -> None:
+def test_columns_of_datasets_include_their_lineage(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, at("b")), "up", depth=1, columns=True)
     assert flows(found) == {"a>b"}
     assert flows(found, "has_column") == {"a>a.id", "a>a.day", "b>b.key"}
@@ -168,7 +168,7 @@ def test_the_impact_of_a_dataset(graph: LineageGraph) -> None:
     }
 
 
-def test_the_impact_of_a_column_is_also_what_it_decides_on(graph: LineageGraph) -> None:
+def test_the_impact_of_a_column_includes_influenced_datasets(graph: LineageGraph) -> None:
     value = impact(graph, vertex(graph, col("d", "key")))
     assert shorts(value.datasets) == {"e", "x"}
     assert (shorts(value.columns), shorts(value.indirectly_affected)) == ({"e.total", "x.n"}, set())
@@ -179,7 +179,7 @@ def test_the_impact_of_a_column_is_also_what_it_decides_on(graph: LineageGraph) 
     assert {each.name for each in indirect_impact.jobs} == {"load"}
 
 
-def test_the_impact_of_a_job_has_what_it_writes(graph: LineageGraph) -> None:
+def test_the_impact_of_a_job_includes_its_outputs(graph: LineageGraph) -> None:
     found = impact(graph, vertex(graph, "dev|daily|spark|side"))
     assert shorts(found.datasets) == {"c", "d", "e", "x", "y", "z"}
     assert shorts(found.columns) == {"c.id", "d.key", "d.flag", "e.total", "x.n"}
@@ -200,19 +200,19 @@ def test_lists_of_datasets_and_jobs(graph: LineageGraph) -> None:
     assert {each.name for each in jobs(graph, "n", "dev").vertices.values()} == {"night"}
 
 
-def test_what_is_written_and_never_read(graph: LineageGraph) -> None:
+def test_datasets_without_consumer(graph: LineageGraph) -> None:
     assert set(no_consumer(graph).vertices) == {at("z"), at("log"), at("q", "prod")}
     assert set(no_consumer(graph, "dev").vertices) == {at("z"), at("log")}
     # The nightly job reads e: that another DAG reads it counts.
     assert set(no_consumer(graph, "dev", "daily").vertices) == {at("log")}
 
 
-def test_what_is_read_and_never_fed(graph: LineageGraph) -> None:
+def test_datasets_without_producer(graph: LineageGraph) -> None:
     assert set(no_producer(graph).vertices) == {at("s3://raw|in"), at("s3://raw|in", "prod")}
     assert set(no_producer(graph, "dev", "nightly").vertices) == set()
 
 
-def test_cycles_are_groups_with_the_edges_inside(graph: LineageGraph) -> None:
+def test_cycles_are_groups_with_their_edges(graph: LineageGraph) -> None:
     found = cycles(graph)
     assert found.groups == ((at("x"), at("y")), (at("log"),))
     assert flows(found.subgraph) == {"x>y", "y>x", "log>log"}
@@ -220,7 +220,7 @@ def test_cycles_are_groups_with_the_edges_inside(graph: LineageGraph) -> None:
     assert cycles(graph, dag="daily").groups == ((at("log"),),)
 
 
-def test_circling_finds_each_group_and_does_not_mind_depth() -> None:
+def test_strongly_connected_components_of_any_depth() -> None:
     chain = [(f"{n:06}", f"{n + 1:06}") for n in range(20_000)]
     assert strongly_connected_components(chain) == ()
     assert strongly_connected_components([*chain, ("020000", "000000")])[0] == tuple(
@@ -252,7 +252,7 @@ def without_environment(name: str) -> str:
     return at(name).removeprefix("dev|")
 
 
-def test_layers_name_the_feeds_that_lead_back(graph: LineageGraph) -> None:
+def test_backward_feeds_violate_the_layers(graph: LineageGraph) -> None:
     layers = parse_layers(["raw=s3://raw/*", "core=[abcd]", "early=x", "mart=e", "late=[yz]"])
     found = check_layers(graph, layers, "dev")
     assert [(short(each.edge.from_id), each.source, each.target) for each in found.breaches] == [
@@ -263,7 +263,7 @@ def test_layers_name_the_feeds_that_lead_back(graph: LineageGraph) -> None:
 
 
 @pytest.mark.parametrize(("adjacent", "expected"), [(False, set()), (True, {"b>d"})])
-def test_layers_that_are_left_out_count_on_request(
+def test_skipped_layers_are_violations_on_request(
     graph: LineageGraph, adjacent: bool, expected: set[str]
 ) -> None:
     layers = parse_layers(["one=a", "one=b", "two=c", "three=d"])
@@ -272,7 +272,7 @@ def test_layers_that_are_left_out_count_on_request(
     assert all(each.skipped for each in found.breaches)
 
 
-def test_all_of_a_graph_is_read_whole(graph: LineageGraph) -> None:
+def test_everything_yields_the_entire_graph(graph: LineageGraph) -> None:
     everything = list(graph.everything("prod"))
     vertices = {each.id for each in everything if isinstance(each, Vertex)}
     assert len(everything) - len(vertices) == 3 + 3 + 2 + 3  # feeds, writes, feeds_column, has_column

@@ -1,4 +1,4 @@
-"""docs/queries.md: each query and each command answers what the page says, on the sample graph."""
+"""Queries and commands of docs/queries.md return the results on the page for the sample graph."""
 
 import json
 import re
@@ -28,7 +28,7 @@ Answer = list[dict[str, str]]
 
 @dataclass(frozen=True)
 class Question:
-    """A chapter of the page; `answer` is its table, a row by the names of the columns."""
+    """A chapter of the page; `answer` is its table, rows by column name."""
 
     title: str
     gremlin: str
@@ -68,12 +68,12 @@ def tickit(tickit_url: str) -> Iterator[Client]:
         yield client
 
 
-def test_there_are_twenty_questions() -> None:
+def test_the_page_has_twenty_queries() -> None:
     assert [str(number) for number in range(1, 21)] == NUMBERED
 
 
 @pytest.mark.parametrize("number", NUMBERED)
-def test_a_query_answers_in_the_order_of_the_page(number: str, tickit: Client) -> None:
+def test_queries_return_the_results_of_the_page(number: str, tickit: Client) -> None:
     question = FOUND[number]
 
     found = plain(answers_in_the_grammar(tickit, question.gremlin))
@@ -82,7 +82,7 @@ def test_a_query_answers_in_the_order_of_the_page(number: str, tickit: Client) -
     assert [_as_written(row) for row in found] == question.answer
 
 
-def test_the_query_of_everything_gives_each_edge_with_its_ends(tickit: Client) -> None:
+def test_the_query_of_everything_returns_edges_with_their_ends(tickit: Client) -> None:
     question = FOUND[EVERYTHING]
 
     found = plain(answers_in_the_grammar(tickit, question.gremlin))
@@ -105,7 +105,7 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-# What a command says, read from its JSON as the page's table has it: some of its columns.
+# Conversion of a command's JSON to rows of the page's table, with some of its columns.
 
 
 def _dataset(vertex: dict[str, Any]) -> dict[str, str]:

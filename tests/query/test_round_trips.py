@@ -1,4 +1,4 @@
-"""How often a server is asked: as much is found, not as deep it lies."""
+"""The number of requests depends on the size of the result, not on the depth."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ DEPTH = 200
 
 
 class Counted(GremlinGraph):
-    """A graph that counts what it asks."""
+    """A graph that counts its requests."""
 
     def __init__(self, ask: Any) -> None:
         self.asked = 0
@@ -36,7 +36,7 @@ class Counted(GremlinGraph):
 
 @pytest.fixture
 def deep(gremlin: GraphTraversalSource, gremlin_url: str) -> Iterator[Counted]:
-    """A chain of 200 datasets."""
+    """Load a chain of 200 datasets."""
     MadeLineage().flow(" > ".join(f"t{n:03}" for n in range(DEPTH))).load(gremlin_url)
     with open_executor(Endpoint(gremlin_url)) as ask:
         yield Counted(ask)
@@ -82,7 +82,7 @@ def test_a_deep_chain_takes_a_few_requests(
     assert deep.asked <= most
 
 
-def test_what_is_much_comes_in_batches(deep: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_results_are_fetched_in_batches(deep: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gremlin, "IDS_A_REQUEST", 50)
     assert upstream(deep) == (200, 199)
     assert deep.asked == 1 + 1 + 4 + 4  # the name, the walk, edges, vertices
@@ -93,7 +93,7 @@ def test_depth_limits_a_chain(deep: Counted) -> None:
     assert (min(found.vertices), len(found.edges)) == (at("t049"), 150)
 
 
-def test_what_a_short_cut_reaches_counts_from_there(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+def test_depth_counts_from_the_shortest_path(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     # In any order of traversal, d is one hop from a, and e two, although b and c lead there too.
     made = MadeLineage().flow("a > b > c > d > e > f").flow("a > d", job="short").flow("z > a")
     made.load(gremlin_url)

@@ -16,7 +16,7 @@ REPORT = "create table mart.r as select a, upper(b) as b from dw.t where c = 'x'
 
 
 class Repository:
-    """A repository with a folder ``etl``."""
+    """Create a repository with a folder ``etl``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -54,7 +54,7 @@ def check(*more: str, since: str = "main") -> tuple[int, dict[str, object]]:
     return outcome.code, json.loads(outcome.out) if outcome.out.strip() else {}
 
 
-def test_nothing_changed_passes(repository: Repository) -> None:
+def test_an_unchanged_repository_passes(repository: Repository) -> None:
     code, output = check()
 
     assert code == 0
@@ -98,7 +98,7 @@ def test_added_changed_renamed_and_deleted_files_are_listed(repository: Reposito
     assert output["files"] == [f"etl/{name}.sql" for name in ("load", "mart_report", "more/new", "untracked")]
 
 
-def test_what_others_did_since_the_branch_left_is_none_of_the_change(repository: Repository) -> None:
+def test_commits_after_the_branch_point_are_ignored(repository: Repository) -> None:
     repository.write("own.sql", "create view mart.v as select b from dw.t;\n")
     repository.commit()
     repository.git("checkout", "-q", "main")
@@ -123,7 +123,7 @@ def test_a_dropped_column_that_another_file_reads_fails_the_check(repository: Re
     assert output["breaks"] == [{"where": "etl/report.sql, line 1", "why": why}]
 
 
-def test_a_dropped_column_whose_readers_change_too_passes(repository: Repository) -> None:
+def test_a_dropped_column_with_adapted_readers_passes(repository: Repository) -> None:
     repository.write("ddl/tables.sql", TABLES.replace(", c string);\ncreate", ");\ncreate"))
     repository.write("load.sql", LOAD.replace(", kind", ""))
     repository.write("report.sql", REPORT.replace(" where c = 'x'", ""))
@@ -145,7 +145,7 @@ def test_an_insert_that_no_longer_fits_its_table_fails_the_check(repository: Rep
 
 
 @pytest.mark.parametrize("given", ["etl", "./etl/", "ABSOLUTE", "..", "etl/report.sql"])
-def test_all_files_are_named_below_the_root_of_the_repository(
+def test_paths_are_relative_to_the_repository_root(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     repository.write("load.sql", "insert overwrite table dw.t select id from raw.s;\n")
@@ -165,7 +165,7 @@ def test_all_files_are_named_below_the_root_of_the_repository(
     assert {each["document"] for each in output["problems"]} == expected
 
 
-def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(repository: Repository) -> None:
+def test_reading_a_table_that_is_no_longer_created_fails_the_check(repository: Repository) -> None:
     repository.write("reader.sql", "create table x as select r.a from mart.r;\n")
     repository.commit()
     repository.git("branch", "before")
@@ -179,7 +179,7 @@ def test_a_table_that_nothing_makes_any_more_fails_the_check_where_it_is_read(re
     ]
 
 
-def test_a_statement_that_cannot_be_parsed_fails_the_check_and_is_named(repository: Repository) -> None:
+def test_an_unparsable_statement_fails_the_check(repository: Repository) -> None:
     repository.write("broken.sql", "create view v as select a from dw.t;\n\nselect from from;\n")
 
     outcome = in_process("sql", "etl", "--dialect", "hive", "--since", "main", "--check")
@@ -191,7 +191,7 @@ def test_a_statement_that_cannot_be_parsed_fails_the_check_and_is_named(reposito
     assert in_process("sql", "etl", "--dialect", "hive", "--since", "main").code == 7
 
 
-def test_what_reads_a_dropped_column_in_the_graph_fails_the_check(
+def test_readers_of_a_dropped_column_in_the_graph_fail_the_check(
     repository: Repository, tmp_path: Path
 ) -> None:
     ids = {name: f"prod|spark_catalog|{name}" for name in ("dw.t", "other.x")}

@@ -1,4 +1,4 @@
-"""``lineage-merge sql`` without git: what it prints, and what it needs."""
+"""``lineage-merge sql`` without git: output and required options."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def etl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_tree_shows_datasets_columns_and_the_file_that_moves_them(etl: Path) -> None:
+def test_the_tree_shows_datasets_columns_and_files(etl: Path) -> None:
     outcome = in_process("sql", "etl", "--dialect", "spark", "--database", "dw", "--columns")
 
     assert outcome.code == 0
@@ -33,7 +33,7 @@ def test_the_tree_shows_datasets_columns_and_the_file_that_moves_them(etl: Path)
     )
 
 
-def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -> None:
+def test_the_default_paths_are_those_of_the_configuration(etl: Path) -> None:
     text = "dag_name: d\nenvironment: prod\nsql: [{path: etl, dialect: hive}]\n"
     (etl / "lineage_merge.yml").write_text(text)
 
@@ -61,14 +61,14 @@ def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -
         ),
     ],
 )
-def test_a_wrong_call_says_what_to_give(etl: Path, arguments: tuple[str, ...], problem: str) -> None:
+def test_invalid_options_are_reported_with_a_fix(etl: Path, arguments: tuple[str, ...], problem: str) -> None:
     outcome = in_process("sql", *arguments)
 
     assert outcome.code == 2
     assert problem in outcome.err
 
 
-def test_neither_spark_nor_gremlin_is_loaded(etl: Path) -> None:
+def test_sql_imports_neither_spark_nor_gremlin(etl: Path) -> None:
     program = (
         "import sys; from lineage_merge.cli import main\n"
         "try: main(['sql', 'etl', '--dialect', 'hive'])\n"

@@ -148,7 +148,7 @@ def test_what_began_after_the_snapshot_has_no_time(loaded: Loaded) -> None:
 
 
 @pytest.mark.parametrize("missing", ["executionPlan", "operation"])
-def test_a_required_collection_that_is_missing_is_named(loaded: Loaded, missing: str) -> None:
+def test_a_missing_collection_is_reported(loaded: Loaded, missing: str) -> None:
     spline = some_plans()
     del spline.contents[missing]
 

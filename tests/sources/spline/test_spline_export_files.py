@@ -140,7 +140,7 @@ def test_a_bucket_is_read_like_a_folder(s3: S3, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["executionPlan", "operation"])
-def test_a_required_collection_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
+def test_a_missing_collection_is_reported(tmp_path: Path, missing: str) -> None:
     two_plans().write(tmp_path / "whole")
     two_plans().write(tmp_path / "torn")
     (tmp_path / "torn" / f"{missing}.jsonl").unlink()
