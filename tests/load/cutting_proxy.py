@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 
 class CuttingProxy:
-    """Forwards to a server until `cut_after` requests have passed; then it is as if the client had died.
+    """Forwards to a server until `cut_after` requests have passed; then it cuts all connections.
 
     Whether the request at which it happens still reaches the server is set by `last_arrives`; its
     answer is lost in any case. `requests` counts what clients sent after their handshakes.

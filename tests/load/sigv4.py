@@ -1,4 +1,4 @@
-"""Signature Version 4 as the side that checks it, written from AWS's description, not from a signer.
+"""Verifier of Signature Version 4, implemented from AWS's description, independent of any signer.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -19,12 +19,12 @@ _GOOD_FOR = timedelta(minutes=5)
 
 
 class Refused(Exception):
-    """Why a request is not believed."""
+    """A request is rejected, with the reason."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """What belongs to an access key: its secret, and the session token where it is temporary."""
+    """Secret of an access key, and its session token if it is temporary."""
 
     secret: str
     token: str = ""
@@ -32,7 +32,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came; names of headers in any spelling. It has no body."""
+    """A received request without a body; header names in any case."""
 
     method: str
     path: str
@@ -47,7 +47,7 @@ class Request:
 
 
 def signature(request: Request, signed: list[str], scope: tuple[str, str, str], secret: str) -> str:
-    """What it should be; `scope` is day, region and service."""
+    """Return the expected signature; `scope`: day, region and service."""
     lines = [f"{name}:{' '.join(request.header(name).split())}\n" for name in signed]
     pairs = sorted(
         (quote(key, safe="-_.~"), quote(value, safe="-_.~"))
@@ -80,7 +80,7 @@ def signature(request: Request, signed: list[str], scope: tuple[str, str, str], 
 def verify(
     request: Request, keys_of: Callable[[str], Keys | None], region: str, service: str, now: datetime
 ) -> str:
-    """The signature, if the request is signed well. Raises Refused."""
+    """Return the signature of a correctly signed request. Raises Refused."""
     if not any(key.lower() == "authorization" for key in request.headers):
         raise Refused("Missing Authentication Token")
     found = _AUTHORIZATION.fullmatch(request.header("authorization"))

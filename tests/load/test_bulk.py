@@ -1,4 +1,4 @@
-"""Merges through the bulk loader end in the graph that merges over Gremlin end in."""
+"""Merges through the bulk loader end in the same graph as merges over Gremlin."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -54,7 +54,7 @@ def files(s3: S3) -> set[str]:
 
 
 def before() -> Made:
-    """A DAG as it was."""
+    """Return the merge of a DAG before changes."""
     made = Made("d").job("dbt", "model.p.old", {"old": ["a"]}, 1, "p").column("old", "c")
     made.node("view_or_table", "view", tags=["x", "y; z"])
     made.job("dbt", "model.p.v", {"view_or_table": ["a"]}, 1, "p")
@@ -64,7 +64,7 @@ def before() -> Made:
 
 
 def after() -> Made:
-    """The same: a model dropped, a view a table, a table that is a path, sources changed, some new."""
+    """Return its merge after: a dropped model, a view that is a table, a table that is a path, sources."""
     made = Made("d").node("view_or_table", "table", tags=["x", "new"], description="")
     made.job("dbt", "model.p.v", {"view_or_table": ["a"]}, 2, "p")
     made.job("dbt", "model.p.m", {"m": ["s3://l|t", "view_or_table"]}, 2, "p", operations="Filter")
@@ -75,7 +75,7 @@ def after() -> Made:
 
 
 def reader(dag: str = "other") -> Made:
-    """Another DAG, which takes for a table what the first knows as a view, and reads the moved one."""
+    """Return another DAG, which knows the view as a table and reads the moved dataset."""
     return Made(dag).node("view_or_table", "table").job("spark", "j", {"x": ["hive|t", "view_or_table"]})
 
 
@@ -165,7 +165,7 @@ def test_undeclared_properties_stay(load: Load, in_bulk: BulkLoad, gremlin: Grap
     assert set(gremlin.V(dataset("m")).both_e().values("checked").to_list()) == {"yes"}
 
 
-def test_a_merge_that_would_retire_much_stops_before_it_loads(
+def test_a_merge_that_would_retire_too_much_loads_nothing(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource, s3: S3
 ) -> None:
     load(Made().job("dbt", "model.p.m", {f"m{n}": ["a"] for n in range(20)}, 1, "p"))
@@ -227,7 +227,7 @@ class Killed(BaseException):
     """The process ends without cancelling the load, as after a SIGKILL."""
 
 
-def test_a_merge_that_is_killed_and_run_again_waits_for_its_load_and_ends_as_if_run_once(
+def test_a_killed_and_repeated_merge_waits_for_its_load_and_ends_as_if_run_once(
     load: Load,
     in_bulk: BulkLoad,
     neptune_loader: Standin,
@@ -277,14 +277,14 @@ def test_a_later_run_written_by_another_merge_stays(
     job = "dev|daily|spark|j"
     lines: list[str] = []
 
-    def overtake(said: str) -> None:
+    def start_other_load(said: str) -> None:
         lines.append(said)
         if said == "writing files for the bulk loader" and lines.count(said) == 1:
             gremlin.V(job).property(Cardinality.single, "last_run_at", long(5)).iterate()
             gremlin.E().has_label("feeds").property("operations", "Five").iterate()
 
     older = Made().job("spark", "j", {"a": ["x"]}, 4, operations="Four").node("new")
-    load(older, in_bulk=in_bulk, on_progress=overtake)
+    load(older, in_bulk=in_bulk, on_progress=start_other_load)
     assert gremlin.V(job).values("last_run_at").next() == 5
     assert gremlin.E().has_label("feeds").values("operations").to_list() == ["Five"]
     assert dataset("new") in whole(gremlin)[0]

@@ -101,7 +101,7 @@ def test_a_server_that_disconnects_before_responding_is_reported() -> None:
         check(Endpoint(url))
 
 
-def test_a_server_that_is_cut_off_before_it_answers_is_reported() -> None:
+def test_a_connection_cut_before_the_response_is_reported() -> None:
     async def cut_off(request: web.Request) -> web.StreamResponse:
         websocket = web.WebSocketResponse()
         await websocket.prepare(request)
@@ -130,7 +130,7 @@ def test_a_password_in_the_address_is_not_shown(closed_port: int) -> None:
     assert "s3cret" not in repr(endpoint)
 
 
-def test_a_refusal_is_one_line_with_the_words_of_the_server(
+def test_a_rejection_is_one_line_with_the_text_of_the_server(
     gremlin_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(GraphRejected) as raised, connect(Endpoint(gremlin_url)) as g:
@@ -140,7 +140,7 @@ def test_a_refusal_is_one_line_with_the_words_of_the_server(
     assert capfd.readouterr().err == ""  # gremlinpython would log the stack trace
 
 
-def test_an_error_of_the_caller_is_not_taken_for_one_of_the_connection(gremlin_url: str) -> None:
+def test_an_error_of_the_caller_is_not_translated(gremlin_url: str) -> None:
     with pytest.raises(RuntimeError, match=r"^the caller's own$"), connect(Endpoint(gremlin_url)):
         raise RuntimeError("the caller's own")
     with pytest.raises(FileNotFoundError), connect(Endpoint(gremlin_url)):
@@ -148,7 +148,7 @@ def test_an_error_of_the_caller_is_not_taken_for_one_of_the_connection(gremlin_u
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_closed_connection_is_refused_without_a_coroutine_that_is_never_awaited() -> None:
+def test_a_closed_connection_leaves_no_coroutine_that_is_never_awaited() -> None:
     transport = _Transport(1.0, None)
     transport.close()
     for act in (partial(transport.write, b"\x00\x00" + bytes(16)), transport.read):

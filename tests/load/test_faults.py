@@ -1,4 +1,4 @@
-"""What each error of the graph is taken for: which are tried again, how often, and what a person reads."""
+"""Classification of the graph's errors, retries and messages."""
 
 import json
 import time
@@ -50,7 +50,7 @@ NEPTUNE = {
 
 
 @pytest.mark.parametrize(("code", "expected"), NEPTUNE.items())
-def test_an_error_of_neptune_has_its_kind_and_its_own_words(
+def test_an_error_of_neptune_is_classified_and_keeps_its_text(
     code: str, expected: tuple[ErrorKind, type[GraphError]]
 ) -> None:
     message = json.dumps({"requestId": "0dbcded3", "code": code, "detailedMessage": "as\nit says"})
@@ -62,7 +62,7 @@ def test_an_error_of_neptune_has_its_kind_and_its_own_words(
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of a fifth: the rules stay, the test need not wait."""
+    """Shorten the backoff, for quick tests."""
     slow = dict(retry_policy.BACKOFF)
     fast = {
         kind: each._replace(first=each.first / 5, longest=each.longest / 5) for kind, each in slow.items()
@@ -77,7 +77,7 @@ def proxy(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptunePr
 
 
 def first(*faults: Fault) -> Callable[[bytes], Fault | None]:
-    """These, then none."""
+    """Return a function that yields these faults, then none."""
     left = list(faults)
     return lambda _: left.pop(0) if left else None
 
@@ -111,15 +111,15 @@ def vertices(count: int) -> list[Upsert]:
     ],
 )
 @pytest.mark.usefixtures("quick")
-def test_a_question_and_a_write_that_meet_it_once_are_answered_the_second_time(
+def test_a_query_and_a_write_with_one_temporary_error_succeed_on_retry(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, fault: Fault
 ) -> None:
     endpoint = Endpoint(proxy.url, timeout_seconds=0.5)
     proxy.choose_fault = first(fault)
-    with open_executor(endpoint) as ask:
-        assert ask(lambda g: g.inject(7, 8)) == [7, 8]
+    with open_executor(endpoint) as execute:
+        assert execute(lambda g: g.inject(7, 8)) == [7, 8]
         # Not the late answer to the first.
-        assert ask(lambda g: g.inject(9)) == [9]
+        assert execute(lambda g: g.inject(9)) == [9]
     proxy.choose_fault = first(fault, fault)
     assert send(endpoint, upserts.batches(vertices(90), records=60)) == 5
     assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
@@ -138,14 +138,14 @@ def test_a_permanent_error_is_not_retried_and_is_one_line(
 ) -> None:
     proxy.choose_fault = lambda _: answer
     endpoint = Endpoint(proxy.url)
-    with pytest.raises(error) as asked, open_executor(endpoint) as ask:
-        ask(lambda g: g.inject(1))
+    with pytest.raises(error) as query_error, open_executor(endpoint) as execute:
+        execute(lambda g: g.inject(1))
     assert proxy.requests == 1
     with pytest.raises(error) as sent:
         send(endpoint, iter([vertices(30)]))
     assert proxy.requests == 2
     message = f"rejected by {proxy.url}: {DETAIL} ({answer.code})"
-    assert (asked.value.message, sent.value.message) == (message, message)
+    assert (query_error.value.message, sent.value.message) == (message, message)
 
 
 def test_elements_of_a_rejected_request_are_sent_singly_to_name_the_invalid_one(
@@ -159,7 +159,7 @@ def test_elements_of_a_rejected_request_are_sent_singly_to_name_the_invalid_one(
     assert proxy.requests == 4  # all, t0, t1, t2
 
 
-def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
+def test_a_request_that_exhausts_the_server_is_split_in_halves(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, quick: None
 ) -> None:
     sizes = []
@@ -174,7 +174,7 @@ def test_a_request_for_which_the_server_lacks_memory_or_time_is_sent_in_halves(
     assert len(whole(gremlin)[0]) == 32
 
 
-def test_an_edge_whose_end_is_missing_is_named_although_neptune_may_mean_a_conflict(
+def test_an_edge_with_a_missing_end_is_named_although_neptune_reports_a_conflict(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
@@ -219,7 +219,7 @@ def test_without_retry_time_only_conflicts_are_retried(proxy: NeptuneProxy) -> N
         send(endpoint, iter([vertices(3)]))
 
 
-def test_a_wrong_address_is_not_tried_again() -> None:
+def test_an_invalid_address_is_not_retried() -> None:
     with pytest.raises(GraphUnreachable, match="a Gremlin endpoint is ws://"):
         send(Endpoint("https://graph.example.com"), iter([vertices(1)]))
 
@@ -242,7 +242,7 @@ def test_a_first_query_that_is_throttled_is_retried(proxy: NeptuneProxy, answer:
     assert proxy.requests == 3
 
 
-def test_a_first_connection_is_tried_as_long_as_the_configuration_says(proxy: NeptuneProxy) -> None:
+def test_a_first_connection_is_retried_for_the_configured_time(proxy: NeptuneProxy) -> None:
     proxy.gate = lambda _: (503, "")
     with pytest.raises(GraphUnreachable, match=r"HTTP 503 \(tried for 0.5 s\)$"):
         check(Endpoint(proxy.url, retry_seconds=0.5))
@@ -264,8 +264,8 @@ def test_requests_contain_the_time_limit(proxy: NeptuneProxy) -> None:
     seen: list[bytes] = []
     proxy.choose_fault = lambda request: seen.append(request)
     endpoint = Endpoint(proxy.url, timeout_seconds=7)
-    with open_executor(endpoint) as ask:
-        ask(lambda g: g.inject(1))
+    with open_executor(endpoint) as execute:
+        execute(lambda g: g.inject(1))
     send(endpoint, iter([vertices(1)]))
     wanted = b"evaluationTimeout" + b"\x01\x00" + (7000).to_bytes(4, "big")
     assert [wanted in request for request in seen] == [True, True]

@@ -1,4 +1,4 @@
-"""Every request that loading makes is one that Neptune's grammar knows: no lambda, no script, no variable."""
+"""All requests of the load conform to Neptune's grammar: no lambda, no script, no variable."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from lineage_merge.load.shard_digests import RunState
 from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
 
-Ask = Callable[[GraphTraversalSource], Any]
+BuildTraversal = Callable[[GraphTraversalSource], Any]
 
 IDS = ["dev|wh|it's", "dev|wh|$b"]
 SNAPSHOT = Snapshot(
@@ -41,7 +41,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "build",
     [
         lambda g: graph_state.vertex_counts(g, "dev", "d"),
         lambda g: graph_state.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
@@ -86,11 +86,11 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: upserts.bytecode([upserts.edge_upsert(EDGE), SNAPSHOT.edges[0].upsert()]),
     ],
 )
-def test_the_request_passes_the_grammar_that_neptune_uses(
-    ask: Ask, gremlin: GraphTraversalSource, gremlin_url: str
+def test_the_request_conforms_to_the_grammar_of_neptune(
+    build: BuildTraversal, gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
     gremlin.add_v("view").property("name", "it's").iterate()
     vertices = upserts.bytecode(u for key in IDS for u in upserts.vertex_upserts(NODE | {"id": key}))
     with open_client(Endpoint(gremlin_url), 1) as client:
         client.submit(vertices).all().result()
-        passes_the_grammar(client, ask(gremlin))
+        passes_the_grammar(client, build(gremlin))

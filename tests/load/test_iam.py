@@ -1,4 +1,4 @@
-"""Connections to a server that believes only what is signed well: a verifying proxy before a real one."""
+"""Signed connections, to a verifying proxy before a real server."""
 
 import os
 import pickle
@@ -37,7 +37,7 @@ US = Iam(REGION)
 
 
 class Gate:
-    """Believes what is signed by one of the `keys` at `now`; keeps what it saw."""
+    """Accepts requests signed by one of the `keys` at `now`; records them."""
 
     def __init__(self) -> None:
         self.keys = {"testing": Keys("testing")}
@@ -76,7 +76,7 @@ def proxy(gate: Gate, gremlin_url: str, gremlin: GraphTraversalSource) -> Iterat
 
 @pytest.fixture
 def rotating(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Puts other credentials into the variables."""
+    """Return a function that replaces the credentials in the environment variables."""
 
     def rotate(key: str) -> None:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
@@ -91,7 +91,7 @@ def lineage() -> Made:
     return made.feeds_column(("dbt", "model.shop.m"), ("t1", "price"), ("t2", "total"))
 
 
-def test_a_whole_load_passes_and_every_connection_of_it_is_signed(
+def test_all_connections_of_a_load_are_signed(
     engine: Engine, proxy: NeptuneProxy, gate: Gate, gremlin: GraphTraversalSource
 ) -> None:
     merge = lineage().merge(engine)
@@ -103,15 +103,15 @@ def test_a_whole_load_passes_and_every_connection_of_it_is_signed(
 
 
 def test_a_lost_connection_is_reopened_with_a_new_signature(proxy: NeptuneProxy, gate: Gate) -> None:
-    with open_executor(Endpoint(proxy.url, iam=US)) as ask:
-        assert ask(lambda g: g.inject(1)) == [1]
+    with open_executor(Endpoint(proxy.url, iam=US)) as execute:
+        assert execute(lambda g: g.inject(1)) == [1]
         proxy.choose_fault = _once("close before")
         time.sleep(1.1)  # what is signed is the second
-        assert ask(lambda g: g.inject(2)) == [2]
+        assert execute(lambda g: g.inject(2)) == [2]
     assert len(gate.signatures) == len(set(gate.signatures)) == 2
 
 
-def test_a_port_that_is_the_default_is_not_signed_because_it_is_not_sent_either() -> None:
+def test_a_default_port_is_not_part_of_the_signature() -> None:
     for url in ("wss://db.example:443/gremlin", "wss://db.example/gremlin", "ws://db.example:80/gremlin"):
         headers = {**signing.signed_headers(url, US), "Host": "db.example"}
         request = Request("GET", "/gremlin", "", headers)
@@ -125,7 +125,7 @@ def refusal(endpoint: Endpoint) -> str:
     return raised.value.message
 
 
-def test_an_unsigned_connection_is_refused_with_a_hint(proxy: NeptuneProxy, gate: Gate) -> None:
+def test_an_unsigned_connection_is_rejected_with_a_remedy(proxy: NeptuneProxy, gate: Gate) -> None:
     assert "gremlin.iam_auth" in refusal(Endpoint(proxy.url))
     assert gate.reasons == ["Missing Authentication Token"]
 
@@ -150,8 +150,8 @@ def test_a_signature_that_has_expired_is_refused(proxy: NeptuneProxy, gate: Gate
 
 def test_a_rejected_connection_is_not_retried(proxy: NeptuneProxy, gate: Gate) -> None:
     gate.keys.clear()
-    with pytest.raises(GraphDenied), open_executor(Endpoint(proxy.url, iam=US)) as ask:
-        ask(lambda g: g.inject(1))
+    with pytest.raises(GraphDenied), open_executor(Endpoint(proxy.url, iam=US)) as execute:
+        execute(lambda g: g.inject(1))
     assert proxy.handshakes == 1
 
 
@@ -162,17 +162,17 @@ def test_missing_credentials_are_reported(proxy: NeptuneProxy, monkeypatch: pyte
     assert proxy.handshakes == 0
 
 
-def test_credentials_that_were_replaced_in_the_variables_are_taken_at_the_next_connection(
+def test_the_next_connection_uses_replaced_environment_credentials(
     proxy: NeptuneProxy, gate: Gate, rotating: Callable[[str], None]
 ) -> None:
     gate.keys = {"first": Keys("first-secret", "first-token")}
     rotating("first")
-    with open_executor(Endpoint(proxy.url, iam=US)) as ask:
-        assert ask(lambda g: g.inject(1)) == [1]
+    with open_executor(Endpoint(proxy.url, iam=US)) as execute:
+        assert execute(lambda g: g.inject(1)) == [1]
         gate.keys = {"second": Keys("second-secret", "second-token")}
         rotating("second")
         proxy.choose_fault = _once("close after")
-        assert ask(lambda g: g.inject(2)) == [2]
+        assert execute(lambda g: g.inject(2)) == [2]
     assert gate.signers == ["first", "second"]
 
 
@@ -181,7 +181,7 @@ def _once(fault: Fault) -> Callable[[bytes], Fault | None]:
     return lambda _: left.pop() if left else None
 
 
-def test_credentials_of_a_process_are_renewed_when_they_expire(
+def test_credentials_of_a_process_are_refreshed_when_they_expire(
     proxy: NeptuneProxy, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first are good for a minute, less than what is asked of credentials that are to be used.
@@ -246,7 +246,7 @@ def test_a_role_is_assumed_once_for_several_connections(
     assert gate.signers == [assumed[0].access_key_id] * 2
 
 
-def test_a_role_that_may_not_be_assumed_is_named(
+def test_a_role_that_cannot_be_assumed_is_reported(
     proxy: NeptuneProxy, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3.url)
@@ -255,7 +255,7 @@ def test_a_role_that_may_not_be_assumed_is_named(
     assert "cannot assume arn:aws:iam::123456789012:role/other: InvalidClientTokenId" in message
 
 
-def test_neither_an_error_nor_what_goes_to_workers_holds_a_secret(
+def test_neither_errors_nor_pickled_endpoints_contain_secrets(
     proxy: NeptuneProxy, gate: Gate, rotating: Callable[[str], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     gate.keys = {"first": Keys("wrong", "first-token")}
@@ -304,8 +304,11 @@ def test_an_untrusted_certificate_is_rejected_unless_configured(
         endpoint = Endpoint(proxy.url, iam=US)
         with pytest.raises(GraphUnreachable, match="no secure connection: self-signed certificate"):
             check(endpoint)
-        with pytest.raises(GraphUnreachable, match="no secure connection"), open_executor(endpoint) as ask:
-            ask(lambda g: g.inject(1))
+        with (
+            pytest.raises(GraphUnreachable, match="no secure connection"),
+            open_executor(endpoint) as execute,
+        ):
+            execute(lambda g: g.inject(1))
         assert proxy.handshakes == 0
         code = (
             "from lineage_merge.load.gremlin.connection import Endpoint, check\n"

@@ -1,4 +1,4 @@
-"""Edges under the ids that they have while a vertex is replaced, of a load that was killed meanwhile."""
+"""Edges with interim ids, left by a load that was killed while it replaced a vertex."""
 
 import pytest
 
@@ -28,9 +28,7 @@ def test_edges_of_a_killed_load_get_their_final_ids_and_the_properties_of_the_ne
     assert graph(server) == right
 
 
-def test_edges_of_another_dag_get_their_own_ids_from_the_next_load_after_the_killed_one(
-    engine: Engine, gremlin_url: str
-) -> None:
+def test_the_next_load_repairs_interim_edges_of_another_dag(engine: Engine, gremlin_url: str) -> None:
     server = Endpoint(gremlin_url)
     restore(server, ({}, {}))
     other = Made("other").job("spark", "j", {"x": ["view_or_table"]})

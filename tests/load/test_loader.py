@@ -22,13 +22,13 @@ Row = dict[str, Any]
 
 @pytest.fixture
 def endpoint(gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
-    """The test server, emptied."""
+    """Provide the test server, emptied."""
     return Endpoint(gremlin_url)
 
 
 @pytest.fixture
 def conflicting(conflicting_url: str) -> Endpoint:
-    """A server whose concurrent writers conflict, emptied."""
+    """Provide an emptied server on which concurrent writers conflict."""
     with connect(Endpoint(conflicting_url)) as g:
         g.V().drop().iterate()
     return Endpoint(conflicting_url)
@@ -120,7 +120,7 @@ def test_loading_the_same_again_changes_nothing(
     assert whole(gremlin) == before
 
 
-def test_a_second_dag_adds_its_name_to_shared_vertices_and_has_edges_of_its_own(
+def test_a_second_dag_adds_its_tag_to_shared_vertices_and_its_own_edges(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
     for dag in ("daily", "weekly"):
@@ -136,7 +136,7 @@ def test_a_second_dag_adds_its_name_to_shared_vertices_and_has_edges_of_its_own(
     }
 
 
-def test_a_changed_value_replaces_the_old_one_and_an_unknown_one_leaves_it(
+def test_a_changed_value_is_replaced_and_an_unknown_one_stays(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
     first = node("a", format="csv", description="old", tags=["x"])
@@ -155,7 +155,7 @@ def test_a_changed_value_replaces_the_old_one_and_an_unknown_one_leaves_it(
     }
 
 
-def test_a_vertex_that_has_another_label_by_now_keeps_the_one_in_the_graph(
+def test_a_vertex_keeps_its_stored_label(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
     load(rows_of(engine, node("a", label="view")), rows_of(engine), endpoint)
@@ -205,7 +205,7 @@ def test_more_values_than_fit_into_a_request_all_arrive(
     assert loaded.nodes == 1
 
 
-def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflicting: Endpoint) -> None:
+def test_parts_of_an_element_too_large_for_a_request_do_not_conflict(conflicting: Endpoint) -> None:
     asked: list[bytes] = []
 
     def watched(request: bytes) -> None:
@@ -219,10 +219,10 @@ def test_the_parts_of_what_is_too_large_for_a_request_do_not_conflict(conflictin
     assert len(asked) == len(batches) == 16
 
 
-def test_edges_that_several_write_to_one_vertex_at_once_all_hang_on_it(
+def test_concurrent_writes_of_edges_at_one_vertex_lose_none(
     endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
-    """TinkerGraph, where two threads write to it, has some of them that its vertices do not know."""
+    """With two writing threads, TinkerGraph would have edges that are missing at their vertices."""
     names = [f"t{number}" for number in range(3)]
     nodes = [each for name in names for each in upserts.vertex_upserts(node(name))]
     send(endpoint, upserts.batches(nodes))
@@ -238,7 +238,7 @@ def test_edges_that_several_write_to_one_vertex_at_once_all_hang_on_it(
 @on_both_engines
 @pytest.mark.parametrize("partitions", [1, 2, 5])
 @pytest.mark.parametrize("present", [1, 4])
-def test_rows_are_all_written_however_they_are_spread(
+def test_all_rows_are_written_for_any_partitioning(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource, present: int, partitions: int
 ) -> None:
     names = [f"t{number}" for number in range(60)]
@@ -250,7 +250,7 @@ def test_rows_are_all_written_however_they_are_spread(
 
 
 @on_both_engines
-def test_progress_begins_at_nothing_and_ends_with_all_partitions(engine: Engine, endpoint: Endpoint) -> None:
+def test_progress_starts_at_zero_and_ends_with_all_partitions(engine: Engine, endpoint: Endpoint) -> None:
     reports: list[tuple[str, int, int]] = []
     names = [f"t{number}" for number in range(3)]
     nodes = rows_of(engine, *(node(name) for name in names))
@@ -280,7 +280,7 @@ def test_an_edge_with_a_missing_end_is_named_with_what_is_missing(engine: Engine
     assert raised.value.__cause__ is None  # nothing of Spark's to print
 
 
-def test_a_load_that_was_refused_can_be_repeated_once_the_end_is_there(
+def test_a_rejected_load_can_be_repeated_when_the_end_exists(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
     nodes, edges = rows_of(engine, node("a")), rows_of(engine, edge("a", "b"), edge("a", "a"))
@@ -304,9 +304,7 @@ def test_an_unavailable_server_is_reported_within_seconds(engine: Engine) -> Non
     assert time.monotonic() - started < 20
 
 
-def test_dags_that_load_at_once_lose_neither_a_vertex_nor_a_tag_nor_an_edge(
-    engine: Engine, conflicting: Endpoint
-) -> None:
+def test_concurrent_loads_of_dags_lose_no_vertex_tag_or_edge(engine: Engine, conflicting: Endpoint) -> None:
     names = [f"t{number}" for number in range(300)]
 
     def one(dag: str) -> None:
@@ -328,9 +326,7 @@ def test_dags_that_load_at_once_lose_neither_a_vertex_nor_a_tag_nor_an_edge(
 
 
 @on_both_engines
-def test_edges_that_meet_in_one_vertex_are_all_written_although_their_requests_conflict(
-    engine: Engine, conflicting: Endpoint
-) -> None:
+def test_edges_at_one_vertex_are_all_written_despite_conflicts(engine: Engine, conflicting: Endpoint) -> None:
     names = [f"hub{number}" for number in range(600)]
     nodes = rows_of(engine, *(node(name) for name in names))
     edges = rows_of(engine, *(edge(name, "hub0") for name in names))

@@ -42,7 +42,7 @@ REFUSALS: list[Refusal] = [(0, ""), (503, ""), (429, "")]
 
 
 class Trouble:
-    """Every fault twice, and one answer that never comes, in an order and at requests that the seed decides.
+    """Every fault twice and one missing response, in a random order at random requests (by the seed).
 
     After a closed socket the next connections are refused with several errors. Each connection must be
     signed.
@@ -87,7 +87,9 @@ def server(conflicting_url: str) -> Endpoint:
     return endpoint
 
 
-def test_a_load_through_every_fault_leaves_the_graph_of_a_quiet_one(engine: Engine, server: Endpoint) -> None:
+def test_a_load_with_all_faults_ends_in_the_graph_of_a_fault_free_one(
+    engine: Engine, server: Endpoint
+) -> None:
     first, second = before().merge(engine), after().merge(engine)
     update(first, server, "dev", "d")
     start = graph(server)
@@ -112,7 +114,7 @@ def test_a_load_through_every_fault_leaves_the_graph_of_a_quiet_one(engine: Engi
         (Answer("MalformedQueryException", 400), GraphUnsupported),
     ],
 )
-def test_a_load_that_is_refused_for_good_sends_nothing_twice_and_says_it_in_a_line(
+def test_a_permanent_rejection_is_not_retried_and_reported_in_one_line(
     engine: Engine, server: Endpoint, answer: Answer, error: type[Exception]
 ) -> None:
     merge = after().merge(engine)

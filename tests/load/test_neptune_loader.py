@@ -1,4 +1,4 @@
-"""The bulk loader's API, against a stand-in that checks requests by botocore's model of the service."""
+"""Client of the bulk loader's API, against a stand-in that validates requests by botocore's model."""
 
 import time
 from collections.abc import Iterator
@@ -35,14 +35,14 @@ def files(s3: S3) -> S3:
 
 
 @pytest.fixture
-def said() -> list[str]:
+def lines() -> list[str]:
     return []
 
 
 def test_folders_are_loaded_one_after_the_other(
-    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, said: list[str]
+    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, lines: list[str]
 ) -> None:
-    load(loader, SOURCES, said.append)
+    load(loader, SOURCES, lines.append)
     assert gremlin.V().values("name").to_set() == {"A", "B", "C"}
     assert gremlin.E().values("sequence").to_list() == [1]
     first, second = neptune_loader.asked("StartLoaderJob")
@@ -63,13 +63,13 @@ def test_folders_are_loaded_one_after_the_other(
     }
 
 
-def test_a_load_that_waits_says_so_and_then_how_far_it_is(
-    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, said: list[str]
+def test_waiting_and_progress_of_a_load_are_reported(
+    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, lines: list[str]
 ) -> None:
     neptune_loader.going.clear()
 
     def on_progress(line: str) -> None:
-        said.append(line)
+        lines.append(line)
         if line == "bulk load of vertices: queued":
             for job in neptune_loader.jobs.values():
                 job.status = "LOAD_IN_PROGRESS"
@@ -78,29 +78,29 @@ def test_a_load_that_waits_says_so_and_then_how_far_it_is(
             neptune_loader.going.set()
 
     load(loader, SOURCES, on_progress)
-    assert said[:2] == ["bulk load of vertices: queued", "bulk load of vertices: loading 1 of 3 files"]
+    assert lines[:2] == ["bulk load of vertices: queued", "bulk load of vertices: loading 1 of 3 files"]
 
 
 def headers(standin: Standin) -> Iterator[dict[str, str]]:
     return (headers for _, _, headers in standin.calls)
 
 
-def test_requests_are_signed_only_where_that_is_asked_for(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str]
+def test_requests_are_signed_only_if_configured(
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str]
 ) -> None:
-    load(loader, SOURCES, said.append)
+    load(loader, SOURCES, lines.append)
     assert not any("Authorization" in each for each in headers(neptune_loader))
     neptune_loader.calls.clear()
-    load(replace(loader, iam=Iam(REGION)), SOURCES, said.append)
+    load(replace(loader, iam=Iam(REGION)), SOURCES, lines.append)
     for each in headers(neptune_loader):
         assert "Credential=testing/" in each["Authorization"]
         assert "/us-east-1/neptune-db/aws4_request" in each["Authorization"]
 
 
-def test_a_file_that_is_wrong_is_named_with_its_record(loader: Loader, files: S3, said: list[str]) -> None:
+def test_an_invalid_file_is_reported_with_its_record(loader: Loader, files: S3, lines: list[str]) -> None:
     files.put("lineage", "one/edges/2.csv", f"{EDGES}f,feeds,a,b,2\ng,feeds,a,b,many\n")
     with pytest.raises(BulkLoadFailed) as raised:
-        load(loader, SOURCES, said.append)
+        load(loader, SOURCES, lines.append)
     assert "bulk load of edges (load " in raised.value.message
     assert (
         "ended with LOAD_FAILED: s3://lineage/one/edges/2.csv record 2: PARSING_ERROR: 'many' is no long"
@@ -108,8 +108,8 @@ def test_a_file_that_is_wrong_is_named_with_its_record(loader: Loader, files: S3
     )
 
 
-def test_many_errors_are_cut_to_a_line(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str]
+def test_many_errors_are_shortened_to_one_line(
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str]
 ) -> None:
     errors = [
         {"errorCode": "PARSING_ERROR", "errorMessage": "long\n" * 500, "fileName": f"f{n}", "recordNum": n}
@@ -117,7 +117,7 @@ def test_many_errors_are_cut_to_a_line(
     ]
     neptune_loader.failing["vertices/"] = ("LOAD_FAILED", errors)
     with pytest.raises(BulkLoadFailed) as raised:
-        load(loader, SOURCES, said.append)
+        load(loader, SOURCES, lines.append)
     message = raised.value.message
     assert [f"f{n} record" in message for n in (1, 5, 6)] == [True, True, False]
     assert message.endswith("; and more")
@@ -126,11 +126,11 @@ def test_many_errors_are_cut_to_a_line(
 
 
 def test_after_a_failure_the_load_that_depends_on_it_is_cancelled(
-    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, said: list[str]
+    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, lines: list[str]
 ) -> None:
     neptune_loader.failing["vertices/"] = ("LOAD_FAILED", [])
     with pytest.raises(BulkLoadFailed, match=r"bulk load of vertices \(load .*\) ended with LOAD_FAILED$"):
-        load(loader, SOURCES, said.append)
+        load(loader, SOURCES, lines.append)
     assert gremlin.V().count().next() == 0
 
 
@@ -142,44 +142,44 @@ def test_after_a_failure_the_load_that_depends_on_it_is_cancelled(
         ("LOAD_FAILED", [{"errorCode": "FROM_OR_TO_VERTEX_ARE_MISSING", "errorMessage": "a"}]),
     ],
 )
-def test_what_another_writer_did_may_pass_when_it_is_compared_again(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str], status: str, errors: Any
+def test_errors_by_concurrent_writers_lead_to_another_comparison(
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str], status: str, errors: Any
 ) -> None:
     neptune_loader.failing["edges/"] = (status, errors)
     with pytest.raises(GraphRejected, match=status):
-        load(loader, SOURCES, said.append)
+        load(loader, SOURCES, lines.append)
 
 
-def test_a_role_that_may_not_read_the_files_is_named_by_its_key(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str]
+def test_a_role_without_permission_is_reported_by_its_key(
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str]
 ) -> None:
     neptune_loader.role_may_read = False
     with pytest.raises(BulkLoadFailed, match=r"S3_ACCESS_DENIED_ERROR.* allow gremlin.bulk.role_arn"):
-        load(loader, SOURCES, said.append)
+        load(loader, SOURCES, lines.append)
 
 
-def test_a_full_queue_is_waited_for(
-    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, said: list[str]
+def test_a_full_queue_leads_to_waiting(
+    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, lines: list[str]
 ) -> None:
     neptune_loader.queue_is_full = 2
-    load(loader, SOURCES, said.append)
+    load(loader, SOURCES, lines.append)
     assert gremlin.V().count().next() == 3
-    assert said[:2] == ["bulk load of vertices: Neptune's queue is full, waiting"] * 2
+    assert lines[:2] == ["bulk load of vertices: Neptune's queue is full, waiting"] * 2
 
 
-def test_a_queue_that_stays_full_and_a_load_that_does_not_end_stop_at_the_limit(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str]
+def test_waiting_for_the_queue_or_the_end_of_a_load_is_limited(
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str]
 ) -> None:
     quick = replace(loader, timeout_seconds=0.5)
     neptune_loader.queue_is_full = 1_000
     with pytest.raises(BulkLoadFailed, match=r"place in Neptune's queue.*within 0.5 seconds \(gremlin.bulk"):
-        load(quick, SOURCES, said.append)
+        load(quick, SOURCES, lines.append)
     neptune_loader.queue_is_full = 0
     neptune_loader.going.clear()
     with pytest.raises(
         BulkLoadFailed, match=r"bulk load of vertices \(load .*did not end within 0.5 seconds"
     ):
-        load(quick, SOURCES, said.append)
+        load(quick, SOURCES, lines.append)
     assert len(neptune_loader.asked("CancelLoaderJob")) == 2
     wait_until_over(neptune_loader)
     assert {job.status for job in neptune_loader.jobs.values()} == {"LOAD_CANCELLED_BY_USER"}
@@ -204,8 +204,8 @@ def test_ctrl_c_cancels_both_loads(loader: Loader, files: S3, neptune_loader: St
     assert neptune_loader.asked("CancelLoaderJob") == [{"loadId": edges}, {"loadId": vertices}]
 
 
-def test_answers_that_are_lost_for_a_while_do_not_end_a_load(
-    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, said: list[str]
+def test_temporarily_lost_responses_do_not_end_a_load(
+    loader: Loader, files: S3, neptune_loader: Standin, gremlin: Any, lines: list[str]
 ) -> None:
     neptune_loader.going.clear()
 
@@ -217,8 +217,8 @@ def test_answers_that_are_lost_for_a_while_do_not_end_a_load(
     assert gremlin.V().count().next() == 3
 
 
-def test_an_earlier_load_of_the_same_place_is_waited_for_and_others_are_not(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str]
+def test_only_earlier_loads_of_the_same_folder_are_awaited(
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str]
 ) -> None:
     neptune_loader.going.clear()
     other_client: Any = boto3.client("neptunedata", endpoint_url=neptune_loader.url)
@@ -226,15 +226,15 @@ def test_an_earlier_load_of_the_same_place_is_waited_for_and_others_are_not(
         source="s3://lineage/other/", format="csv", s3BucketRegion=REGION, iamRoleArn=ROLE, queueRequest=True
     )
     other_client.close()
-    await_earlier_loads(loader, "s3://lineage/one/", said.append)
-    assert said == []
+    await_earlier_loads(loader, "s3://lineage/one/", lines.append)
+    assert lines == []
 
     def on_progress(line: str) -> None:
-        said.append(line)
+        lines.append(line)
         neptune_loader.going.set()
 
     await_earlier_loads(loader, "s3://lineage/other/", on_progress)
-    assert set(said) == {"waiting for an earlier bulk load of this DAG"}
+    assert set(lines) == {"waiting for an earlier bulk load of this DAG"}
     assert all(job.is_over for job in neptune_loader.jobs.values())
 
 
@@ -250,18 +250,18 @@ def test_an_earlier_load_of_the_same_place_is_waited_for_and_others_are_not(
         ({"region": "eu-west-1"}, BulkLoadFailed, "The bucket is in another region"),
     ],
 )
-def test_what_the_loader_refuses_is_one_line_that_names_it(
-    loader: Loader, files: S3, said: list[str], changes: Any, kind: type[Exception], message: str
+def test_a_rejection_by_the_loader_is_one_line_with_its_address(
+    loader: Loader, files: S3, lines: list[str], changes: Any, kind: type[Exception], message: str
 ) -> None:
     with pytest.raises(kind) as raised:
-        load(replace(loader, **changes), SOURCES, said.append)
+        load(replace(loader, **changes), SOURCES, lines.append)
     assert message in str(raised.value)
     assert "hush" not in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
 def test_a_denied_request_is_reported_as_denied(
-    loader: Loader, files: S3, neptune_loader: Standin, said: list[str], monkeypatch: pytest.MonkeyPatch
+    loader: Loader, files: S3, neptune_loader: Standin, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     denial = {
         "code": "AccessDeniedException",
@@ -272,4 +272,4 @@ def test_a_denied_request_is_reported_as_denied(
     with pytest.raises(
         GraphDenied, match="the bulk loader refuses these credentials: not allowed StartLoaderJob"
     ):
-        load(loader, SOURCES, said.append)
+        load(loader, SOURCES, lines.append)

@@ -1,4 +1,4 @@
-"""Which of two merges knows a job from later: its manifest decides for dbt, its newest run for others."""
+"""The newer of two merges of a job: determined by the manifest for dbt, by the newest run for others."""
 
 from typing import Any
 
@@ -17,15 +17,15 @@ KEYS = {
 RUN = {"last_run_at": 50, "last_run_id": "run-5", "duration_ms": 3, "status": "succeeded"}
 
 
-def change(held: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
-    there = {name: [str(value)] for name, value in held.items()}
+def change(stored: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
+    there = {name: [str(value)] for name, value in stored.items()}
     there |= {"environment": ["dev"], "name": ["model.p.m"]}
     found, written, _, _ = node_change({**KEYS, **node}, StoredTexts("job", True, False, there), builds=False)
     return found, set(written)
 
 
 @pytest.mark.parametrize(
-    ("held", "node", "expected"),
+    ("stored", "node", "expected"),
     [
         # A manifest without run results leaves what is known of runs alone.
         (
@@ -44,11 +44,13 @@ def change(held: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
         ({"last_run_at": 30, "last_run_id": "i"}, {"described_at": 40}, {"described_at"}),
     ],
 )
-def test_a_newer_manifest_is_written(held: dict[str, Any], node: dict[str, Any], expected: set[str]) -> None:
-    assert change(held, **node) == ("changed", expected)
+def test_a_newer_manifest_is_written(
+    stored: dict[str, Any], node: dict[str, Any], expected: set[str]
+) -> None:
+    assert change(stored, **node) == ("changed", expected)
 
 
-def test_an_older_manifest_leaves_the_job_alone() -> None:
+def test_an_older_manifest_leaves_the_job_unchanged() -> None:
     assert change({"described_at": 60}, described_at=10, **RUN) == ("stored_is_newer", set())
 
 
@@ -66,7 +68,7 @@ def test_of_jobs_without_a_manifest_the_newest_run_decides() -> None:
         ({}, None),
     ],
 )
-def test_a_request_refuses_to_go_back_behind_the_graph(
+def test_a_request_does_not_overwrite_newer_values(
     node: dict[str, Any], order: tuple[str, int] | None
 ) -> None:
     (upsert,) = vertex_upserts({**KEYS, **node})

@@ -1,4 +1,4 @@
-"""What follows where a merge resolves a name otherwise than the graph holds it. Without a graph."""
+"""Corrections of names that a merge resolves differently than the graph. No graph."""
 
 import pytest
 
@@ -31,20 +31,20 @@ def test_the_vertex_of_a_location_that_a_rule_resolves_for_every_dag_is_moved() 
         {"table": {EVERYWHERE}, "path": {OWN}},
     ],
 )
-def test_a_name_that_means_something_else_in_one_place_only_loses_edges_of_the_dag(
+def test_a_partially_resolved_name_only_loses_edges_of_the_dag(
     resolves_to: dict[str, set[str]],
 ) -> None:
     others = [each for each in (OTHER, TABLE) if each != PATH and each in name(**resolves_to).resolves_to]
     assert list(name(**resolves_to).changes()) == [Change("edges", PATH, each) for each in others]
 
 
-def test_a_name_that_the_merge_has_a_node_of_is_not_moved() -> None:
+def test_a_name_with_a_node_in_the_merge_is_not_moved() -> None:
     found = name(table={EVERYWHERE})
     found.in_merge = True
     assert list(found.changes()) == [Change("edges", PATH, TABLE)]
 
 
-def test_a_rule_that_no_longer_holds_is_taken_back() -> None:
+def test_the_effect_of_a_removed_rule_is_reverted() -> None:
     found = name(path={OWN})
     found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [
@@ -55,7 +55,7 @@ def test_a_rule_that_no_longer_holds_is_taken_back() -> None:
     ]
 
 
-def test_what_another_dag_says_too_stays_an_alias_that_is_followed() -> None:
+def test_an_alias_that_another_dag_also_has_stays() -> None:
     found = name(path={OWN})
     found.stored = [StoredName(TABLE, RULE, RESOLVED, elsewhere=True)]
     assert list(found.changes()) == [
@@ -64,7 +64,7 @@ def test_what_another_dag_says_too_stays_an_alias_that_is_followed() -> None:
     ]
 
 
-def test_a_rule_that_names_another_dataset_moves_the_edges_there() -> None:
+def test_a_rule_with_a_new_target_moves_the_edges_there() -> None:
     found = name(other={EVERYWHERE})
     found.is_stored = found.is_tagged = False
     found.stored = [StoredName(TABLE, RULE, RESOLVED)]
@@ -75,20 +75,20 @@ def test_a_rule_that_names_another_dataset_moves_the_edges_there() -> None:
     ]
 
 
-def test_a_rule_that_holds_for_one_of_two_applications_changes_nothing_but_what_is_followed() -> None:
+def test_a_rule_for_one_of_two_applications_only_changes_followed_aliases() -> None:
     found = name(table={CONFIGURED}, path={OWN})
     found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [Change("edges", PATH, TABLE), Change("ignore", TABLE, value=RULE)]
 
 
-def test_a_location_of_its_own_name_takes_nothing_back_that_a_catalog_knew() -> None:
+def test_an_unresolved_location_keeps_aliases_of_a_catalog() -> None:
     found = name(path={OWN})
     found.stored = [StoredName(TABLE, "s3://b|tmp/sales (openlineage-symlink)")]
     assert list(found.changes()) == []
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_table_that_a_catalog_has_elsewhere_now_is_an_alias_of_its_old_path_no_more(shared: bool) -> None:
+def test_a_table_with_a_new_location_loses_the_alias_of_its_old_path(shared: bool) -> None:
     found = name(other={ALIAS})
     found.is_stored = found.is_tagged = False
     found.stored = [StoredName(TABLE, "an alias", elsewhere=shared)]
@@ -96,7 +96,7 @@ def test_a_table_that_a_catalog_has_elsewhere_now_is_an_alias_of_its_old_path_no
     assert list(found.changes()) == [Change("edges", TABLE, OTHER), *([] if shared else removed)]
 
 
-def test_the_names_of_a_vertex_are_those_of_the_dag_and_those_that_no_configuration_gave() -> None:
+def test_the_names_of_a_vertex_are_the_dags_and_unconfigured_ones() -> None:
     resolved = [RESOLVED, "weekly|rule|s3://b|tmp/sales", "daily|default-schema|hive|a%7Cb", "weekly|x|y|z"]
     aliases = [RULE, "y|z (x)", "hive|db.t (catalog-table)", "no name"]
     assert list(stored_names(TABLE, resolved, aliases, True, "dev", "daily")) == [

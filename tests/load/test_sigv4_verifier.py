@@ -1,4 +1,4 @@
-"""The checking side that tests of IAM rely on, against the signatures of AWS's own test suite for signers."""
+"""The signature verifier of the IAM tests, against the signatures of AWS's test suite."""
 
 from collections.abc import Mapping
 

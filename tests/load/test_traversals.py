@@ -17,7 +17,7 @@ _OF_ONE_VERSION = re.compile(
 _PRINTED = "on_progress("
 
 
-def test_no_traversal_uses_what_only_one_version_of_gremlinpython_has() -> None:
+def test_traversals_use_only_the_common_api_of_gremlinpython_versions() -> None:
     package = Path(lineage_merge.__file__).parent
     found = {
         f"{path.relative_to(package)}: {line.strip()}"
@@ -29,7 +29,7 @@ def test_no_traversal_uses_what_only_one_version_of_gremlinpython_has() -> None:
     assert found == set()
 
 
-def test_a_source_without_a_connection_writes_traversals_down() -> None:
+def test_a_source_without_a_connection_builds_traversals() -> None:
     first, second = source(), source()
     written = first.V("a").where(__.out("feeds")).values("name").bytecode
     assert [step[0] for step in written.step_instructions] == ["V", "where", "values"]

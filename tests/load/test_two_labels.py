@@ -1,4 +1,4 @@
-"""A vertex with two labels, as Neptune's bulk loader makes one, behind what Neptune does with such a vertex.
+"""Vertices with two labels, as created by Neptune's bulk loader, with Neptune's behaviour emulated.
 
 TinkerPop's own graphs have no such vertex: it is one whose label is ``file::table``, behind a proxy by which
 `hasLabel` finds it by each of the two, and not by that text.
@@ -29,13 +29,13 @@ TWO = "file::table"
 
 
 def _has_label(label: str) -> bytes:
-    """The step in GraphBinary: its name, and one argument."""
+    """Return the step in GraphBinary: its name, and one argument."""
     name, text = b"hasLabel", label.encode()
     return pack(">i", len(name)) + name + pack(">i", 1) + b"\x03\x00" + pack(">i", len(text)) + text
 
 
 def as_neptune(request: bytes) -> bytes:
-    """A request for TinkerPop that finds what the original finds in Neptune."""
+    """Return a request for TinkerPop with the results of the original in Neptune."""
     request = request.replace(_has_label(TWO), _has_label("nothing"))
     for first, second in (("file", "table"), ("table", "file")):
         request = request.replace(_has_label(first) + _has_label(second), _has_label(TWO) * 2)
@@ -44,7 +44,7 @@ def as_neptune(request: bytes) -> bytes:
 
 @pytest.fixture
 def neptune(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[Endpoint]:
-    """A graph that is never sent ``A::B`` as the label of a vertex."""
+    """Provide a graph; ``A::B`` must never be sent as the label of a vertex."""
     written: list[bytes] = []
 
     def seen(request: bytes) -> bytes:
@@ -67,11 +67,11 @@ def builder(dag: str, label: str) -> Made:
 
 
 def with_two_labels(endpoint: Endpoint) -> None:
-    """Give the table a second label; all else of it and its edges stays."""
-    with open_executor(endpoint) as ask:
-        found = take_snapshot(ask, dataset("t"))
+    """Add a second label to the table, without other changes."""
+    with open_executor(endpoint) as execute:
+        found = take_snapshot(execute, dataset("t"))
         assert found
-        ask(lambda g: g.V(found.id).drop())
+        execute(lambda g: g.V(found.id).drop())
     send(endpoint, upserts.batches([found.upsert(found.id, TWO)]))
     send(endpoint, upserts.batches(each.upsert() for each in found.edges))
 
@@ -85,7 +85,7 @@ def with_two_labels(endpoint: Endpoint) -> None:
         pytest.param(reader("a", "file"), reader("b", "table"), "table", id="no DAG builds it"),
     ],
 )
-def test_a_load_gives_a_vertex_with_two_labels_one(
+def test_a_load_replaces_two_labels_by_one(
     engine: Engine,
     neptune: Endpoint,
     gremlin_url: str,
@@ -125,20 +125,20 @@ def test_a_load_gives_a_vertex_with_two_labels_one(
 def test_the_one_label_is_that_of_the_side_that_takes_precedence(
     stored: str, incoming: str, shared: bool, built_elsewhere: bool, label: str
 ) -> None:
-    held = StoredTexts(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
+    stored = StoredTexts(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
 
-    assert node_change({"label": incoming}, held, builds=False) == ("label", [], [], label)
+    assert node_change({"label": incoming}, stored, builds=False) == ("label", [], [], label)
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with_all_its_edges(
+def test_a_dropped_vertex_is_recreated_with_all_its_edges(
     engine: Engine,
     gremlin_url: str,
     gremlin: GraphTraversalSource,
     monkeypatch: pytest.MonkeyPatch,
     is_answered: bool,
 ) -> None:
-    """As in a graph whose `mergeV` still sees the dropped vertex; its answer may be lost."""
+    """Emulate a graph whose `mergeV` still sees the dropped vertex; the response may be lost."""
     endpoint = Endpoint(gremlin_url)
     for made in (builder("a", "table"), reader("b", "table")):
         update(made.merge(engine, ALL), endpoint, "dev", made.dag)
@@ -157,7 +157,7 @@ def test_a_vertex_that_is_dropped_and_not_created_in_one_request_is_created_with
     assert whole(gremlin) == before
 
 
-def test_no_more_is_done_to_a_vertex_that_another_merge_has_removed(
+def test_a_vertex_removed_by_another_merge_stays_removed(
     gremlin_url: str, gremlin: GraphTraversalSource
 ) -> None:
     assert replace_labels(Endpoint(gremlin_url), [(dataset("t"), "table", "view")]) == 0

@@ -1,4 +1,4 @@
-"""The graph after a merge, compared whole: what is written, what is left, what goes."""
+"""The complete graph after a merge: elements written, unchanged and deleted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Loa
 
 
 def pipeline(dag: str = "daily", at: int = 1, models: int = 2) -> Made:
-    """raw -> sales -> each model's table, with columns."""
+    """Return raw -> sales -> the table of each model, with columns."""
     made = Made(dag).node("s3|raw", "file").job("spark", "ingest", {"sales": ["s3|raw"]}, at, sequence=1)
     made.node("sales", "table", description="all sales", tags=["core"])
     made.feeds_column(("spark", "ingest"), ("s3|raw", "price"), ("sales", "price"), transformation="IDENTITY")
@@ -61,7 +61,7 @@ def test_an_unchanged_merge_writes_nothing_but_its_merge_run(
     assert whole(gremlin, merge_runs=True)[0][RUN][1]["elements_written"] == [0]
 
 
-def test_a_merge_of_later_runs_writes_their_jobs_alone(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_merge_of_later_runs_writes_only_their_jobs(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline(at=1))
     again = load(pipeline(at=2))
     assert (again.nodes, again.edges) == (3, 0)
@@ -83,9 +83,7 @@ def test_undeclared_properties_stay(load: Load, gremlin: GraphTraversalSource) -
     assert set(gremlin.V(dataset("sales")).both_e().values("checked").to_list()) == {"yes"}
 
 
-def test_the_order_of_writes_alone_is_no_reason_to_write_an_edge(
-    load: Load, gremlin: GraphTraversalSource
-) -> None:
+def test_a_different_sequence_alone_does_not_write_an_edge(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
     changed = pipeline()
     for edge in changed.edges.values():
@@ -117,12 +115,12 @@ def test_properties_that_a_merge_no_longer_has_are_removed_from_its_edges_and_jo
         edge.pop("operations", None)
     # Three edges between datasets, and two columns' expressions.
     assert load(changed).edges == 5
-    held = whole(gremlin)
+    values = whole(gremlin)
     assert not [
-        each for each in held[1].values() if {"expression", "operations", "column_lineage"} & each[3].keys()
+        each for each in values[1].values() if {"expression", "operations", "column_lineage"} & each[3].keys()
     ]
-    assert {each[3]["checked"] for each in held[1].values()} == {"yes"}
-    assert not [each for each in held[0].values() if "rows_written" in each[1]]
+    assert {each[3]["checked"] for each in values[1].values()} == {"yes"}
+    assert not [each for each in values[0].values() if "rows_written" in each[1]]
 
 
 @on_both_engines
@@ -156,7 +154,7 @@ def test_a_model_dropped_by_a_newer_manifest_is_deleted_with_or_without_runs(
     assert gremlin.V(job["id"]).values("last_run_at", "described_at").to_set() == {15, 12}
 
 
-def test_jobs_that_are_renamed_take_their_edges_along_and_their_old_vertices_go(
+def test_renamed_jobs_keep_their_edges_and_their_old_vertices_are_deleted(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     def made(prefix: str, at: int) -> Made:
@@ -175,7 +173,7 @@ def test_jobs_that_are_renamed_take_their_edges_along_and_their_old_vertices_go(
 
 
 @on_both_engines
-def test_what_another_dag_still_knows_loses_only_the_tag(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_elements_of_another_dag_only_lose_the_tag(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline("weekly", models=3))
     load(pipeline("daily", models=3))
     load(pipeline("daily", models=2))
@@ -186,7 +184,7 @@ def test_what_another_dag_still_knows_loses_only_the_tag(load: Load, gremlin: Gr
     assert set(edges) == set(pipeline("weekly", models=3).edges) | set(pipeline("daily", models=2).edges)
 
 
-def test_a_model_that_reads_something_else_loses_the_old_edge_at_once(
+def test_a_model_with_another_source_loses_the_old_edge_at_once(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(Made().job("dbt", "model.p.a", {"a": ["x", "y"]}, 1, "p"))
@@ -196,7 +194,7 @@ def test_a_model_that_reads_something_else_loses_the_old_edge_at_once(
     assert dataset("y") not in whole(gremlin)[0]
 
 
-def test_another_dbt_project_and_spark_are_left_alone_by_a_merge_that_did_not_read_them(
+def test_lineage_of_sources_that_the_merge_did_not_read_stays(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(pipeline().job("dbt", "model.other.o", {"o": ["sales"]}, 1, "other").node("unused source"))
@@ -207,9 +205,7 @@ def test_another_dbt_project_and_spark_are_left_alone_by_a_merge_that_did_not_re
     assert whole(gremlin) == before
 
 
-def test_files_that_do_not_say_what_was_read_retire_nothing(
-    load: Load, gremlin: GraphTraversalSource
-) -> None:
+def test_files_without_coverage_retire_nothing(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline(models=3))
     before = whole(gremlin)
     load(pipeline(models=1), NOTHING)
@@ -254,9 +250,7 @@ def test_a_spark_job_that_did_not_run_keeps_its_lineage(load: Load, gremlin: Gra
 
 
 @on_both_engines
-def test_a_merge_that_would_retire_much_stops_before_it_writes_anything(
-    load: Load, gremlin: GraphTraversalSource
-) -> None:
+def test_a_merge_that_would_retire_too_much_writes_nothing(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline(models=8))
     before = whole(gremlin, merge_runs=True)
     smaller = pipeline(models=2).node("new")
@@ -272,7 +266,7 @@ def test_a_merge_that_would_retire_much_stops_before_it_writes_anything(
     assert set(whole(gremlin)[0]) == set(smaller.nodes)
 
 
-def test_a_first_merge_that_is_refused_leaves_no_merge_run(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_refused_first_merge_leaves_no_merge_run(load: Load, gremlin: GraphTraversalSource) -> None:
     load(Made().job("spark", "j", {"a": ["x"]}))
     gremlin.V(RUN).drop().iterate()
     with pytest.raises(RetireRefused, match="every edge of spark j"):
@@ -298,9 +292,7 @@ def test_a_dry_run_reports_the_changes_and_writes_nothing(load: Load, gremlin: G
 
 
 @on_both_engines
-def test_a_job_that_the_graph_knows_from_a_later_run_is_left_as_it_is(
-    load: Load, gremlin: GraphTraversalSource
-) -> None:
+def test_a_job_with_a_newer_stored_run_stays_unchanged(load: Load, gremlin: GraphTraversalSource) -> None:
     load(Made().job("spark", "j", {"a": ["x"]}, 5))
     before = whole(gremlin)
     stale = Made().job("spark", "j", {"a": ["old"]}, 4).column("old", "c").ran("j", 1)
@@ -311,7 +303,7 @@ def test_a_job_that_the_graph_knows_from_a_later_run_is_left_as_it_is(
 
 @on_both_engines
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_an_older_merge_counts_nothing_as_retired_that_only_newer_jobs_use(
+def test_an_older_merge_does_not_count_elements_of_newer_jobs_as_retired(
     load: Load, gremlin: GraphTraversalSource, dry_run: bool
 ) -> None:
     newer = Made().job("spark", "j", {"a": ["x"]}, 5).feeds_column(("spark", "j"), ("x", "c"), ("a", "c"))
@@ -359,8 +351,8 @@ def test_a_reader_does_not_change_the_values_of_a_builder(load: Load, gremlin: G
         for made in order:
             again = load(made)
             assert (again.nodes, again.edges) == (0, 0)
-        label, held = whole(gremlin)[0][dataset("t")]
-        assert (label, held["description"], held["format"]) == ("view", ["built"], ["jdbc"])
+        label, values = whole(gremlin)[0][dataset("t")]
+        assert (label, values["description"], values["format"]) == ("view", ["built"], ["jdbc"])
         assert whole(gremlin)[0][dataset("t") + "|c"][1]["data_type"] == ["integer"]
 
 
@@ -379,14 +371,14 @@ def test_two_readers_do_not_rewrite_each_other(load: Load, gremlin: GraphTravers
 
 
 def table_only(dag: str = "t") -> Made:
-    """A DAG that knows a table by its name in the catalog."""
+    """Return a DAG that knows a table by its name in the catalog."""
     made = Made(dag).job("dbt", "model.p.m", {"m": ["hive|db.sales"]}, 1, "p")
     made.node("hive|db.sales", "table", description="sales, as dbt reads them", qualified_name="db.sales")
     return made.feeds_column(("dbt", "model.p.m"), ("hive|db.sales", "c"), ("m", "c"))
 
 
 def path_and_alias(dag: str = "p") -> Made:
-    """A DAG that knows the path, and the table stored there."""
+    """Return a DAG that knows the path, and the table stored there."""
     made = Made(dag).job("spark", "j", {"s3://lake|sales": ["s3://raw|sales"]})
     made.node(
         "s3://lake|sales", "table", location="s3://lake/sales", qualified_name="db.sales", format="parquet"
@@ -396,7 +388,7 @@ def path_and_alias(dag: str = "p") -> Made:
 
 
 @pytest.mark.parametrize("table_first", [True, False])
-def test_a_dag_that_knows_the_table_and_one_that_knows_the_path_meet_in_the_path(
+def test_dags_that_know_a_table_and_its_path_are_joined_at_the_path(
     load: Load, gremlin: GraphTraversalSource, table_first: bool
 ) -> None:
     both = (table_only(), path_and_alias()) if table_first else (path_and_alias(), table_only())
@@ -406,11 +398,11 @@ def test_a_dag_that_knows_the_table_and_one_that_knows_the_path_meet_in_the_path
     assert set(vertices) == (
         {key for key in table_only().nodes if "hive" not in key} | set(path_and_alias().nodes)
     )
-    label, held = vertices[path]
+    label, values = vertices[path]
     assert label == "table"
-    assert held["dag_name"] == ["p", "t"]
-    assert held["qualified_name"] == ["db.sales"]
-    assert held["description"] == ["sales, as dbt reads them"]
+    assert values["dag_name"] == ["p", "t"]
+    assert values["qualified_name"] == ["db.sales"]
+    assert values["description"] == ["sales, as dbt reads them"]
     assert vertices[f"{path}|c"][1]["dag_name"] == ["p", "t"]
     expected = (
         Made("t")
@@ -425,7 +417,7 @@ def test_a_dag_that_knows_the_table_and_one_that_knows_the_path_meet_in_the_path
     assert whole(gremlin) == (vertices, edges)
 
 
-def test_a_dag_that_learns_the_path_of_its_own_table_moves_what_did_not_run_too(
+def test_a_new_path_of_a_table_also_moves_lineage_of_jobs_that_did_not_run(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(table_only("d").job("spark", "old", {"hive|db.sales": ["x"]}))
@@ -440,9 +432,7 @@ def test_a_dag_that_learns_the_path_of_its_own_table_moves_what_did_not_run_too(
     assert not any("hive" in key for key in whole(gremlin)[0])
 
 
-def test_a_name_that_two_vertices_claim_is_followed_to_neither(
-    load: Load, gremlin: GraphTraversalSource
-) -> None:
+def test_an_alias_of_two_vertices_is_not_followed(load: Load, gremlin: GraphTraversalSource) -> None:
     load(path_and_alias("p"))
     other = Made("q").job("spark", "k", {"s3://lake|other": ["s3://raw|sales"]})
     load(other.node("s3://lake|other", "table").alias("hive|db.sales", "s3://lake|other"))
@@ -454,18 +444,18 @@ TEMPORARY = "s3://b|tmp"
 
 
 def by_rule(dag: str) -> Made:
-    """A job that writes a table through a temporary directory, which a rule knows."""
+    """Return a job that writes a table through a temporary directory for which it has a rule."""
     made = Made(dag).job("spark", f"load {dag}", {"t": ["s3://raw|a"]}).column("t", "c")
     return made.resolves(TEMPORARY, "t")
 
 
 def without_rule(dag: str) -> Made:
-    """The same job, where no rule knows the directory."""
+    """Return the same job without the rule."""
     made = Made(dag).job("spark", f"load {dag}", {TEMPORARY: ["s3://raw|a"]}).column(TEMPORARY, "c")
     return made.resolves(TEMPORARY, TEMPORARY, OWN)
 
 
-def test_a_rule_that_is_removed_takes_nothing_from_another_dag_that_uses_the_table(
+def test_a_removed_rule_does_not_affect_another_dag_that_uses_the_table(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     other = Made("other").job("spark", "report", {"r": ["t"]}).column("t", "d")
@@ -486,7 +476,7 @@ def test_a_rule_that_is_removed_takes_nothing_from_another_dag_that_uses_the_tab
     }
 
 
-def test_a_rule_that_another_dag_still_has_keeps_its_alias_which_the_graph_knows(
+def test_the_alias_of_a_rule_that_another_dag_still_has_stays(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(by_rule("other"))
@@ -495,14 +485,16 @@ def test_a_rule_that_another_dag_still_has_keeps_its_alias_which_the_graph_knows
     load(without_rule("d"))
     vertices, edges = whole(gremlin)
     assert edges == before[1]
-    held = vertices[dataset("t")][1]
-    assert held["resolved_names"] == [f"other|rule|{TEMPORARY}"]
-    assert held["aliases"] == [f"{TEMPORARY} (rule)"]
+    values = vertices[dataset("t")][1]
+    assert values["resolved_names"] == [f"other|rule|{TEMPORARY}"]
+    assert values["aliases"] == [f"{TEMPORARY} (rule)"]
     assert {**vertices, dataset("t"): None} == {**before[0], dataset("t"): None}
 
 
 @on_both_engines
-def test_a_rule_moves_what_every_dag_has_at_the_location(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_rule_moves_the_lineage_of_all_dags_at_the_location(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
     load(without_rule("other"))
     load(without_rule("d"))
     shown = load(by_rule("d"), dry_run=True)

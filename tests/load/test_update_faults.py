@@ -47,7 +47,7 @@ def _points() -> list[int]:
     return [draw.choice(range(arrives, KILL_POINTS, 2)) for arrives in (1, 0)]
 
 
-def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_once(
+def test_an_interrupted_and_repeated_merge_ends_as_if_it_had_run_once(
     engine: Engine, server: Endpoint
 ) -> None:
     first, second = before().merge(engine), after().merge(engine)
@@ -84,7 +84,7 @@ def test_a_merge_that_is_cut_off_anywhere_and_run_again_ends_as_if_it_had_run_on
 
 # Counted from the last request that deletes: tags are removed, vertices are dropped, and tags again.
 @pytest.mark.parametrize("last", [0, 1])
-def test_another_merge_between_any_two_requests_that_delete_leaves_no_stale_element(
+def test_a_merge_between_any_two_delete_requests_leaves_no_stale_element(
     engine: Engine, server: Endpoint, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     """Both delete the same elements; the other one completely, between two requests of this one."""
@@ -168,7 +168,7 @@ def _start(folder: Path, config: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(words, env=clean_environment(), stdout=pipe, stderr=pipe, text=True)
 
 
-def test_two_processes_that_load_dags_with_shared_datasets_at_once_lose_nothing(
+def test_two_processes_that_load_dags_with_shared_datasets_concurrently_lose_nothing(
     server: Endpoint, tmp_path: Path
 ) -> None:
     restore(server, ({}, {}))
@@ -186,6 +186,6 @@ def test_two_processes_that_load_dags_with_shared_datasets_at_once_lose_nothing(
         assert process.returncode == 0, out + error
     vertices, edges = graph(server)
     for number in range(300):
-        held = vertices[dataset(f"t{number}")][1]
-        assert (held["dag_name"], held["tags"]) == (["one", "two"], ["one", "two"])
+        values = vertices[dataset(f"t{number}")][1]
+        assert (values["dag_name"], values["tags"]) == (["one", "two"], ["one", "two"])
     assert set(edges) == set(pipelines["one"].edges) | set(pipelines["two"].edges)

@@ -11,7 +11,7 @@ EDGE = {"id": "e", "label": "feeds", "from": "a", "to": "b", "environment": "dev
 
 
 @pytest.mark.parametrize(
-    ("known", "held"),
+    ("known", "stored"),
     [
         ({}, {}),
         ({"tags": []}, {}),
@@ -20,16 +20,14 @@ EDGE = {"id": "e", "label": "feeds", "from": "a", "to": "b", "environment": "dev
         ({"tags": ["b", "a", "ä", HARD]}, {"tags": [HARD, "ä", "b", "a"]}),
     ],
 )
-def test_a_node_that_the_graph_holds_unchanged_has_the_same_values(
-    known: dict[str, Any], held: dict[str, Any]
-) -> None:
+def test_an_unchanged_node_has_equal_values(known: dict[str, Any], stored: dict[str, Any]) -> None:
     assert property_values.node_values(NODE | known) == property_values.stored_vertex_values(
-        {"dag_name": ["d", "other"], "environment": ["dev"], **held}
+        {"dag_name": ["d", "other"], "environment": ["dev"], **stored}
     )
 
 
 @pytest.mark.parametrize(
-    "held",
+    "stored",
     [
         {"name": ["x"], "format": ["csv"]},
         {"name": ["y"]},
@@ -38,19 +36,19 @@ def test_a_node_that_the_graph_holds_unchanged_has_the_same_values(
         {},
     ],
 )
-def test_a_node_that_the_graph_holds_otherwise_has_other_values(held: dict[str, Any]) -> None:
+def test_a_changed_node_has_other_values(stored: dict[str, Any]) -> None:
     assert property_values.node_values(NODE | {"name": "x"}) != property_values.stored_vertex_values(
-        {"dag_name": ["d"], "environment": ["dev"], **held}
+        {"dag_name": ["d"], "environment": ["dev"], **stored}
     )
 
 
-def test_an_edge_that_the_graph_holds_unchanged_has_the_same_values() -> None:
+def test_an_unchanged_edge_has_equal_values() -> None:
     known = {"job_type": "dbt", "job_name": HARD, "sequence": 3}
-    held = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
-    assert property_values.edge_values(EDGE | known) == property_values.stored_edge_values(held)
+    stored = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
+    assert property_values.edge_values(EDGE | known) == property_values.stored_edge_values(stored)
 
 
-def test_all_that_a_row_knows_is_written_with_its_sets_sorted() -> None:
+def test_all_known_values_are_written_with_sorted_sets() -> None:
     known = {"name": HARD + "\x00\x1f", "last_run_at": 2**62, "tags": ["b", "a"]}
     assert property_values.row_to_write(NODE | known, NODE_KEYS) == NODE | known | {"tags": ["a", "b"]}
     known = {"job_name": HARD, "sequence": 3, "via": None}
@@ -60,6 +58,6 @@ def test_all_that_a_row_knows_is_written_with_its_sets_sorted() -> None:
     }
 
 
-def test_of_a_row_that_differs_in_some_values_only_those_are_written() -> None:
+def test_only_differing_values_are_written() -> None:
     known = {"name": "x", "format": "csv"}
     assert property_values.row_to_write(NODE | known, NODE_KEYS, ["name"]) == NODE | {"name": "x"}

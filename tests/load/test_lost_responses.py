@@ -1,4 +1,4 @@
-"""Requests that are sent twice because their first answer was lost: the outcome is that of one."""
+"""Requests that are sent twice, because the first response was lost, have the effect of one."""
 
 from collections.abc import Callable, Iterator
 
@@ -25,7 +25,7 @@ def edge(start: str, end: str, dag: str) -> EdgeUpsert:
 
 
 def every_first_answer_is_lost() -> Callable[[bytes], Fault | None]:
-    """Each request arrives and is carried out, and the connection closes before its answer, once."""
+    """Close the connection before the first response to each request, which is executed."""
     seen: set[bytes] = set()
 
     def fault(request: bytes) -> Fault | None:
@@ -39,7 +39,7 @@ def every_first_answer_is_lost() -> Callable[[bytes], Fault | None]:
 
 @pytest.fixture
 def direct(conflicting_url: str) -> Endpoint:
-    """The server, with a table that two DAGs read and write, and what was its other name."""
+    """Provide a server with a table that two DAGs read and write, and its duplicate."""
     endpoint = Endpoint(conflicting_url)
     with connect(endpoint) as g:
         g.V().drop().iterate()
@@ -72,12 +72,12 @@ def test_a_vertex_is_moved_once(direct: Endpoint, losing: Endpoint) -> None:
     assert vertex_merge.move(losing, [("dev|wh|other", "dev|wh|z")]) == 1
     with connect(direct) as g:
         vertices, edges = whole(g)
-    assert {key: held["dag_name"] for key, (_, held) in vertices.items()} == {
+    assert {key: properties["dag_name"] for key, (_, properties) in vertices.items()} == {
         "dev|wh|a": ["d", "e"],
         "dev|wh|t": ["d", "e"],
         "dev|wh|z": ["d", "e"],
     }
-    ends = {(start, end, held["dag_name"]) for start, _, end, held in edges.values()}
+    ends = {(start, end, properties["dag_name"]) for start, _, end, properties in edges.values()}
     assert ends == {
         ("dev|wh|a", "dev|wh|t", "d"),
         ("dev|wh|a", "dev|wh|t", "e"),
@@ -88,7 +88,7 @@ def test_a_vertex_is_moved_once(direct: Endpoint, losing: Endpoint) -> None:
     }
 
 
-def test_a_vertex_that_another_dag_took_up_in_between_is_not_dropped(direct: Endpoint) -> None:
+def test_a_vertex_that_another_dag_has_started_to_use_is_not_dropped(direct: Endpoint) -> None:
     with connect(direct) as g:
         g.V("dev|wh|z").both_e().drop().iterate()
         g.V("dev|wh|z").property("dag_name", "late").iterate()
@@ -98,7 +98,7 @@ def test_a_vertex_that_another_dag_took_up_in_between_is_not_dropped(direct: End
         assert not g.V("dev|wh|z").has_next()
 
 
-def test_a_pipeline_is_taken_out_whole(
+def test_a_pipeline_is_removed_completely(
     direct: Endpoint, losing: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (remove_dag, executor):  # so that a batch whose answers are lost is not the last
@@ -106,22 +106,22 @@ def test_a_pipeline_is_taken_out_whole(
     remove_dag.remove(losing, remove_dag.Pipeline("dev", "d"))
     with connect(direct) as g:
         vertices, edges = whole(g)
-    assert {key: held["dag_name"] for key, (_, held) in vertices.items()} == {
+    assert {key: properties["dag_name"] for key, (_, properties) in vertices.items()} == {
         "dev|wh|a": ["e"],
         "dev|wh|t": ["e"],
         "dev|wh|other": ["e"],
     }
-    assert {held["dag_name"] for *_, held in edges.values()} == {"e"}
+    assert {properties["dag_name"] for *_, properties in edges.values()} == {"e"}
 
 
-def test_a_load_that_begins_and_ends_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
+def test_a_completed_load_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
     begun = merge_run.begin(losing, "dev", "d", merge_run.read_run(losing, "dev", "d"))
     merge_run.end(losing, "dev", "d", begun, merge_run.LoadStats(written=1, retired=2), None)
     with connect(direct) as g:
-        held = g.V(merge_run.run_id("dev", "d")).value_map().next()
-    assert (held["elements_written"], held["elements_retired"]) == ([1], [2])
-    assert "load_token" not in held
-    assert "touched" not in held
+        properties = g.V(merge_run.run_id("dev", "d")).value_map().next()
+    assert (properties["elements_written"], properties["elements_retired"]) == ([1], [2])
+    assert "load_token" not in properties
+    assert "touched" not in properties
     again = merge_run.begin(losing, "dev", "new", {})
     merge_run.abort(losing, "dev", "new", again)
     with connect(direct) as g:

@@ -1,4 +1,4 @@
-"""Loads that compare only what changed since the last one end in the graph of a full comparison."""
+"""Incremental loads end in the graph of a full comparison."""
 
 import random
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def reader(at: int = 1, **values: Any) -> Made:
 
 
 @on_both_engines
-def test_a_load_after_one_that_ended_well_reads_nothing_of_what_did_not_change(load: Load) -> None:
+def test_a_load_after_a_successful_one_does_not_read_unchanged_elements(load: Load) -> None:
     assert load(pipeline()).compared == FULL
     again = load(pipeline())
     assert (again.compared, again.nodes, again.edges, again.retired_edges) == (CHANGES, 0, 0, 0)
@@ -59,7 +59,7 @@ def test_a_load_after_one_that_ended_well_reads_nothing_of_what_did_not_change(l
 
 
 @on_both_engines
-def test_what_changed_is_written_and_what_was_dropped_is_deleted(
+def test_changed_elements_are_written_and_dropped_ones_deleted(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(pipeline(models=4, description="old"))
@@ -77,7 +77,7 @@ def test_what_changed_is_written_and_what_was_dropped_is_deleted(
 
 
 @pytest.mark.parametrize("what", ["vertex", "edge"])
-def test_an_element_that_a_person_removed_is_written_again(
+def test_a_manually_removed_element_is_written_again(
     load: Load, gremlin: GraphTraversalSource, what: str
 ) -> None:
     load(pipeline())
@@ -90,7 +90,7 @@ def test_an_element_that_a_person_removed_is_written_again(
     assert whole(gremlin) == before
 
 
-def test_a_value_that_a_person_edited_is_found_by_a_full_comparison_alone(
+def test_a_manually_edited_value_is_found_only_by_a_full_comparison(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(pipeline(description="right"))
@@ -101,7 +101,7 @@ def test_a_value_that_a_person_edited_is_found_by_a_full_comparison_alone(
     assert whole(gremlin) == before
 
 
-def test_what_another_dag_wrote_to_shared_vertices_is_compared_by_the_next_load(
+def test_changes_of_another_dag_to_shared_vertices_are_compared_by_the_next_load(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
     load(pipeline(description="of the builder"))
@@ -114,9 +114,7 @@ def test_what_another_dag_wrote_to_shared_vertices_is_compared_by_the_next_load(
     assert load(pipeline(description="of the builder")).compared == CHANGES
 
 
-def test_a_dataset_of_another_label_is_left_as_its_builder_has_it(
-    load: Load, gremlin: GraphTraversalSource
-) -> None:
+def test_a_dataset_keeps_the_label_of_its_builder(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
     load(reader())
     load(pipeline())
@@ -129,7 +127,7 @@ def test_a_dataset_of_another_label_is_left_as_its_builder_has_it(
 
 
 @pytest.mark.parametrize("damage", ["no shard", "no text", "another text"])
-def test_where_the_state_is_damaged_all_is_compared(
+def test_a_damaged_state_leads_to_a_full_comparison(
     load: Load, gremlin: GraphTraversalSource, damage: str
 ) -> None:
     load(pipeline())
@@ -147,13 +145,13 @@ def test_where_the_state_is_damaged_all_is_compared(
     assert load(changed).compared == CHANGES
 
 
-def test_after_a_load_that_did_not_end_two_compare_in_full(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_two_full_comparisons_follow_a_killed_load(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
     gremlin.V(RUN).property(Cardinality.single, "load_token", "a killed one").iterate()
     assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
 
 
-def test_a_load_that_another_one_overtook_leaves_nothing_to_be_trusted(
+def test_overlapping_loads_leave_no_valid_state(
     engine: Engine, load: Load, gremlin_url: str, gremlin: GraphTraversalSource
 ) -> None:
     load(pipeline())
@@ -178,7 +176,7 @@ def test_a_dag_that_was_removed_is_loaded_in_full(
     assert whole(gremlin) == before
 
 
-def test_a_dry_run_leaves_the_state_as_it_was(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_dry_run_does_not_change_the_state(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
     before = gremlin.V(RUN).value_map().next()
     shown = load(pipeline(description="new"), dry_run=True)
@@ -186,8 +184,8 @@ def test_a_dry_run_leaves_the_state_as_it_was(load: Load, gremlin: GraphTraversa
     assert gremlin.V(RUN).value_map().next() == before
 
 
-def drawn(chance: random.Random, dag: str, at: int) -> Made:
-    """A merge of a DAG, of which each is a little different."""
+def random_merge(chance: random.Random, dag: str, at: int) -> Made:
+    """Return a random merge of a DAG."""
     made = Made(dag)
     at = at if chance.random() < 0.8 else chance.randint(1, at)
     for number in range(6):
@@ -214,8 +212,8 @@ def drawn(chance: random.Random, dag: str, at: int) -> Made:
     return made
 
 
-def played(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -> tuple[list[Any], list[Any]]:
-    """The graph after each of some loads, between which a person removes elements now and then."""
+def run_loads(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -> tuple[list[Any], list[Any]]:
+    """Run random loads, with manual removals in between; returns the graph after each of them."""
     chance = random.Random(seed)
     g.V().drop().iterate()
     graphs, compared = [], []
@@ -223,7 +221,7 @@ def played(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -> t
     for at in range(1, 16):
         dag = chance.choice(["daily", "weekly", "hourly"])
         again = dag in last and chance.random() < 0.4
-        made = last[dag] if again else drawn(chance, dag, at)
+        made = last[dag] if again else random_merge(chance, dag, at)
         last[dag] = made
         if chance.random() < 0.25:
             vertices, edges = whole(g)
@@ -238,27 +236,27 @@ def played(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -> t
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_drawn_loads_end_in_the_graph_of_full_comparisons(
+def test_random_loads_end_in_the_graph_of_full_comparisons(
     load: Load, gremlin: GraphTraversalSource, seed: int
 ) -> None:
-    of_changes, compared = played(load, gremlin, seed, verify=False)
-    in_full, _ = played(load, gremlin, seed, verify=True)
+    of_changes, compared = run_loads(load, gremlin, seed, verify=False)
+    in_full, _ = run_loads(load, gremlin, seed, verify=True)
     for number, (found, right) in enumerate(zip(of_changes, in_full, strict=True)):
         assert found == right, f"after load {number}"
     assert CHANGES in compared
 
 
-def test_a_load_counts_its_requests_and_what_it_read(load: Load, gremlin: GraphTraversalSource) -> None:
+def test_a_load_counts_requests_and_elements_read(load: Load, gremlin: GraphTraversalSource) -> None:
     first, again = load(pipeline()), load(pipeline())
     # The state of the run, its counts, and its end: not one for any element.
     assert first.all_requests > first.requests > 0
     assert again.all_requests <= 12
-    held = gremlin.V(RUN).value_map("requests", "elements_read").next()
-    assert 0 < held["requests"][0] < again.all_requests
-    assert 0 < held["elements_read"][0] <= again.elements_read
+    values = gremlin.V(RUN).value_map("requests", "elements_read").next()
+    assert 0 < values["requests"][0] < again.all_requests
+    assert 0 < values["elements_read"][0] <= again.elements_read
 
 
-def _at_once(url: str, merges: list[Made]) -> None:
+def _load_concurrently(url: str, merges: list[Made]) -> None:
     def one(made: Made) -> None:
         merge = made.merge(LocalEngine(), ALL)
         update(merge, Endpoint(url), "dev", made.dag, allow_retire=True)
@@ -273,29 +271,29 @@ def _all_of(url: str) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_loads_at_once_after_trusted_ones_lose_nothing_and_the_next_ones_correct_what_they_disputed(
+def test_concurrent_loads_lose_nothing_and_the_next_ones_resolve_conflicts(
     conflicting_url: str, seed: int
 ) -> None:
     chance = random.Random(seed)
-    earlier = [drawn(chance, dag, 1) for dag in ("daily", "weekly")]
+    earlier = [random_merge(chance, dag, 1) for dag in ("daily", "weekly")]
     # Two of one DAG, and one of another with shared datasets.
-    merges = [drawn(chance, dag, at) for dag, at in (("daily", 2), ("daily", 3), ("weekly", 3))]
+    merges = [random_merge(chance, dag, at) for dag, at in (("daily", 2), ("daily", 3), ("weekly", 3))]
     last = merges[1:]
     graphs = []
     for at_once in (True, False):
         with connect(Endpoint(conflicting_url)) as g:
             g.V().drop().iterate()
         for made in (*earlier, *earlier, *earlier):
-            _at_once(conflicting_url, [made])
+            _load_concurrently(conflicting_url, [made])
         if at_once:
-            _at_once(conflicting_url, merges)
+            _load_concurrently(conflicting_url, merges)
         else:
             for made in merges:
-                _at_once(conflicting_url, [made])
+                _load_concurrently(conflicting_url, [made])
         # As they come the next days.
         for _ in range(3):
             for made in last:
-                _at_once(conflicting_url, [made])
+                _load_concurrently(conflicting_url, [made])
         graphs.append(_all_of(conflicting_url))
     # A column that the earlier version wrote late may stay, as no job's edge at it is left to be retired.
     assert graphs[0][0].keys() >= graphs[1][0].keys()

@@ -48,7 +48,7 @@ edge_rows = st.fixed_dictionaries(
 
 
 def records_of(request: Bytecode) -> int:
-    """As Neptune counts: each label and each property of an element is one."""
+    """Count the records as Neptune does: each label and each property of an element."""
     count = 0
     for name, *arguments in request.step_instructions:
         if name in ("mergeV", "mergeE", "property"):
@@ -86,7 +86,7 @@ def test_no_request_for_edges_exceeds_the_limits_of_neptune_and_none_is_lost(row
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))
-def test_a_request_is_filled_before_the_next_one_is_begun(tags: list[int]) -> None:
+def test_a_request_is_filled_before_the_next_one_starts(tags: list[int]) -> None:
     rows = [NODE | {"id": str(n), "tags": [str(tag) for tag in range(count)]} for n, count in enumerate(tags)]
     full = list(batches(upsert for row in rows for upsert in vertex_upserts(row)))
     for batch, following in pairwise(full):
@@ -99,17 +99,17 @@ def test_long_texts_are_not_put_into_one_request() -> None:
     assert [len(batch) for batch in batched] == [2, 2, 1]
 
 
-def test_a_text_that_is_longer_than_a_request_should_be_still_goes_out() -> None:
+def test_a_text_above_the_request_limit_is_still_sent() -> None:
     row = NODE | {"description": "x" * 2_000_000}
     assert [len(batch) for batch in batches(vertex_upserts(row))] == [1]
 
 
-def test_unknown_values_are_not_written_because_null_would_delete() -> None:
+def test_unknown_values_are_not_written() -> None:
     request = only_request(NODE | {"description": None, "tags": [], "aliases": None, "rows_written": None})
     assert {key for _, key, _ in properties_of(request)} == {"environment", "dag_name", "name"}
 
 
-def test_nothing_but_the_label_is_left_to_the_default_cardinality_of_the_server() -> None:
+def test_all_properties_have_an_explicit_cardinality() -> None:
     request = only_request(NODE | {"tags": ["daily", "core"]})
     created = [step[2] for step in request.step_instructions if step[0] == "option"]
     assert created == [{T.id: NODE["id"], T.label: "file"}]
@@ -121,7 +121,7 @@ def test_nothing_but_the_label_is_left_to_the_default_cardinality_of_the_server(
     assert rest == {Cardinality.single}
 
 
-def test_a_number_that_is_declared_long_is_sent_as_one_even_if_it_is_small() -> None:
+def test_a_small_number_declared_long_is_sent_as_long() -> None:
     request = only_request(NODE | {"label": "job", "rows_written": 7})
     assert [type(value) for _, key, value in properties_of(request) if key == "rows_written"] == [LongType]
 

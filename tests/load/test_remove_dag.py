@@ -1,4 +1,4 @@
-"""Taking pipelines out of the graph again."""
+"""Removal of DAGs and jobs from the graph."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.made_merges import Made, dataset
 
 
 def two_jobs(dag: str) -> Made:
-    """raw -> a -> b by job j and job k, with columns; a source that nothing reads."""
+    """Return raw -> a -> b by jobs j and k, with columns, and an unused source."""
     made = Made(dag).job("spark", "j", {"a": ["raw"]}).job("spark", "k", {"b": ["a"]}).node("unread")
     made.feeds_column(("spark", "j"), ("raw", "c"), ("a", "c"))
     return made.feeds_column(("spark", "k"), ("a", "c"), ("b", "c"))
@@ -22,7 +22,7 @@ def two_jobs(dag: str) -> Made:
 
 @pytest.fixture
 def endpoint(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
-    """A graph that holds `two_jobs` of two DAGs."""
+    """Provide a graph with `two_jobs` of two DAGs."""
     target = Endpoint(gremlin_url)
     for dag in ("daily", "weekly"):
         update(two_jobs(dag).merge(engine), target, "dev", dag)
@@ -49,7 +49,7 @@ def test_removing_a_dag_leaves_other_dags_unchanged(
     assert counted == done == Removed(edges=len(weekly.edges), dropped=3, untagged=7)
 
 
-def test_the_last_dag_takes_everything_along(endpoint: Endpoint, gremlin: GraphTraversalSource) -> None:
+def test_removing_the_last_dag_removes_everything(endpoint: Endpoint, gremlin: GraphTraversalSource) -> None:
     remove(endpoint, Pipeline("dev", "daily"))
     remove(endpoint, Pipeline("dev", "weekly"))
     assert whole(gremlin, merge_runs=True) == ({}, {})
@@ -63,7 +63,9 @@ def test_a_dag_of_the_same_name_in_another_environment_is_another_one(
     assert whole(gremlin) == before
 
 
-def test_a_job_goes_with_what_only_it_touched(endpoint: Endpoint, gremlin: GraphTraversalSource) -> None:
+def test_removing_a_job_removes_what_only_it_touched(
+    endpoint: Endpoint, gremlin: GraphTraversalSource
+) -> None:
     remove(endpoint, Pipeline("dev", "daily", "k"))
     dags, edges = graph(gremlin)
     rest = Made("daily").job("spark", "j", {"a": ["raw"]})
@@ -75,7 +77,7 @@ def test_a_job_goes_with_what_only_it_touched(endpoint: Endpoint, gremlin: Graph
     assert dags[dataset("unread")] == ["daily", "weekly"]
 
 
-def test_removing_twice_removes_once(endpoint: Endpoint, gremlin: GraphTraversalSource) -> None:
+def test_removing_twice_has_no_further_effect(endpoint: Endpoint, gremlin: GraphTraversalSource) -> None:
     remove(endpoint, Pipeline("dev", "daily", "k"))
     before = whole(gremlin)
     assert remove(endpoint, Pipeline("dev", "daily", "k")) == Removed(0, 0, 0)

@@ -1,4 +1,4 @@
-"""Digests of what a load wrote, and what they say about the next merge. Without a graph."""
+"""Digests of written elements, and the comparison of the next merge with them. No graph."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def entries_of(merge: Made) -> list[Entry]:
     return [entry for shard in shards_of(merge) for entry, _ in shard.elements]
 
 
-def test_the_order_of_elements_and_values_counts_for_nothing() -> None:
+def test_the_order_of_elements_and_values_is_irrelevant() -> None:
     other = made()
     other.nodes = {key: dict(reversed(row.items())) for key, row in reversed(other.nodes.items())}
     other.edges = dict(reversed(other.edges.items()))
@@ -62,7 +62,7 @@ def test_a_shard_has_the_digest_of_its_entries(number: int) -> None:
         assert digest_of_entries(stored) == each.digest
 
 
-def test_what_changed_is_found_and_what_the_merge_does_not_have() -> None:
+def test_changed_and_unmatched_elements_are_found() -> None:
     before = entries_of(made())
     changed = made().node("b", description="new").node("c")
     del changed.nodes[dataset("a") + "|x"]
@@ -73,14 +73,14 @@ def test_what_changed_is_found_and_what_the_merge_does_not_have() -> None:
     assert len(found.unchanged) == len(before) - 2
 
 
-def test_the_place_of_a_write_in_its_run_is_no_change() -> None:
+def test_a_different_sequence_is_no_change() -> None:
     other = made()
     for edge in other.edges.values():
         edge["sequence"] = 9
     assert entries_of(other) == entries_of(made())
 
 
-def test_that_a_dataset_is_built_changes_it_and_its_columns() -> None:
+def test_building_a_dataset_changes_its_digest_and_those_of_its_columns() -> None:
     other = made().edge(JobKey("spark", "j"), "dev|daily|spark|j", "writes", dataset("a"))
     (shard,) = shards_of(other)
     found = difference(shard, entries_of(made()))
@@ -99,19 +99,19 @@ def test_that_a_dataset_is_built_changes_it_and_its_columns() -> None:
         (33_000, 4, 17),
     ],
 )
-def test_the_number_of_shards_changes_only_where_they_would_be_much_too_large_or_small(
+def test_the_number_of_shards_changes_only_for_very_large_or_small_shards(
     elements: int, earlier: int, number: int
 ) -> None:
     assert shard_count(elements, earlier) == number
 
 
 @pytest.mark.parametrize("text", ["", "?", "eJwDAAAAAAE=", "bm8="])
-def test_a_damaged_text_is_refused(text: str) -> None:
+def test_a_damaged_text_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode_entries(text)
 
 
-def test_the_state_of_a_run_is_read_as_it_was_written() -> None:
+def test_the_state_of_a_run_is_read_back() -> None:
     state = RunState(shards=("a", "b"), left=1, names="n", vertices={"table": 3}, edges={"feeds": 2})
     assert RunState.read(state.text()) == state
     assert state.is_usable
@@ -122,5 +122,5 @@ def test_the_state_of_a_run_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"shards":1}', '{"shards":[],"unknown":1}', RunState(version=FORMAT + 1).text()]
 )
-def test_a_state_of_another_format_is_not_trusted(text: str) -> None:
+def test_a_state_of_another_format_is_not_used(text: str) -> None:
     assert not RunState.read(text).is_usable
