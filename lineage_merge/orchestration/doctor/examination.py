@@ -2,23 +2,42 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from lineage_merge.config import Config
 from lineage_merge.model.errors import GraphError, SourceError
 from lineage_merge.orchestration.doctor import aws, bulk, gremlin, kafka, machine
-from lineage_merge.orchestration.doctor.finding import Check, Finding, one_line, unexpected
+from lineage_merge.orchestration.doctor.finding import Check, Finding, failed, ok, one_line, unexpected
 from lineage_merge.sources.registry import SOURCES
-from lineage_merge.sources.source import function
+from lineage_merge.sources.source import Source, function
+
+
+def _of_source(source: Source) -> Iterator[Check]:
+    """Yield the checks of a source; without any, its preflight check is one."""
+    for area, reference in source.checks:
+        yield Check(area, function(reference), SourceError.exit_code)
+    if not source.checks and source.preflight:
+        yield Check(source.name, partial(_preflight, source), SourceError.exit_code)
+
+
+def _preflight(source: Source, config: Config) -> Iterator[Finding]:
+    settings = config.sources.get(source.key)
+    if not settings:
+        return
+    try:
+        function(source.preflight)(settings)
+    except SourceError as error:
+        yield failed(source.name, error, f"correct {source.key}, or create the input")
+    else:
+        yield ok(source.name, "the input exists")
+
 
 # In display order.
 CHECKS: tuple[Check, ...] = (
     Check("AWS credentials", aws.examine, SourceError.exit_code),
-    *(
-        Check(area, function(place), SourceError.exit_code)
-        for source in SOURCES
-        for area, place in source.checks
-    ),
+    *chain.from_iterable(map(_of_source, SOURCES)),
     Check("Kafka", kafka.examine, SourceError.exit_code),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),

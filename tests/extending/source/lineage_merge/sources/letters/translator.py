@@ -1,4 +1,4 @@
-"""A line into elements. Pure."""
+"""Translates a line into elements (pure)."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,11 @@ from lineage_merge.model.elements import Element, Feeds, Job, JobKey, Problem, R
 
 
 def translate(line: str, location: str) -> Iterator[Element]:
-    """``copier: a -> b``: the job copier feeds b from a."""
+    """Yield the elements of ``copier: a -> b``: the job copier feeds b from a."""
     name, colon, flow = line.partition(": ")
     source, arrow, target = flow.partition(" -> ")
     if not (colon and arrow):
-        yield Problem("rejected", location, "", "expected job: source -> target")
+        yield Problem("rejected", location, "", "must be job: source -> target")
         return
     job = JobKey("letters", name)
     ends = [Reference("letters://post", each.strip()) for each in (source, target)]

@@ -1,6 +1,9 @@
-"""The file, read in slices."""
+"""Reads the file in slices."""
 
 from collections.abc import Iterator
+
+from lineage_merge.sources.letters.source import Letters
+from lineage_merge.sources.letters.translator import translate
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -9,8 +12,6 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
 from lineage_merge.sources import line_files
-from tests.sources.letters.settings import Letters
-from tests.sources.letters.translate import translate
 
 
 def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
@@ -27,10 +28,10 @@ def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows
 
 
 def size(letters: Letters) -> int:
-    """One listing."""
+    """Return the size of the input, by one listing."""
     return line_files.stored_bytes(line_files.find([letters.file]))
 
 
 def preflight(letters: Letters) -> None:
-    """One listing."""
+    """Check that the file exists. Raises `SourceError`."""
     line_files.find([letters.file])

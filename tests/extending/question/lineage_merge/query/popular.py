@@ -1,0 +1,15 @@
+"""The datasets with the most consumers."""
+
+from collections import Counter
+
+from lineage_merge.query.elements import Subgraph, subgraph
+from lineage_merge.query.graph import LineageGraph
+
+
+def popular(
+    graph: LineageGraph, at_least: int, environment: str | None = None, dag: str | None = None
+) -> Subgraph:
+    """Return the datasets that feed at least that many others."""
+    consumers = Counter(start for start, _ in graph.pairs(["feeds"], environment, dag))
+    found = sorted(each for each, number in consumers.items() if number >= at_least)
+    return subgraph(graph.vertices(found))

@@ -1,0 +1,220 @@
+"""A source, a question and an exporter are added to a copy of the tree by CONTRIBUTING's lists, and run."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXTENSIONS = ROOT / "tests" / "extending"
+# Files of a list that are not part of the program: tests and documents.
+BESIDE = ("tests/", "docs/")
+
+
+class Tree:
+    """A copy of the package that is extended."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(
+            ROOT / "lineage_merge",
+            folder / "lineage_merge",
+            ignore=shutil.ignore_patterns("__pycache__", "vendor"),
+        )
+
+    def add(self, extension: str) -> set[str]:
+        """Copy the files of an extension; return their names."""
+        files = [each for each in (EXTENSIONS / extension / "lineage_merge").rglob("*") if each.is_file()]
+        names = {each.relative_to(EXTENSIONS / extension).as_posix() for each in files}
+        for name in names:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(EXTENSIONS / extension / name, self.folder / name)
+        return {name for name in names if "__pycache__" not in name}
+
+    def edit(self, name: str, *changes: tuple[str, str]) -> str:
+        """Replace texts of a file, each of which occurs once; return its name."""
+        file = self.folder / name
+        text = file.read_text()
+        for old, new in changes:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        file.write_text(text)
+        return name
+
+    def run(self, *words: object) -> "subprocess.CompletedProcess[str]":
+        """Run the extended command line."""
+        environ = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "400"}
+        return subprocess.run(
+            [sys.executable, "-m", "lineage_merge", *map(str, words)],
+            env=environ,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "tree")
+
+
+def listed(chapter: str, name: str) -> set[str]:
+    """The files of the program in a list of CONTRIBUTING.md."""
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition(f"## {chapter}\n")[2].partition("\n## ")[0]
+    files = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+    return {each.replace("<name>", name) for each in files if not each.startswith(BESIDE)}
+
+
+def with_letters(tree: Tree) -> set[str]:
+    """Add the source."""
+    registry = tree.edit(
+        "lineage_merge/sources/registry.py",
+        (
+            "from lineage_merge.sources.openlineage",
+            "from lineage_merge.sources.letters.source import LETTERS\n"
+            "from lineage_merge.sources.openlineage",
+        ),
+        ("SQL, GLUE)", "SQL, GLUE, LETTERS)"),
+    )
+    return tree.add("source") | {registry}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    (tmp_path / "letters.txt").write_text("copier: a -> b\nno line\ncopier: b -> c\n")
+    file = tmp_path / "merge.yml"
+    file.write_text("dag_name: d\nenvironment: dev\nletters: {file: letters.txt}\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("chapter", "most"), [("Add a source", 8), ("Add a question", 4), ("Add an exporter", 4)]
+)
+def test_the_list_of_files_is_short(chapter: str, most: int) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition(f"## {chapter}\n")[2].partition("\n## ")[0]
+    assert 0 < len(re.findall(r"^\| `", text, re.MULTILINE)) <= most
+    assert len(text.splitlines()) <= 40
+
+
+@pytest.mark.jvm
+def test_a_source_is_built_with_the_listed_files(tree: Tree, settings: Path, tmp_path: Path) -> None:
+    assert with_letters(tree) == listed("Add a source", "letters")
+
+    done = tree.run("build", "-c", settings, "--out", tmp_path / "out", "--format", "jsonl", "--json")
+
+    assert done.returncode == 7, done.stderr
+    (broken,) = [each for each in json.loads(done.stdout)["report"]["problems"] if each["kind"] == "rejected"]
+    assert broken["document"] == f"{tmp_path / 'letters.txt'}, line 2"
+    edges = [
+        json.loads(line)
+        for file in (tmp_path / "out/edges").glob("*.json")
+        for line in file.read_text().splitlines()
+    ]
+    assert {(each["label"], each["from"], each["to"]) for each in edges} == {
+        ("feeds", "dev|letters://post|a", "dev|letters://post|b"),
+        ("feeds", "dev|letters://post|b", "dev|letters://post|c"),
+        ("writes", "dev|d|letters|copier", "dev|letters://post|b"),
+        ("writes", "dev|d|letters|copier", "dev|letters://post|c"),
+    }
+
+
+def test_settings_of_a_source_are_flags_and_validated(tree: Tree, settings: Path, tmp_path: Path) -> None:
+    with_letters(tree)
+    helped = tree.run("build", "--help")
+    assert "--letters-file" in helped.stdout
+    missing = tree.run(
+        "build", "-c", settings, "--out", tmp_path / "out", "--letters-file", tmp_path / "absent"
+    )
+    assert missing.returncode == 3
+    assert f"{tmp_path / 'absent'}" in missing.stderr
+    settings.write_text("dag_name: d\nenvironment: dev\nletters: {fill: letters.txt}\n")
+    wrong = tree.run("build", "-c", settings, "--out", tmp_path / "out")
+    assert wrong.returncode == 2
+    assert "letters" in wrong.stderr
+
+
+@pytest.mark.jvm
+def test_doctor_checks_a_source_by_its_preflight(tree: Tree, settings: Path, tmp_path: Path) -> None:
+    with_letters(tree)
+
+    def letters() -> tuple[str, int]:
+        done = tree.run("doctor", "-c", settings, "--gremlin-endpoint", "embedded", "--json")
+        states = {each["check"]: each["state"] for each in json.loads(done.stdout)["findings"]}
+        return states["Letters"], done.returncode
+
+    assert letters()[0] == "ok"
+    (tmp_path / "letters.txt").unlink()
+    assert letters() == ("failed", 3)
+
+
+def graph_folder(folder: Path) -> Path:
+    """A graph as files: a feeds b and c."""
+    nodes = [
+        {
+            "id": f"dev|letters://post|{name}",
+            "label": "file",
+            "environment": "dev",
+            "dag_name": "d",
+            "name": name,
+            "namespace": "letters://post",
+            "qualified_name": name,
+        }
+        for name in "abc"
+    ]
+    edges = [
+        {
+            "id": f"e{name}",
+            "label": "feeds",
+            "from": "dev|letters://post|a",
+            "to": f"dev|letters://post|{name}",
+            "environment": "dev",
+            "dag_name": "d",
+            "job_type": "letters",
+            "job_name": "copier",
+        }
+        for name in "bc"
+    ]
+    for kind, rows in (("nodes", nodes), ("edges", edges)):
+        (folder / kind).mkdir(parents=True)
+        (folder / kind / "part.json").write_text("".join(json.dumps(each) + "\n" for each in rows))
+    return folder
+
+
+def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:
+    command = (EXTENSIONS / "question" / "command.txt").read_text()
+    edited = tree.edit(
+        "lineage_merge/cli/query_commands.py",
+        (
+            "COMMANDS: tuple[click.Command, ...] = (\n",
+            f"{command}\n\nCOMMANDS: tuple[click.Command, ...] = (\n    popular,\n",
+        ),
+    )
+    assert tree.add("question") | {edited} == listed("Add a question", "popular")
+
+    done = tree.run("popular", "--folder", graph_folder(tmp_path / "graph"), "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert "letters://post|a" in done.stdout
+    assert "letters://post|b" not in done.stdout
+
+
+def test_an_exporter_writes_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:
+    registry = tree.edit(
+        "lineage_merge/exporters/registry.py",
+        ("graphml, mermaid, neptune_csv", "graphml, mermaid, names, neptune_csv"),
+        ("graphml, neptune_csv, mermaid, dot)", "graphml, neptune_csv, mermaid, dot, names)"),
+    )
+    assert tree.add("exporter") | {registry} == listed("Add an exporter", "names")
+
+    out = tmp_path / "names.txt"
+    done = tree.run("export", "--to", "names", "--out", out, "--folder", graph_folder(tmp_path / "graph"))
+
+    assert done.returncode == 0, done.stderr
+    assert out.read_text().splitlines() == [f"dev|letters://post|{name}" for name in "abc"]
