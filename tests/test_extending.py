@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 EXTENSIONS = ROOT / "tests" / "extending"
 # Files of a list that are not part of the program: tests and documents.
 BESIDE = ("tests/", "docs/")
+IMPORT_LETTERS = "from lineage_merge.sources.letters.source import LETTERS"
 
 
 class Tree:
@@ -78,8 +79,7 @@ def with_letters(tree: Tree) -> set[str]:
         "lineage_merge/sources/registry.py",
         (
             "from lineage_merge.sources.openlineage",
-            "from lineage_merge.sources.letters.source import LETTERS\n"
-            "from lineage_merge.sources.openlineage",
+            f"{IMPORT_LETTERS}\nfrom lineage_merge.sources.openlineage",
         ),
         ("SQL, GLUE)", "SQL, GLUE, LETTERS)"),
     )
