@@ -1,4 +1,4 @@
-"""What agents write of the plans of a database: the way back from documents, and older versions."""
+"""Agent messages from the documents of a database, also in older versions."""
 
 import json
 import re
@@ -21,21 +21,21 @@ def of_database(collections: Mapping[str, list[Document]]) -> list[Message]:
     """The plans and events that a `SplineDatabase` holds, without those that its snapshot hides."""
     opened = frozenset(each["_key"] for each in collections.get("txInfo", ()))
     snapshot = Snapshot(opened, newest(collections.get("counter", ())))
-    kept = {
+    documents = {
         name: [each for each in documents if not snapshot.hides(each)]
         for name, documents in collections.items()
     }
-    headers = {each["_key"]: each for each in kept["executionPlan"]}
-    plans = [("plan", _plan(header, kept)) for header in headers.values()]
-    events = [("event", _event(each)) for each in kept.get("progress", ()) if each["planKey"] in headers]
+    headers = {each["_key"]: each for each in documents["executionPlan"]}
+    plans = [("plan", _plan(header, documents)) for header in headers.values()]
+    events = [("event", _event(each)) for each in documents.get("progress", ()) if each["planKey"] in headers]
     return [*plans, *events]
 
 
-def _plan(header: Document, kept: Mapping[str, list[Document]]) -> Document:
+def _plan(header: Document, documents: Mapping[str, list[Document]]) -> Document:
     key = header["_key"]
     own = {
-        name: [each for each in documents if each.get("_belongsTo") == f"executionPlan/{key}"]
-        for name, documents in kept.items()
+        name: [each for each in found if each.get("_belongsTo") == f"executionPlan/{key}"]
+        for name, found in documents.items()
     }
     children: defaultdict[str, list[str]] = defaultdict(list)
     for edge in sorted(own["follows"], key=lambda each: each["index"]):
@@ -122,10 +122,12 @@ def _number(name: str) -> int:
 
 
 def _operation(operation: Document, by_id: Mapping[str, Document]) -> Document:
-    kept = {each: operation[each] for each in ("inputSources", "outputSource", "append") if each in operation}
+    fields = {
+        each: operation[each] for each in ("inputSources", "outputSource", "append") if each in operation
+    }
     schema = {"schema": operation["output"]} if "output" in operation else {}
     return {
-        **kept,
+        **fields,
         **schema,
         "id": _number(operation["id"]),
         "childIds": [_number(child) for child in operation.get("childIds") or ()],

@@ -67,7 +67,7 @@ class StandinServer:
 
 
 class RealServer:
-    """A server that somebody runs: each test has databases of its own on it."""
+    """An external server: each test has its own databases on it."""
 
     def __init__(self, url: str, username: str, password: str) -> None:
         self.url = url
@@ -92,7 +92,7 @@ class RealServer:
             edges = is_edge_collection(documents)
             target.create_collection(collection_name, edge=edges)
             if documents:
-                # Ids and revisions are the server's to give; keys are kept, so ids come out the same.
+                # The server assigns ids and revisions; keys are retained, so ids are equal.
                 plain = [
                     {key: value for key, value in each.items() if key not in {"_id", "_rev"}}
                     for each in documents

@@ -23,12 +23,12 @@ class Outcome(NamedTuple):
 
 
 # Where the embedded server's jars are and come from: the same for tests as for the developer.
-_KEPT = ("LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_IVY_SETTINGS", "LINEAGE_MERGE_MAVEN_REPOSITORY")
+_PASSED = ("LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_IVY_SETTINGS", "LINEAGE_MERGE_MAVEN_REPOSITORY")
 
 
 def _configuring() -> list[str]:
     """Variables of the developer's own that would configure the command."""
-    return [name for name in os.environ if name.startswith("LINEAGE_MERGE_") and name not in _KEPT]
+    return [name for name in os.environ if name.startswith("LINEAGE_MERGE_") and name not in _PASSED]
 
 
 def clean_environment(**variables: str) -> dict[str, str]:

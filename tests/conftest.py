@@ -48,7 +48,7 @@ _MOST_PROCESSES = 4
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process for each core, within reason: each has a Spark and a Gremlin Server of its own.
 
-    A graph that somebody named is emptied for each test, so only one process may use it.
+    An external graph is emptied for each test, so only one process may use it.
     """
     if os.environ.get("LINEAGE_MERGE_TEST_GREMLIN_URL"):
         return 0

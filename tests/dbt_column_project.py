@@ -87,7 +87,7 @@ def influences(lineage: Lineage, target: str = "m") -> set[str]:
 
 
 def problems(lineage: Lineage) -> list[tuple[str, str]]:
-    """What could not be told of which entry."""
+    """Return the problems per entry."""
     return [(unique_id, each) for unique_id, found in lineage.items() for each in found.problems]
 
 

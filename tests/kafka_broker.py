@@ -1,6 +1,6 @@
 """A real Kafka broker for tests: one node in KRaft mode, on Java that is there anyway.
 
-Its jars come the way the Gremlin Server's do, and stay in the same cache. Topics are made and filled
+Its jars are fetched and cached like those of the Gremlin Server. Topics are made and filled
 with Kafka's own client in Spark's Java process, which has it for Spark's Kafka source.
 """
 

@@ -47,7 +47,7 @@ class Column(NamedTuple):
 
 @dataclass
 class Record:
-    """A row: `single` and `sets` are what it tells."""
+    """A row with its `single` and `sets` values."""
 
     id: str
     label: str
@@ -126,11 +126,11 @@ def _column(header: str, kind: str) -> Column:
 def _record(
     kind: str, columns: list[Column], row: list[tuple[str, bool]], number: int, empty_strings: bool
 ) -> Record:
-    told = {column.name: text for column, (text, _) in zip(columns, row, strict=True)}
-    if any(not told[name] for name in _REQUIRED[kind]) or told.get("~label") == "":
+    values = {column.name: text for column, (text, _) in zip(columns, row, strict=True)}
+    if any(not values[name] for name in _REQUIRED[kind]) or values.get("~label") == "":
         raise LoadError("PARSING_ERROR", "a blank field in a required column", number)
-    ends = (told["~from"], told["~to"]) if kind == "edge" else None
-    record = Record(told["~id"], told.get("~label", kind), ends)
+    ends = (values["~from"], values["~to"]) if kind == "edge" else None
+    record = Record(values["~id"], values.get("~label", kind), ends)
     for column, (text, quoted) in zip(columns, row, strict=True):
         if column.name.startswith("~") or (not text and not (quoted and empty_strings)):
             continue
@@ -172,11 +172,11 @@ def put(g: GraphTraversalSource, record: Record, *, update_single: bool) -> None
 
 
 def _put_vertex(g: GraphTraversalSource, record: Record, *, update_single: bool) -> None:
-    there = g.V(record.id).label().to_list()
-    if not there:
+    present = g.V(record.id).label().to_list()
+    if not present:
         g.add_v(record.label).property(T.id, record.id).iterate()
-    elif there != [record.label]:
-        raise LoadError("TWO_LABELS", f"{record.id} is {there[0]}, and would be {record.label} as well")
+    elif present != [record.label]:
+        raise LoadError("TWO_LABELS", f"{record.id} is {present[0]}, and would be {record.label} as well")
     _refuse_second(g.V(record.id), record, update_single=update_single)
     setting = g.V(record.id)
     for name, value in record.single.items():
@@ -188,10 +188,10 @@ def _put_vertex(g: GraphTraversalSource, record: Record, *, update_single: bool)
 
 
 def _put_edge(g: GraphTraversalSource, record: Record, ends: tuple[str, str], *, update_single: bool) -> None:
-    there = g.E(record.id).project("from", "to").by(__.out_v().id_()).by(__.in_v().id_()).to_list()
-    if there and (there[0]["from"], there[0]["to"]) != ends:
+    present = g.E(record.id).project("from", "to").by(__.out_v().id_()).by(__.in_v().id_()).to_list()
+    if present and (present[0]["from"], present[0]["to"]) != ends:
         raise LoadError("ID_ASSIGNED_TO_MULTIPLE_EDGES", record.id)
-    if not there:
+    if not present:
         if g.V(*set(ends)).count().next() != len(set(ends)):
             message = f"Either from vertex, '{ends[0]}', or to vertex, '{ends[1]}', is not present."
             raise LoadError("FROM_OR_TO_VERTEX_ARE_MISSING", message)

@@ -226,7 +226,11 @@ class Standin:
         """The status and the JSON of an answer."""
         if self.lost_answers:
             self.lost_answers -= 1
-            return 503, {"code": "InternalFailureException", "requestId": "0", "detailedMessage": "away"}
+            return 503, {
+                "code": "InternalFailureException",
+                "requestId": "0",
+                "detailedMessage": "unavailable",
+            }
         parts = urlsplit(path)
         try:
             operation, values = self._operation(method, parts.path, dict(parse_qsl(parts.query)), body)
@@ -234,8 +238,8 @@ class Standin:
             return 200, getattr(self, re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower())(values)
         except Refused as error:
             code = self._model.shape_for(error.shape).metadata["error"]["httpStatusCode"]
-            told = {"code": error.shape, "requestId": str(uuid.uuid4()), "detailedMessage": error.message}
-            return code, {**told, "message": error.message}
+            body = {"code": error.shape, "requestId": str(uuid.uuid4()), "detailedMessage": error.message}
+            return code, {**body, "message": error.message}
 
     def _operation(
         self, method: str, path: str, query: Mapping[str, str], body: bytes
@@ -275,8 +279,8 @@ class Standin:
 
             def do_GET(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                status, told = standin.answer(self.command, self.path, body, dict(self.headers))
-                data = json.dumps(told).encode()
+                status, body = standin.answer(self.command, self.path, body, dict(self.headers))
+                data = json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))

@@ -1,4 +1,4 @@
-"""The pipeline made by hand, in a server and in a folder; nobody changes them."""
+"""The pipeline made by hand, in a server and in a folder; read-only."""
 
 from collections.abc import Iterator
 

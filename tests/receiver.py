@@ -22,7 +22,7 @@ _START_SECONDS = 30
 
 
 class Receiver:
-    """A receiver that runs. `log` is what it told so far."""
+    """A receiver that runs. `log` is its output so far."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", out: Path, log: Path, summary: Path) -> None:
         self.process = process
@@ -73,12 +73,12 @@ def receiver(
     """A receiver on a free port; what still runs at the end is killed."""
     logs = out.parent / f"{out.name}-{time.monotonic_ns()}"
     log, summary = logs.with_suffix(".log"), logs.with_suffix(".out")
-    with log.open("wb") as err, summary.open("wb") as told:
+    with log.open("wb") as err, summary.open("wb") as summary_file:
         process = subprocess.Popen(
             command("receive", "--out", out, "--port", "0", *flags),
             env=clean_environment(PYTHONWARNINGS="error", **variables),
             stdin=subprocess.DEVNULL,
-            stdout=told,
+            stdout=summary_file,
             stderr=err,
             preexec_fn=prepare,
         )

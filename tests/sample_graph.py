@@ -15,7 +15,7 @@ from tests.command_line import in_process
 
 @contextmanager
 def sample_server() -> Iterator[str]:
-    """The URL of a server that holds TICKIT. Whoever has a Spark session lends it."""
+    """The URL of a server that holds TICKIT. Uses an existing Spark session."""
     with EmbeddedServer(None) as server:
         outcome = in_process("run", "--config", config_file(), "--gremlin-endpoint", server.url, "--quiet")
         assert outcome.code == 0, outcome
@@ -24,7 +24,7 @@ def sample_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def tickit_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """TICKIT as `build` writes it, Parquet: built once however many processes test, and changed by nobody."""
+    """TICKIT as `build` writes it, Parquet: built once for all test processes, read-only."""
     shared = tmp_path_factory.getbasetemp()
     if hasattr(request.config, "workerinput"):
         shared = shared.parent
@@ -33,7 +33,7 @@ def tickit_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             request.getfixturevalue("spark")
-            growing = shared / "tickit-growing"  # of a build that failed nobody may read
+            growing = shared / "tickit-growing"  # a failed build must not be read
             outcome = in_process("build", "--config", config_file(), "--out", growing, "--quiet")
             assert outcome.code == 0, outcome
             growing.rename(folder)
@@ -42,7 +42,7 @@ def tickit_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def tickit_url(spark: SparkSession, tickit_folder: Path) -> Iterator[str]:
-    """The URL of a server that holds TICKIT; nobody writes to it."""
+    """The URL of a server that holds TICKIT; read-only."""
     with EmbeddedServer(None) as server:
         config = ("--config", config_file(), "--gremlin-endpoint", server.url)
         outcome = in_process("load", tickit_folder, *config, "--quiet")

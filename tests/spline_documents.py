@@ -85,7 +85,7 @@ class SplineDatabase:
 
     @property
     def collections(self) -> Mapping[str, list[Document]]:
-        """Documents by collection; one that nothing was put into is not there."""
+        """Return the documents by collection, without empty collections."""
         return dict(self.contents)
 
     def plan(

@@ -21,7 +21,7 @@ HISTORIES: dict[str, History] = {}
 def everything() -> tuple[SplineDatabase, Mapping[str, Flows]]:
     """A database of all histories, and the flows that count by application."""
     spline = SplineDatabase("histories")
-    # Counted for nobody, and yet the newest write of the database.
+    # Not selected, but the newest write of the database.
     spline.plan("unwanted", reads=["s3://in/a"], writes="s3://out/unwanted", at=NEWEST)
     return spline, {name: history(spline, name) for name, history in HISTORIES.items()}
 
@@ -109,7 +109,7 @@ def two_runs_at_once_each_write_their_own_targets(spline: SplineDatabase, name: 
 
 
 @_history
-def a_run_that_died_half_way_leaves_what_it_wrote_and_the_rest_of_the_run_before(
+def an_aborted_run_leaves_its_writes_and_the_rest_of_the_previous_run(
     spline: SplineDatabase, name: str
 ) -> Flows:
     """It reported no end of the write during which it died: only its plan is there."""
@@ -132,12 +132,12 @@ def appends_of_a_run_count_from_its_last_overwrite_on(spline: SplineDatabase, na
     for at, source, append in (
         (1.0, "before", True),
         (2.0, "replaced", False),
-        (3.0, "kept", False),
+        (3.0, "retained", False),
         (4.0, "more", True),
         (5.0, "still_more", True),
     ):
         _write(spline, name, source, 99 * DAY + at, "r1", append=append)
-    return {_flow(source, name) for source in ("kept", "more", "still_more")}
+    return {_flow(source, name) for source in ("retained", "more", "still_more")}
 
 
 @_history
@@ -149,8 +149,8 @@ def appends_alone_all_count_of_the_newest_run(spline: SplineDatabase, name: str)
 
 
 @_history
-def create_table_as_select_is_told_twice(spline: SplineDatabase, name: str) -> Flows:
-    """The inner insert ends while the outer command is under way; the outer one names no source here."""
+def create_table_as_select_is_reported_twice(spline: SplineDatabase, name: str) -> Flows:
+    """The inner insert ends while the outer command is running; the outer one names no source here."""
     _write(spline, name, "a", 99 * DAY + 1, "r1", minutes=2, rows=7)
     _write(
         spline,
@@ -233,7 +233,7 @@ def an_execution_that_began_after_the_snapshot_is_invisible(spline: SplineDataba
 
 
 @_history
-def two_ends_at_one_moment_are_told_apart_by_the_run(spline: SplineDatabase, name: str) -> Flows:
+def simultaneous_ends_are_distinguished_by_the_run(spline: SplineDatabase, name: str) -> Flows:
     for run in ("r2", "r3", "r1"):
         _write(spline, name, run, 99 * DAY, run)
     return {_flow("r3", name)}

@@ -21,7 +21,7 @@ SECRET = "lineage/arango#password"
 
 
 def connection(conn_id: str, extra: dict[str, Any] | None = None, **parts: Any) -> Any:
-    """What Airflow hands out, on each of its versions; Airflow itself is not there in these tests."""
+    """A connection as all versions of Airflow provide it; these tests run without Airflow."""
     empty = dict.fromkeys(("host", "port", "schema", "login", "password"))
     return SimpleNamespace(conn_id=conn_id, extra_dejson=extra or {}, **{**empty, **parts})
 
@@ -116,7 +116,7 @@ def test_without_tls_only_where_it_is_said(host: str, extra: dict[str, Any], end
 
 
 @pytest.mark.parametrize("parts", [{"login": "user"}, {"password": PASSWORD}])
-def test_a_password_that_the_graph_would_not_get_is_told(parts: dict[str, str]) -> None:
+def test_an_unused_password_of_the_graph_is_reported(parts: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="user and password are not used") as raised:
         gremlin(connection("gremlin_default", host="graph", **parts))
 

@@ -24,7 +24,7 @@ def test_a_job_is_not_created_without_a_connection_by_oversight(given: Any) -> N
 
 def test_a_connection_is_waived_with_false_alone() -> None:
     assert connected(CREATED, False, has_role=True) == CREATED
-    with pytest.raises(ValueError, match="found True"):
+    with pytest.raises(ValueError, match="not True"):
         connected(CREATED, True, has_role=True)
 
 

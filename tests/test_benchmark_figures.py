@@ -84,7 +84,7 @@ def test_a_chart_for_each_unit_has_all_bars_on_one_scale(
 
 
 @pytest.mark.parametrize(
-    ("figure", "told"),
+    ("figure", "expected"),
     [
         (Figure("c", "n", 15.0, "times", at_least=15.0), "met"),
         (Figure("c", "n", 14.9, "times", at_least=15.0), "**not met**"),
@@ -94,10 +94,10 @@ def test_a_chart_for_each_unit_has_all_bars_on_one_scale(
     ],
 )
 def test_the_table_says_whether_it_is_as_expected(
-    chapters: Callable[[str], str], runs: Callable[..., str], figure: Figure, told: str
+    chapters: Callable[[str], str], runs: Callable[..., str], figure: Figure, expected: str
 ) -> None:
     _, row = rows(chapters(runs("start", figure)))
-    assert (row[:2], row[4]) == (["c", "n"], told)
+    assert (row[:2], row[4]) == (["c", "n"], expected)
 
 
 def test_the_newest_run_counts_and_those_before_are_its_history(

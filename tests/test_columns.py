@@ -86,9 +86,9 @@ def test_a_raw_price_reaches_the_total_of_the_mart(tickit: list[Row]) -> None:
     for each in of_label(tickit, "feeds_column"):
         steps.setdefault(each["from"], set()).add(each["to"])
     staging = f"dev|{WAREHOUSE}|dev.tickit_staging.stg_sales"
-    way = [f"{RAW}|sales", f"{STAGING}|sales", LAKE, SALES, staging]
+    path = [f"{RAW}|sales", f"{STAGING}|sales", LAKE, SALES, staging]
 
-    for here, there in zip(way, [*way[1:], None], strict=True):
+    for here, there in zip(path, [*path[1:], None], strict=True):
         target = f"{there}|pricepaid" if there else f"{MART}|total_sales"
         assert target in steps[f"{here}|pricepaid"]
 

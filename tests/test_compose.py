@@ -124,10 +124,10 @@ def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None
 def test_the_graph_is_there_again_after_a_stop(tmp_path: Path) -> None:
     server = Gremlin(tmp_path / "server")
     with server.running(), connect(Endpoint(server.url)) as g:
-        g.add_v("file").property(T.id, "dev|kept").property("tag", "one").iterate()
-        g.V("dev|kept").property("tag", "two").iterate()
+        g.add_v("file").property(T.id, "dev|stored").property("tag", "one").iterate()
+        g.V("dev|stored").property("tag", "two").iterate()
     with server.running(), connect(Endpoint(server.url)) as g:
-        assert sorted(g.V("dev|kept").values("tag").to_list()) == ["one", "two"]
+        assert sorted(g.V("dev|stored").values("tag").to_list()) == ["one", "two"]
 
 
 def test_the_server_is_the_one_that_is_embedded_and_tested() -> None:
@@ -181,7 +181,7 @@ def test_ports_are_open_to_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
-def test_whoever_is_waited_for_says_when_it_is_ready() -> None:
+def test_services_that_others_wait_for_have_health_checks() -> None:
     for name, service in SERVICES.items():
         assert "healthcheck" in service or not service.get("ports"), f"{name} serves without a health check"
         for other, wait in service.get("depends_on", {}).items():

@@ -16,7 +16,7 @@ DEPLOY = Path(__file__).parents[1] / "deploy"
 TEMPLATE = DEPLOY / "cloudformation" / "lineage_merge.yaml"
 POLICIES = sorted((DEPLOY / "iam").glob("*.json"))
 
-# The placeholders of the policies, as somebody would fill them in.
+# Values for the placeholders of the policies.
 FILLED = {
     "AWS::Partition": "aws",
     "AWS::Region": "eu-west-1",
@@ -39,7 +39,7 @@ FILLED = {
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with CloudFormation's short functions, of which only the text is kept."""
+    """YAML with CloudFormation's short functions, of which only the text is parsed."""
 
 
 for _tag in ("!Ref", "!Sub", "!GetAtt"):

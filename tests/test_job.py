@@ -105,10 +105,12 @@ def test_build_and_load_are_two_jobs_with_a_folder_in_s3_between(
 
     truth = expected.ids(expected.tickit_sales_load(DAG) | expected.dbt(DAG), "dev")
     assert edges_of(gremlin) == truth
-    told = json.loads(built.stdout.splitlines()[-1])
-    assert told.items() >= {"step": "build", "dag_name": DAG, "environment": "dev", "folder": folder}.items()
-    assert told["edges"]["writes"] == sum(label == "writes" for _, label, _ in truth)
-    assert json.loads(loaded.stdout.splitlines()[-1])["written"]["edges"] == sum(told["edges"].values())
+    outcome = json.loads(built.stdout.splitlines()[-1])
+    assert (
+        outcome.items() >= {"step": "build", "dag_name": DAG, "environment": "dev", "folder": folder}.items()
+    )
+    assert outcome["edges"]["writes"] == sum(label == "writes" for _, label, _ in truth)
+    assert json.loads(loaded.stdout.splitlines()[-1])["written"]["edges"] == sum(outcome["edges"].values())
     everything = built.stdout + built.stderr + loaded.stdout + loaded.stderr
     assert arango.password not in everything
 
@@ -148,20 +150,20 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
     }
 
     sent = cluster_entrypoint.arguments("load", "s3://b/folder", CONFIGURATION.by_key(settings), attempt="7")
-    told = cluster_entrypoint.parse_arguments([*OF_GLUE, *words_of(sent)])
+    arguments = cluster_entrypoint.parse_arguments([*OF_GLUE, *words_of(sent)])
 
-    assert CONFIGURATION.load(None, environ={}, flags=told.flags) == CONFIGURATION.parse(settings)
-    assert (told.step, told.folder, told.attempt) == ("load", "s3://b/folder", "7")
-    assert told.others == ("--JOB_NAME", "--JOB_RUN_ID", "--TempDir", "--job-bookmark-option")
+    assert CONFIGURATION.load(None, environ={}, flags=arguments.flags) == CONFIGURATION.parse(settings)
+    assert (arguments.step, arguments.folder, arguments.attempt) == ("load", "s3://b/folder", "7")
+    assert arguments.others == ("--JOB_NAME", "--JOB_RUN_ID", "--TempDir", "--job-bookmark-option")
     assert not any("{{" in text or "}}" in text for text in sent.values()), "YARN replaces those"
 
 
 def test_an_argument_may_be_one_word() -> None:
-    told = cluster_entrypoint.parse_arguments(
+    arguments = cluster_entrypoint.parse_arguments(
         ["--step=build", "--folder=s3://b/f=1", "--config=s3://b/lineage.yml"]
     )
 
-    assert (told.step, told.folder, told.config, told.flags) == (
+    assert (arguments.step, arguments.folder, arguments.config, arguments.flags) == (
         "build",
         "s3://b/f=1",
         "s3://b/lineage.yml",
@@ -195,7 +197,7 @@ def test_a_configuration_may_lie_in_s3_and_name_what_lies_beside_it(s3: S3) -> N
     assert found.dbt[0].manifest == "s3://conf/lineage/target/m.json"
 
 
-def test_a_configuration_that_is_not_in_s3_is_told(s3: S3) -> None:
+def test_a_configuration_missing_in_s3_is_reported(s3: S3) -> None:
     s3.put("conf", "other.yml", "")
 
     with pytest.raises(ConfigError, match=r"cannot read s3://conf/merge\.yml: no such object"):

@@ -40,7 +40,7 @@ def test_packed_files_count_for_what_is_in_them(own: SparkSession, name: str) ->
     assert number(own) == 5
 
 
-def test_a_session_of_somebody_else_is_left_alone(own: SparkSession) -> None:
+def test_a_foreign_session_is_unchanged(own: SparkSession) -> None:
     own.conf.unset(shuffle_partitions.ADJUSTABLE)
     shuffle_partitions.fit(own, [StoredFile("a.json", 900 * MEGABYTE)])
     assert number(own) == 2

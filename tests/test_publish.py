@@ -34,7 +34,7 @@ def bucket(s3: S3) -> S3:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty environment, whose pip is told that there is no index."""
+    """An empty environment, whose pip has no index."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
     return folder
@@ -52,7 +52,7 @@ def without_path() -> dict[str, str]:
 
 
 def a_wheel(folder: Path, name: str, version: str, *requires: str) -> Path:
-    """A wheel of somebody else's, as small as can be."""
+    """Write a minimal wheel of another project."""
     path = folder / f"{name}-{version}-py3-none-any.whl"
     information = f"{name}-{version}.dist-info"
     needs = "".join(["Provides-Extra: columns\n", *(f"Requires-Dist: {each}\n" for each in requires)])
@@ -102,7 +102,7 @@ def test_the_same_files_make_the_same_wheel(tmp_path: Path) -> None:
 
 
 def test_the_wheel_of_an_installed_wheel_is_the_same(environment: Path, tmp_path: Path) -> None:
-    """Whoever has no source tree publishes what they run."""
+    """Without a source tree, the installed package is published."""
     built = wheel.build(tmp_path)
     pip(environment, "--no-deps", "--force-reinstall", str(built))
     package = next(environment.glob("lib/*/site-packages"))
@@ -189,7 +189,7 @@ def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_
 
 def test_a_dependency_that_cannot_be_fetched_is_named(bucket: S3, tmp_path: Path) -> None:
     with pytest.raises(
-        LineageMergeError, match=r"pip cannot fetch the dependencies: .*No matching distribution found"
+        LineageMergeError, match=r"pip cannot download the dependencies: .*No matching distribution found"
     ):
         publish.publish(
             PREFIX, with_dependencies=True, index_options=("--no-index", "--find-links", str(tmp_path))
@@ -211,8 +211,8 @@ def test_a_packed_python_is_what_emr_serverless_runs(bucket: S3, tmp_path: Path)
     assert artefacts.read(PREFIX)["emr_serverless"] == published.emr_serverless
 
 
-def test_an_empty_folder_of_wheels_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SourceMissing, match="no wheels there"):
+def test_an_empty_folder_of_wheels_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissing, match="no wheels found"):
         publish.publish(PREFIX, wheels=tmp_path)
 
 
@@ -222,7 +222,7 @@ def test_what_is_no_place_in_s3_is_refused(prefix: str) -> None:
         publish.publish(prefix)
 
 
-def test_who_starts_a_job_without_a_publication_is_told_what_to_do(bucket: S3) -> None:
+def test_a_job_without_a_publication_refers_to_the_command(bucket: S3) -> None:
     with pytest.raises(ConfigError, match=f"run lineage-merge publish --s3 {PREFIX}"):
         artefacts.read(PREFIX)
 
@@ -234,11 +234,11 @@ def test_the_command_prints_the_arguments_of_a_job() -> None:
     assert shown.code == 0, shown.err
     assert f"  --additional-python-modules {PREFIX}/{OWN},gremlinpython==3.7.*,sqlglot==30.*\n" in shown.out
     assert f"  script location: {PREFIX}/lineage_merge_job.py\n" in shown.out
-    told = json.loads(in_process("publish", "--s3", PREFIX, "--json").out)
-    assert told["glue"] == artefacts.read(PREFIX)["glue"]
+    published = json.loads(in_process("publish", "--s3", PREFIX, "--json").out)
+    assert published["glue"] == artefacts.read(PREFIX)["glue"]
 
 
-def test_a_bucket_that_is_not_there_is_one_line(s3: S3) -> None:
+def test_a_missing_bucket_is_reported_in_one_line(s3: S3) -> None:
     shown = in_process("publish", "--s3", "s3://nowhere/x")
 
     assert shown.code == 3

@@ -17,7 +17,7 @@ from tests.spline_documents import SplineDatabase
 DISTRIBUTED = {"spark.distribute_above_mb": "0"}
 
 
-def kept_by(spark: SparkSession) -> set[int]:
+def cached_by(spark: SparkSession) -> set[int]:
     """What Spark keeps, by number. What nothing refers to any more (another test did) goes at any time."""
     context: Any = spark.sparkContext
     return set(context._jsc.getPersistentRDDs().keySet())
@@ -29,19 +29,19 @@ def distributed() -> Config:
 
 
 def test_a_build_keeps_its_rows_until_they_are_released(spark: SparkSession, distributed: Config) -> None:
-    before = kept_by(spark)
+    before = cached_by(spark)
     built = pipeline.build(spark, distributed)
-    assert kept_by(spark) - before
+    assert cached_by(spark) - before
     built.release()
-    assert kept_by(spark) <= before
+    assert cached_by(spark) <= before
 
 
 def test_the_step_that_writes_a_folder_leaves_nothing_behind(
     spark: SparkSession, distributed: Config, tmp_path: Path
 ) -> None:
-    before = kept_by(spark)
+    before = cached_by(spark)
     stages.build(spark, distributed, str(tmp_path / "built"), no_progress)
-    assert kept_by(spark) <= before
+    assert cached_by(spark) <= before
 
 
 def test_a_build_that_stops_at_a_broken_document_leaves_nothing_behind(
@@ -58,7 +58,7 @@ def test_a_build_that_stops_at_a_broken_document_leaves_nothing_behind(
         "spline": {"export": str(tmp_path)},
         "spark": {"distribute_above_mb": 0},
     }
-    before = kept_by(spark)
+    before = cached_by(spark)
     with pytest.raises(DocumentError):
         pipeline.build(spark, CONFIGURATION.parse(settings))
-    assert kept_by(spark) <= before
+    assert cached_by(spark) <= before

@@ -20,7 +20,7 @@ KEY = "spline.arango.password_secret"
 
 
 @pytest.fixture
-def kept(s3: S3) -> Iterator[dict[str, str]]:
+def secrets(s3: S3) -> Iterator[dict[str, str]]:
     """Secrets by name; the value is the ARN."""
     client = boto3.client("secretsmanager")
     texts = {
@@ -35,26 +35,26 @@ def password(reference: str) -> str:
     return Arango("http://arangodb:8529", "spline", password_secret=reference).password()
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("secrets")
 @pytest.mark.parametrize("reference", ["lineage/plain", "lineage/json#password"])
 def test_a_secret_is_named_whole_or_by_one_key_of_it(reference: str) -> None:
     assert password(reference) == PASSWORD
 
 
-def test_a_secret_may_be_named_by_its_arn(kept: dict[str, str]) -> None:
-    assert password(kept["lineage/plain"]) == PASSWORD
-    assert password(f"{kept['lineage/json']}#password") == PASSWORD
+def test_a_secret_may_be_named_by_its_arn(secrets: dict[str, str]) -> None:
+    assert password(secrets["lineage/plain"]) == PASSWORD
+    assert password(f"{secrets['lineage/json']}#password") == PASSWORD
 
 
-def test_the_arns_own_region_counts(kept: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_arns_own_region_counts(secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
 
-    assert password(kept["lineage/plain"]) == PASSWORD
+    assert password(secrets["lineage/plain"]) == PASSWORD
     with pytest.raises(SourceMissing):
         password("lineage/plain")
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("secrets")
 @pytest.mark.parametrize(
     ("reference", "kind", "problem"),
     [
@@ -64,7 +64,7 @@ def test_the_arns_own_region_counts(kept: dict[str, str], monkeypatch: pytest.Mo
         ("lineage/json#port", ConfigError, "no text under 'port'"),
     ],
 )
-def test_what_cannot_be_read_is_told_by_the_setting(
+def test_an_unreadable_secret_is_reported_by_its_setting(
     reference: str, kind: type[SourceError], problem: str
 ) -> None:
     with pytest.raises(kind, match=problem) as raised:
@@ -81,14 +81,14 @@ def test_a_password_written_in_place_of_the_reference_is_not_repeated(s3: S3) ->
     assert PASSWORD not in str(raised.value)
 
 
-def test_strangers_are_refused(kept: dict[str, str], s3: S3) -> None:
+def test_denied_credentials_are_reported(secrets: dict[str, str], s3: S3) -> None:
     s3.refuse_strangers()
 
     with pytest.raises(SourceDenied, match="rejects these credentials"):
         password("lineage/plain")
 
 
-def test_nobody_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:9")
 
     with pytest.raises(SourceUnreachable, match="no answer from Secrets Manager"):

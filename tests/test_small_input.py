@@ -49,7 +49,7 @@ def facts(found: Built) -> dict[str, Any]:
 
 
 def assert_same(spark: SparkSession, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Build both ways; returns what the small one is."""
+    """Build locally and distributed; return the local result."""
     small = built(spark, settings, small=True)
     assert isinstance(small.nodes.engine, LocalEngine)
     distributed = built(spark, settings, small=False)

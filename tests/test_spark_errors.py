@@ -1,4 +1,4 @@
-"""What goes wrong inside of Spark reaches people as one line, and our own errors as themselves."""
+"""Errors of Spark become one line, and errors of this package are raised unchanged."""
 
 import logging
 import socket
@@ -14,30 +14,30 @@ from lineage_merge.infra.spark_session import own_errors, quiet_server
 from lineage_merge.model.errors import DocumentError, LineageMergeError
 
 
-def message(spark: SparkSession, told: str) -> str:
-    """What becomes of an error that Spark's workers tell in these words."""
+def message(spark: SparkSession, text: str) -> str:
+    """Return the message for an error of Spark's workers with this text."""
     with pytest.raises(LineageMergeError) as raised, own_errors():
-        spark.range(1).selectExpr(f"raise_error('{told}')").collect()
+        spark.range(1).selectExpr(f"raise_error('{text}')").collect()
     return str(raised.value)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "java.lang.OutOfMemoryError: Java heap space",
         "org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] got 0",
     ],
 )
-def test_too_little_memory_is_told_with_what_to_do(spark: SparkSession, told: str) -> None:
-    assert "ran out of memory" in message(spark, told)
-    assert "SPARK_DRIVER_MEMORY" in message(spark, told)
+def test_a_lack_of_memory_is_reported_with_a_fix(spark: SparkSession, text: str) -> None:
+    assert "ran out of memory" in message(spark, text)
+    assert "SPARK_DRIVER_MEMORY" in message(spark, text)
 
 
-def test_another_failure_is_told_in_one_line_that_is_no_place_in_the_code(spark: SparkSession) -> None:
-    told = message(spark, "the disk is full")
-    assert told.startswith("Spark failed: ")
-    assert "the disk is full" in told
-    assert "\n" not in told
+def test_another_failure_is_reported_in_one_line(spark: SparkSession) -> None:
+    text = message(spark, "the disk is full")
+    assert text.startswith("Spark failed: ")
+    assert "the disk is full" in text
+    assert "\n" not in text
 
 
 def test_an_error_of_our_own_is_raised_as_what_it_was(spark: SparkSession) -> None:
@@ -49,10 +49,10 @@ def test_an_error_of_our_own_is_raised_as_what_it_was(spark: SparkSession) -> No
 
 
 @pytest.mark.parametrize(
-    ("error", "is_told"), [(EOFError, False), (ConnectionResetError, False), (ValueError, True)]
+    ("error", "is_reported"), [(EOFError, False), (ConnectionResetError, False), (ValueError, True)]
 )
 def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
-    capsys: pytest.CaptureFixture[str], error: type[Exception], is_told: bool
+    capsys: pytest.CaptureFixture[str], error: type[Exception], is_reported: bool
 ) -> None:
     class Handler(BaseRequestHandler):
         def handle(self) -> None:
@@ -62,16 +62,16 @@ def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
         quiet_server(server)
         with socket.create_connection(server.server_address):
             server.handle_request()
-    assert ("Traceback" in capsys.readouterr().err) is is_told
+    assert ("Traceback" in capsys.readouterr().err) is is_reported
 
 
-def test_the_server_of_a_session_is_told_to_be_quiet(spark: SparkSession) -> None:
+def test_tracebacks_of_the_server_of_a_session_are_suppressed(spark: SparkSession) -> None:
     server = spark.sparkContext._accumulatorServer
     assert server.handle_error.__module__ == "lineage_merge.infra.spark_session"
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_question_to_a_jvm_that_is_gone_is_logged_by_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_to_an_ended_jvm_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     reset = struct.pack("ii", 1, 0)  # closing it sends RST, as the system does for who was killed
 
     def end(listening: socket.socket) -> None:

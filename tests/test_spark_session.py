@@ -3,7 +3,7 @@
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 # as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 # usual name
 
 
 def test_names_that_pyspark_uses_all_the_time_are_looked_up_once(spark: SparkSession) -> None:

@@ -131,7 +131,7 @@ def test_a_deleted_folder_takes_nothing_along_that_begins_alike(put: Put) -> Non
     folder = folder_of(file, "a.csv.gz")
 
     delete_folder(folder)
-    delete_folder(folder)  # which is not there any more
+    delete_folder(folder)  # already deleted
 
     assert [found.location for found in list_files(folder_of(folder, "bulk"))] == [beside]
 
@@ -224,7 +224,7 @@ def test_a_missing_bucket_is_named(location: str) -> None:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port at which nobody listens, and nobody will while the test runs."""
+    """A port without a listener for the duration of the test."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -254,7 +254,7 @@ def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("s3", "_no_session")
-def test_a_machine_without_credentials_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
 
@@ -263,8 +263,8 @@ def test_a_machine_without_credentials_is_told_so(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("_no_session")
-def test_an_unknown_profile_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
+def test_an_unknown_profile_is_reported_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "unknown")
 
     with pytest.raises(SourceDenied, match=r"^s3://bucket/a: no such AWS profile: AWS_PROFILE$"):
         read_text("s3://bucket/a")
@@ -294,7 +294,7 @@ def test_a_local_file_without_permission_is_denied(tmp_path: Path) -> None:
         read_text(str(file))
 
 
-def test_a_folder_in_place_of_a_file_and_the_other_way_round(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_and_vice_versa(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
 
     with pytest.raises(SourceMissing, match=r"a folder, not a file$"):
@@ -320,7 +320,7 @@ def test_folders_that_link_back_to_themselves_are_listed_once(tmp_path: Path) ->
 
 
 def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
-    (tmp_path / "operation.json").symlink_to(tmp_path / "gone.json")
+    (tmp_path / "operation.json").symlink_to(tmp_path / "missing.json")
 
     with pytest.raises(SourceMissing, match=r"operation\.json"):
         list_files(str(tmp_path))

@@ -124,7 +124,7 @@ def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
 @pytest.mark.parametrize(
     "says", ["", "UNKNOWN", "GPL-3.0", "MIT AND GPL-3.0", "GNU Affero GPL; MIT License", "AGPL OR SSPL"]
 )
-def test_a_licence_that_nobody_has_looked_at_is_refused(says: str) -> None:
+def test_an_unreviewed_licence_is_rejected(says: str) -> None:
     with pytest.raises(NotAllowed, match="left-pad"):
         spdx("left-pad", says)
 
@@ -138,7 +138,7 @@ def test_a_licence_that_nobody_has_looked_at_is_refused(says: str) -> None:
         ("Apache-2.0 OR BSD-2-Clause", "Apache-2.0 OR BSD-2-Clause"),
     ],
 )
-def test_an_allowed_licence_is_told_by_its_identifier(says: str, is_: str) -> None:
+def test_an_allowed_licence_is_recognized_by_its_identifier(says: str, is_: str) -> None:
     assert spdx("left-pad", says) == is_
 
 

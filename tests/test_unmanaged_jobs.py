@@ -23,7 +23,7 @@ def planned(
     return plan(applications, known or [], collector=COLLECTOR, exclude=exclude, not_after=100)
 
 
-def test_what_nobody_claims_is_collected() -> None:
+def test_unmanaged_jobs_are_collected() -> None:
     assert planned([ObservedJob("b", 50), ObservedJob("a", 60)]).due == (PendingMerge(COLLECTOR, ("a", "b")),)
 
 
@@ -39,7 +39,7 @@ def test_a_label_that_is_no_name_of_a_dag_counts_as_none() -> None:
     assert planned([ObservedJob("a", 50, "my dag!")]).due == (PendingMerge(COLLECTOR, ("a",)),)
 
 
-def test_what_another_dag_has_in_the_graph_is_claimed() -> None:
+def test_jobs_of_another_dag_in_the_graph_are_managed() -> None:
     known = [Owner("tickit_daily", "a", 10), Owner("tickit_daily", "b", 10)]
 
     assert planned([ObservedJob("a", 50), ObservedJob("b", 50, "nightly")], known) == Plan((), ())
@@ -53,23 +53,23 @@ def test_a_merge_is_due_again_when_a_newer_run_is_there(dag_name: str, label: st
     assert planned([one], [Owner(dag_name, "a", 50)]).due == ()
 
 
-def test_what_has_just_written_has_time_for_its_own_dag() -> None:
+def test_recent_writes_are_not_due_yet() -> None:
     assert planned([ObservedJob("a", 101), ObservedJob("b", 100)]).due == (PendingMerge(COLLECTOR, ("b",)),)
 
 
-def test_what_is_to_be_left_alone_is() -> None:
+def test_excluded_jobs_are_ignored() -> None:
     assert planned([ObservedJob("tmp_a", 50), ObservedJob("b", 50)], exclude=("tmp_*",)).due == (
         PendingMerge(COLLECTOR, ("b",)),
     )
 
 
-def test_what_was_collected_goes_when_a_dag_claims_it() -> None:
+def test_collected_jobs_are_deleted_when_a_dag_manages_them() -> None:
     known = [Owner(COLLECTOR, "a", 50), Owner("tickit_daily", "a", 60), Owner(COLLECTOR, "b", 50)]
 
     assert planned([ObservedJob("a", 70), ObservedJob("b", 50)], known) == Plan((), ("a",))
 
 
-def test_what_was_collected_goes_when_a_label_names_its_dag() -> None:
+def test_collected_jobs_are_deleted_when_a_label_names_their_dag() -> None:
     found = planned([ObservedJob("a", 70, "nightly")], [Owner(COLLECTOR, "a", 50)])
 
     assert found == Plan((PendingMerge("nightly", ("a",)),), ("a",))
@@ -93,7 +93,7 @@ def written(spline: SplineDatabase, application: str, at: float, error: str | No
     )
 
 
-def test_spline_tells_jobs_and_when_they_last_wrote_well(arango: ArangoServer) -> None:
+def test_spline_reports_jobs_and_their_last_successful_write(arango: ArangoServer) -> None:
     spline = SplineDatabase()
     for application, at, error in (
         ("before", 0, None),
@@ -171,11 +171,11 @@ def test_nothing_is_scanned(arango: ArangoServer) -> None:
     assert sum(each.scanned_full for each in arango.standin.requests) == 0
 
 
-def test_a_database_without_any_run_has_seen_nobody(arango: ArangoServer) -> None:
+def test_a_database_without_runs_reports_no_jobs(arango: ArangoServer) -> None:
     assert seen_of(arango, SplineDatabase()) == []
 
 
-def test_the_graph_tells_who_has_which_job(gremlin: GraphTraversalSource) -> None:
+def test_the_graph_contains_the_owner_of_each_job(gremlin: GraphTraversalSource) -> None:
     for environment, dag_name, job_type, name, at in (
         ("dev", "d1", "spark", "a", 5_000_000_000),
         ("dev", "d2", "spark", "a", None),

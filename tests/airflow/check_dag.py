@@ -159,10 +159,10 @@ def checked(environment: Path, home: Path, parse_only: bool) -> dict[str, Any]:
     _run([str(binaries / "airflow"), "dags", "reserialize"], variables)
     checks = ["--noconftest", "-c", os.devnull, "-p", "no:cacheprovider", "--quiet"]
     _run([str(binaries / "python"), "-m", "pytest", *checks, str(HERE / "operator_checks.py")], variables)
-    told = home / "facts.json"
-    command = [str(binaries / "python"), str(HERE / "run_in_airflow.py"), str(told)]
+    facts_file = home / "facts.json"
+    command = [str(binaries / "python"), str(HERE / "run_in_airflow.py"), str(facts_file)]
     _run([*command, "--parse-only"] if parse_only else command, variables)
-    facts: dict[str, Any] = json.loads(told.read_text())
+    facts: dict[str, Any] = json.loads(facts_file.read_text())
     return facts
 
 

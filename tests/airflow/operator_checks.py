@@ -418,7 +418,7 @@ def test_what_an_xcom_holds_and_what_a_template_makes_of_it_are_one_configuratio
 
 
 def test_a_wrong_policy_is_refused_when_the_file_is_parsed() -> None:
-    with pytest.raises(ValueError, match="on_rejected: expected fail or warn, found 'ignore'"):
+    with pytest.raises(ValueError, match="on_rejected: must be fail or warn, not 'ignore'"):
         lineage_merge_task_group("lineage", on_rejected="ignore")
 
 

@@ -201,20 +201,20 @@ def run(home: Path) -> dict[str, Any]:
         }
         cloud.prepare(spline.password)
         dags = bag_of(dag_folder() / "checked_dags.py").dags
-        told: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         for check in (glue, emr_serverless, missing, local, unmanaged):
             log.begin()
             started = time.monotonic()
-            check(Check(dags, cloud, spline, graph.url, log, dbt_arguments), told)
-            told[f"{check.__name__}_seconds"] = round(time.monotonic() - started, 1)
-            sys.stdout.write(f"{check.__name__}: {told[f'{check.__name__}_seconds']} s\n")
+            check(Check(dags, cloud, spline, graph.url, log, dbt_arguments), facts)
+            facts[f"{check.__name__}_seconds"] = round(time.monotonic() - started, 1)
+            sys.stdout.write(f"{check.__name__}: {facts[f'{check.__name__}_seconds']} s\n")
             sys.stdout.flush()
             if check is emr_serverless:
                 assert "pyspark" not in sys.modules, "the engines on a cluster want no Spark here"
         for line in [*log.everything, *(home / "output").read_text(errors="replace").splitlines()]:
             # In `dag.test()` Airflow 3.0 says aloud what it is about to mask.
             assert spline.password not in line or "MaskSecret(" in line, f"a password in the log: {line}"
-        return told
+        return facts
 
 
 class Check:
@@ -247,7 +247,7 @@ def report_of(outcome: Any, task_id: str = "lineage.report") -> Any:
     return outcome.get_task_instance(task_id).xcom_pull(task_ids=task_id)
 
 
-def glue(check: Check, told: dict[str, Any]) -> None:
+def glue(check: Check, facts: dict[str, Any]) -> None:
     """The steps are runs of a job on Glue: started with the operator's arguments, run for real."""
     with reporting_late(check, "check_glue", GLUE_JOBS[1:]):
         outcome = check.succeeds("check_glue")
@@ -271,10 +271,10 @@ def glue(check: Check, told: dict[str, Any]) -> None:
     _, edges = in_the_graph(check, "check_glue")
     report = report_of(outcome)
     assert report["edges"] == edges, (report["edges"], edges)
-    told["glue_edges"] = sum(edges.values())
+    facts["glue_edges"] = sum(edges.values())
 
 
-def emr_serverless(check: Check, told: dict[str, Any]) -> None:
+def emr_serverless(check: Check, facts: dict[str, Any]) -> None:
     """The steps are job runs of EMR Serverless, with the same arguments; moto runs nothing."""
     outcome = check.succeeds("check_emr_serverless")
     client, application = check.cloud.emr, os.environ["AIRFLOW_VAR_EMR_APPLICATION"]
@@ -291,18 +291,18 @@ def emr_serverless(check: Check, told: dict[str, Any]) -> None:
     assert report_of(outcome)["edges"], "the report reads what lies in the folder"
 
 
-def missing(check: Check, told: dict[str, Any]) -> None:
+def missing(check: Check, facts: dict[str, Any]) -> None:
     """The wait ends, and says who did not report."""
     with suppress(Exception):  # some versions of Airflow pass the task's own error on
         outcome = check.run("check_missing")
         states = {each.task_id: str(each.state) for each in outcome.get_task_instances()}
-        told["missing_states"] = states
-    assert told.get("missing_states", {}).get("lineage.build") != "success", told
+        facts["missing_states"] = states
+    assert facts.get("missing_states", {}).get("lineage.build") != "success", facts
     expected = "Spline has no successful write of tickit_sales_load; never_there"
     assert check.says(expected), check.log.lines[-20:]
 
 
-def local(check: Check, told: dict[str, Any]) -> None:
+def local(check: Check, facts: dict[str, Any]) -> None:
     """The example's whole chain, with Spark in the tasks."""
     with reporting_late(check, "check_local", GLUE_JOBS):
         outcome = check.succeeds("check_local")
@@ -316,15 +316,15 @@ def local(check: Check, told: dict[str, Any]) -> None:
     vertices, edges = in_the_graph(check, "check_local")
     assert report["nodes"] | {"merge_run": 1} == vertices, (report["nodes"], vertices)
     assert report["edges"] == edges, (report["edges"], edges)
-    the_way_leads_through(check)
-    told |= {
+    the_path_leads_through(check)
+    facts |= {
         "vertices": sum(vertices.values()),
         "edges": sum(edges.values()),
         "xcom_bytes": len(json.dumps(report)),
     }
 
 
-def unmanaged(check: Check, told: dict[str, Any]) -> None:
+def unmanaged(check: Check, facts: dict[str, Any]) -> None:
     """Of three applications two are claimed by now; the third says its DAG in a label."""
     check.spline.report("nightly_export", labels={"airflow.dag_id": ["nightly"]}, like="tickit_sales_load")
     check.succeeds("check_unmanaged")
@@ -358,7 +358,7 @@ def in_the_graph(check: Check, dag_id: str) -> tuple[dict[str, int], dict[str, i
         return vertices, g.E().has("dag_name", dag_id).group_count().by(T.label).next()
 
 
-def the_way_leads_through(check: Check) -> None:
+def the_path_leads_through(check: Check) -> None:
     from lineage_merge.cli import sample
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.query.backends.opening import open_graph
@@ -462,7 +462,7 @@ class Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if record is self._last:
-            return  # on its way up through the loggers
+            return  # on its path up through the loggers
         self._last = record
         found = record.getMessage().splitlines()
         self.lines += found
