@@ -285,7 +285,7 @@ def test_an_export_that_is_missing_and_one_with_nothing_of_spline_are_named(
     foreign = in_process("build", "-c", config_file(spline={"export": str(other)}), "--out", earlier)
 
     assert_failed(missing, 3, f"{tmp_path}/nowhere", "no such folder")
-    assert_failed(foreign, 3, f"{other}: no collections of Spline there")
+    assert_failed(foreign, 3, f"{other}: no collections of Spline found")
 
 
 @pytest.mark.usefixtures("spark")

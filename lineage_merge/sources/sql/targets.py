@@ -19,7 +19,7 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
     count = next((at for at, item in enumerate(items) if not isinstance(item, Named)), len(items))
     if relation.closed:
         if count > len(names) or (count < len(names) and not may_be_fewer):
-            return [], f"has {count} columns for a table of {len(names)}"
+            return [], f"inserts {count} columns into a table of {len(names)}"
         return list(zip(names, (item.derivation for item in relation.named), strict=False)), ""
     first = [item for item in items[:count] if isinstance(item, Named)]
     last: list[Named] = []

@@ -218,7 +218,7 @@ def test_what_fails_on_the_driver_stops_before_spark_works(
     assert spline.arango is not None
     elsewhere = {**{name: getattr(spline.arango, name) for name in ("hosts", "username", "password_env")}}
 
-    with pytest.raises(SourceMissing, match="no database named 'other'"):
+    with pytest.raises(SourceMissing, match="missing database 'other'"):
         pipeline.build(spark, parsed({"arango": {**elsewhere, "database": "other"}}))
     with pytest.raises(SourceError, match="no connection"):
         pipeline.build(spark, parsed({"arango": {"hosts": "http://127.0.0.1:9", "database": "spline"}}))

@@ -341,7 +341,7 @@ def test_an_insert_of_another_number_of_columns_is_reported() -> None:
     found = lineage_of(statement, "spark", schema=DDL)
 
     assert found.columns == set()
-    assert {message for *_, message in found.problems} == {"has 2 columns for a table of 3"}
+    assert {message for *_, message in found.problems} == {"inserts 2 columns into a table of 3"}
     # Redshift takes fewer: the others get their defaults.
     assert lineage_of(statement, "redshift", schema=DDL).problems == set()
 
