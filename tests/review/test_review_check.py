@@ -139,7 +139,9 @@ def test_an_insert_that_no_longer_fits_its_table_fails_the_check(repository: Rep
     code, told = check()
 
     assert code == 12
-    assert told["breaks"] == [{"where": "etl/load.sql, line 1", "why": "inserts 3 columns into a table of 4"}]
+    assert told["breaks"] == [
+        {"where": "etl/load.sql, line 1", "why": "gives 3 columns to a table that has 4"}
+    ]
 
 
 @pytest.mark.parametrize("given", ["etl", "./etl/", "ABSOLUTE", "..", "etl/report.sql"])

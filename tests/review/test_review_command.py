@@ -52,7 +52,7 @@ def test_the_configurations_folders_are_read_where_no_path_is_given(etl: Path) -
     [
         ((), "no files: give PATHS, or sql in the configuration"),
         (("etl",), "--dialect: which SQL is it?"),
-        (("etl", "--dialect", "redshift"), "required for redshift"),
+        (("etl", "--dialect", "redshift"), "where are the tables of redshift?"),
         (("etl", "--dialect", "klingon", "--namespace", "x"), "unknown dialect klingon"),
         (("etl", "--dialect", "hive", "--var", "x"), "expected NAME=VALUE"),
         (
