@@ -147,10 +147,10 @@ def test_histories_give_the_records_of_their_export_without_full_scans(
         if request.method == "POST" and request.path == "/_api/cursor"
     ]
     bound = [query["bindVars"] for query in asked if "@collection" in query["bindVars"]]
-    limits = {"plans": spline_arango.PLANS_A_REQUEST, "keys": spline_arango.IDS_A_REQUEST}
+    limits = {"plans": spline_arango.PLANS_PER_REQUEST, "keys": spline_arango.IDS_PER_REQUEST}
     for variables in bound:
         (kind,) = variables.keys() - {"@collection"}
-        assert len(variables[kind]) <= limits.get(kind, spline_arango.IDS_A_REQUEST)
+        assert len(variables[kind]) <= limits.get(kind, spline_arango.IDS_PER_REQUEST)
         assert not any(forgotten in each for each in variables[kind])
     assert {variables["@collection"] for variables in bound} == {"executionPlan", "operation", "follows"}
     # What else was asked: the overview, open transactions, and spans of `progress`.
