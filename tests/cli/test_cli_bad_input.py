@@ -285,7 +285,7 @@ def test_missing_and_unrelated_exports_are_reported(
     foreign = in_process("build", "-c", config_file(spline={"export": str(other)}), "--out", earlier)
 
     assert_failed(missing, 3, f"{tmp_path}/nowhere", "no such folder")
-    assert_failed(foreign, 3, f"{other}: no collections of Spline there")
+    assert_failed(foreign, 3, f"{other}: no collections of Spline found")
 
 
 @pytest.mark.usefixtures("spark")

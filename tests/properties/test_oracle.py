@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
-from tests.properties import batch, oracle_folding, oracle_graph
+from tests.properties import batch, oracle_collapse, oracle_graph
 from tests.properties.batch import Pipelines, twin
 from tests.properties.building import Built, Rows, build
 from tests.properties.comparison import differences
@@ -41,8 +41,8 @@ def as_it_is(built: Built, prefix: str, pipeline: Pipeline) -> list[str]:
 def folded(built: Built, prefix: str, pipeline: Pipeline) -> list[str]:
     """How the graph differs without them."""
     whole = oracle_graph.expected(pipeline, prefix)
-    temporary = oracle_folding.below_tmp(pipeline, prefix) | whole.run_local
-    return differences(built.folded.of(prefix), oracle_folding.folded(whole, temporary), operations=False)
+    temporary = oracle_collapse.below_tmp(pipeline, prefix) | whole.run_local
+    return differences(built.folded.of(prefix), oracle_collapse.folded(whole, temporary), operations=False)
 
 
 @pytest.mark.parametrize("look", [as_it_is, folded], ids=["as_it_is", "folded"])

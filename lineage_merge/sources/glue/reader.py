@@ -12,7 +12,7 @@ from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translator import translate
 
-MOST_TASKS = 64
+MAX_TASKS = 64
 
 
 def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[CatalogRecord]:
@@ -28,7 +28,7 @@ def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Ca
         if not found:
             globs = ", ".join(catalog.databases) or "*"
             missing.append(Problem("not-joined", str(catalog), "", f"no database matches {globs}"))
-    tables = engine.rows(wanted, MOST_TASKS).flat_map(lambda entry: database_rows(*entry, names))
+    tables = engine.rows(wanted, MAX_TASKS).flat_map(lambda entry: database_rows(*entry, names))
     return tables.union(engine.rows(catalog_records(None, records(missing, names)), 1))
 
 

@@ -15,9 +15,9 @@ _SILENT_SECONDS = 60
 _LARGEST_BODIES = 4
 _GZIP = 31  # zlib's window bits for a gzip header and checksum
 # Clients send one member. Each costs as much as kilobytes of a body, even if empty.
-_MOST_MEMBERS = 100
+_MAX_MEMBERS = 100
 # Column lineage of a join of hundreds of columns reaches 130; gzip itself 1,030.
-_MOST_RATIO = 300
+_MAX_RATIO = 300
 # The ratio is not checked for smaller bodies: it does no harm there.
 _RATIO_COUNTS_ABOVE = 1 << 20
 
@@ -102,7 +102,7 @@ class _Gzip:
     def feed(self, chunk: bytes, room: int) -> bytes:
         """Decompress a chunk, up to one byte more than `room`."""
         self._packed += len(chunk)
-        allowed = max(_RATIO_COUNTS_ABOVE, self._packed * _MOST_RATIO) - self._unpacked
+        allowed = max(_RATIO_COUNTS_ABOVE, self._packed * _MAX_RATIO) - self._unpacked
         room, is_short = min(room, allowed), allowed < room
         unpacked = b""
         while chunk and len(unpacked) <= room:
@@ -115,15 +115,15 @@ class _Gzip:
             self._is_within = not self._member.eof
             chunk = self._member.unconsumed_tail if self._is_within else self._member.unused_data
         if is_short and len(unpacked) > room:
-            problem = f"body decompresses to more than {_MOST_RATIO} times its size"
+            problem = f"body decompresses to more than {_MAX_RATIO} times its size"
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem)
         self._unpacked += len(unpacked)
         return unpacked
 
     def _begin_member(self) -> None:
         self._members += 1
-        if self._members > _MOST_MEMBERS:
-            problem = f"body has more than {_MOST_MEMBERS} gzip members"
+        if self._members > _MAX_MEMBERS:
+            problem = f"body has more than {_MAX_MEMBERS} gzip members"
             raise HTTPException(HTTPStatus.BAD_REQUEST, problem)
         self._member, self._is_within = zlib.decompressobj(_GZIP), True
 

@@ -27,7 +27,7 @@ from lineage_merge.sources.receiver.uploads import Uploads
 _STOP_SECONDS = 10
 # Clients often send the next document soon: an agent sends a plan and then its event.
 _IDLE_SECONDS = 30
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ def _named(ignored: Sequence[Ignored]) -> str:
     """Return entries with their kind, in one line."""
     # Names may contain anything, even line feeds.
     names = [f"{str(each.path).encode('unicode_escape').decode()} ({each.is_a})" for each in ignored]
-    more = [f"and {len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
-    return ", ".join([*names[:_MOST_NAMED], *more])
+    more = [f"and {len(names) - _MAX_NAMED:,} more"] if len(names) > _MAX_NAMED else []
+    return ", ".join([*names[:_MAX_NAMED], *more])
 
 
 def _refuse_links(root: Path) -> None:

@@ -35,9 +35,9 @@ _NOT_AUTHORIZED = (11, 401, 403)
 _NO_DATABASE = 1228
 _NO_COLLECTION = 1203
 
-PLANS_A_REQUEST = 50
+PLANS_PER_REQUEST = 50
 # A plan of hundreds of columns has thousands of expressions: their ids are split over several requests.
-IDS_A_REQUEST = 2000
+IDS_PER_REQUEST = 2000
 
 # The parts of a plan that are read by `_belongsTo`, which Spline indexes only in these two collections.
 _BELONGS_TO = "FOR d IN @@collection FILTER d._belongsTo IN @plans RETURN d"
@@ -234,7 +234,7 @@ def plans(
 ) -> Iterator[tuple[str, dict[str, list[Document]]]]:
     """Yield the documents of each plan, by collection, a few plans per request."""
     with database(server) as db:
-        while batch := list(islice(keys, PLANS_A_REQUEST)):
+        while batch := list(islice(keys, PLANS_PER_REQUEST)):
             yield from _plan_batch(db, server.settings, batch, collections).items()
 
 
@@ -276,7 +276,7 @@ def _plan_batch(
 
 
 def _in_parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (items[start : start + IDS_A_REQUEST] for start in range(0, len(items), IDS_A_REQUEST))
+    return (items[start : start + IDS_PER_REQUEST] for start in range(0, len(items), IDS_PER_REQUEST))
 
 
 def run_query(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> Iterator[Any]:

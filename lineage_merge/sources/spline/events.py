@@ -15,7 +15,7 @@ from lineage_merge.sources.spline.transactions import Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE
 
 # Number of events per query for the labels of their plans.
-_EVENTS_A_LOOK = 1000
+_EVENTS_PER_QUERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def only_labelled(
     `labels_of(keys)` returns the requested labels of plans; plans without labels may be left out.
     """
     remaining = iter(rows)
-    while batch := list(islice(remaining, _EVENTS_A_LOOK)):
+    while batch := list(islice(remaining, _EVENTS_PER_QUERY)):
         asked = sorted({row.plan for row in batch if row.wanted and row.unlabelled and row.plan})
         found = labels_of(asked) if asked else {}
         for row in batch:

@@ -12,7 +12,7 @@ from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import COMMITTED
 
-_KEYS_A_REQUEST = 2000
+_KEYS_PER_REQUEST = 2000
 
 _SEEN = (
     f"FOR p IN progress FILTER p.timestamp >= @since AND p.error == null AND {COMMITTED}"
@@ -53,8 +53,8 @@ def observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> list[Ob
         found = [(row, labels.first_value(names, row["own"], row["extra"], row["copied"])) for row in rows]
         no_progress = sorted({str(row["plan"]) for row, dag_name in found if not dag_name})
         build_filter: dict[str, str] = {}
-        for start in range(0, len(no_progress), _KEYS_A_REQUEST):
-            keys = no_progress[start : start + _KEYS_A_REQUEST]
+        for start in range(0, len(no_progress), _KEYS_PER_REQUEST):
+            keys = no_progress[start : start + _KEYS_PER_REQUEST]
             plans = run_query(db, settings, _PLANS, keys=keys, heads=heads, **committed)
             build_filter |= {
                 plan["_key"]: labels.first_value(names, plan["labels"], plan["extra"]) for plan in plans

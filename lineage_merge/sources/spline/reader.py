@@ -52,9 +52,9 @@ from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions
 
-EVENTS_A_SLICE = 5000
-PLANS_A_SLICE = 500
-MOST_SLICES = 1000
+EVENTS_PER_SLICE = 5000
+PLANS_PER_SLICE = 500
+MAX_SLICES = 1000
 
 Passes = Callable[[str, str], bool]
 
@@ -69,7 +69,7 @@ class Texts(NamedTuple):
 # Smaller files contain no document: "[]", or an empty compressed file.
 _EMPTY_BYTES = 60
 # Size in characters at which a row of documents is complete.
-_MOST_CHARACTERS = 1 << 20
+_MAX_CHARACTERS = 1 << 20
 # Prefix of a plan's key if the row is a problem instead of documents.
 _PROBLEM = "!"
 
@@ -189,7 +189,7 @@ def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[tuple[Pla
         if not key:
             yield _problem_row(part, _of_no_plan(part, found))
             continue
-        if key != plan or size > _MOST_CHARACTERS:
+        if key != plan or size > _MAX_CHARACTERS:
             if texts:
                 yield (part.database, plan), Texts(part.collection, "\n".join(texts))
             texts, size, plan = [], 0, key
@@ -264,11 +264,11 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     spline = context.spline
     back = overview.newest - spline.lookback // timedelta(milliseconds=1)
     since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
-    tasks = ceil(overview.events / EVENTS_A_SLICE)
+    tasks = ceil(overview.events / EVENTS_PER_SLICE)
     engine.reserve(tasks * shuffle_partitions.BYTES_PER_PARTITION)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
-    events = _limited_partitions(engine.rows(spans, MOST_SLICES)).flat_map(read_events).cache()
+    events = _limited_partitions(engine.rows(spans, MAX_SLICES)).flat_map(read_events).cache()
     selected = run_selection.select_writes(events, spline.runs)
     facts: Rows[Any] = selected_plans(context, events, selected)
     plans = facts.group(_key, _known_plan)
@@ -315,9 +315,9 @@ def _read_arango_plans(
 ) -> Rows[Record]:
     """Read all plans of a database without `progress`; the newest per job and target is used."""
     count = arango.plan_count(server)
-    offsets = range(0, max(count, 1), max(PLANS_A_SLICE, ceil(count / MOST_SLICES)))
+    offsets = range(0, max(count, 1), max(PLANS_PER_SLICE, ceil(count / MAX_SLICES)))
     fetch = partial(_fetch_slice, context, server, collections, offsets.step)
-    translated = _limited_partitions(engine.rows(offsets, MOST_SLICES)).flat_map(fetch)
+    translated = _limited_partitions(engine.rows(offsets, MAX_SLICES)).flat_map(fetch)
     events: Rows[EventRow] = engine.empty()
     selected = run_selection.select_writes(events, context.spline.runs)
     return combined(context, events, events, selected, translated, [""])
@@ -333,7 +333,7 @@ def _fetch_slice(
 
 def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
     """Split `since` to `until` into about `count` spans."""
-    step = max(1, ceil((until - since) / min(max(count, 1), MOST_SLICES)))
+    step = max(1, ceil((until - since) / min(max(count, 1), MAX_SLICES)))
     return [(start, min(start + step, until)) for start in range(since, until, step)]
 
 

@@ -64,7 +64,7 @@ _NAMED = (
     f"FOR p IN progress FILTER p.timestamp >= @since AND p.execPlanDetails.applicationName IN @names{_WHAT}"
 )
 # Maximum number of Glue's automatic retries; each is an attempt of the same run.
-_MOST_ATTEMPTS = 10
+_MAX_ATTEMPTS = 10
 
 
 def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: timedelta) -> list[MissingRun]:
@@ -98,7 +98,7 @@ def _names_on_glue(one: ExpectedRuns) -> Iterator[str]:
     for run_id in one.run_ids:
         name = f"nativespark-{one.application}-{run_id}"
         yield name
-        yield from (f"{name}_attempt_{number}" for number in range(_MOST_ATTEMPTS + 1))
+        yield from (f"{name}_attempt_{number}" for number in range(_MAX_ATTEMPTS + 1))
 
 
 def _reports(rows: Iterable[Any]) -> Iterator[Report]:

@@ -285,8 +285,8 @@ def test_plans_come_with_all_their_parts_in_batches_and_bounded_requests(
 ) -> None:
     spline = some_plans()
     expected = documents_of(spline)
-    monkeypatch.setattr(spline_arango, "PLANS_A_REQUEST", 2)
-    monkeypatch.setattr(spline_arango, "IDS_A_REQUEST", 3)
+    monkeypatch.setattr(spline_arango, "PLANS_PER_REQUEST", 2)
+    monkeypatch.setattr(spline_arango, "IDS_PER_REQUEST", 3)
     server = loaded(spline, batch_size=2)
     wanted = sorted(expected)[:5]
 

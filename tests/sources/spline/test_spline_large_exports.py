@@ -79,5 +79,5 @@ def test_documents_of_a_plan_that_follow_each_other_share_a_row(
 
     assert sorted(rows())[1:] == [("p", 4), ("p", 4), ("q", 4)]
     assert [row for row in rows(lambda _database, plan: plan == "q") if row[0] in ("p", "q")] == [("q", 4)]
-    monkeypatch.setattr(reader, "_MOST_CHARACTERS", 150)
+    monkeypatch.setattr(reader, "_MAX_CHARACTERS", 150)
     assert [row for row in rows() if row[0] == "q"] == [("q", 2), ("q", 2)]

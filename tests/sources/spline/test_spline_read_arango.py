@@ -147,10 +147,10 @@ def test_histories_give_the_records_of_their_export_without_full_scans(
         if request.method == "POST" and request.path == "/_api/cursor"
     ]
     bound = [query["bindVars"] for query in asked if "@collection" in query["bindVars"]]
-    limits = {"plans": spline_arango.PLANS_A_REQUEST, "keys": spline_arango.IDS_A_REQUEST}
+    limits = {"plans": spline_arango.PLANS_PER_REQUEST, "keys": spline_arango.IDS_PER_REQUEST}
     for variables in bound:
         (kind,) = variables.keys() - {"@collection"}
-        assert len(variables[kind]) <= limits.get(kind, spline_arango.IDS_A_REQUEST)
+        assert len(variables[kind]) <= limits.get(kind, spline_arango.IDS_PER_REQUEST)
         assert not any(forgotten in each for each in variables[kind])
     assert {variables["@collection"] for variables in bound} == {"executionPlan", "operation", "follows"}
     # What else was asked: the overview, open transactions, and spans of `progress`.
@@ -218,7 +218,7 @@ def test_what_fails_on_the_driver_stops_before_spark_works(
     assert spline.arango is not None
     elsewhere = {**{name: getattr(spline.arango, name) for name in ("hosts", "username", "password_env")}}
 
-    with pytest.raises(SourceMissing, match="no database named 'other'"):
+    with pytest.raises(SourceMissing, match="missing database 'other'"):
         pipeline.build(spark, parsed({"arango": {**elsewhere, "database": "other"}}))
     with pytest.raises(SourceError, match="no connection"):
         pipeline.build(spark, parsed({"arango": {"hosts": "http://127.0.0.1:9", "database": "spline"}}))

@@ -27,7 +27,7 @@ _START_OF_JSON = re.compile(
 _EVENT = frozenset({"planId", "timestamp"})
 _PLAN = frozenset({"id", "operations"})
 _OPENING = re.compile(r"[\[{]")
-_MOST_OPENINGS = 20
+_MAX_OPENINGS = 20
 # The fields in which collectors store the line: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
 _WRAPPED = ("log", "message", "msg", "textPayload")
 
@@ -83,7 +83,7 @@ def _in_line(location: str, text: str) -> Iterator[Message | Malformed]:
     openings = [begins.start()] if begins else [found.start() for found in _OPENING.finditer(text)]
     end = 0
     found: list[Message | Malformed] = []
-    for start in openings[:_MOST_OPENINGS]:
+    for start in openings[:_MAX_OPENINGS]:
         if start < end:
             continue
         try:

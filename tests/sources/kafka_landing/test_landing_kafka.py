@@ -148,7 +148,7 @@ def test_plans_and_events_of_a_topic_become_lineage_through_s3(
         rows = rows_of(read_spline(SparkEngine(spark), settings, dataset_resolver.from_config(settings)))
         return flows_of(rows), {(kind, message) for kind, _, _, message in problems_of(rows)}
 
-    nothing = ("notice", "nothing was written to it yet")
+    nothing = ("notice", "no messages yet")
     assert read() == (set(), {nothing, ("notice", NO_RUN)})
     topics.send("spline", messages)
     assert read() == ({("a", "s3://in|a", "s3://out|a"), ("b", "s3://in|b", "s3://out|b")}, set())
@@ -188,9 +188,9 @@ def test_an_unreadable_topic_is_one_clear_error(spark: SparkSession, kafka: Brok
 
     with pytest.raises(SourceMissing, match="Kafka topic nowhere: no such topic"):
         landed(spark, Kafka(kafka.servers, "nowhere", place))
-    with pytest.raises(SourceUnreachable, match="no answer from"):
+    with pytest.raises(SourceUnreachable, match="no response from"):
         landed(spark, Kafka("127.0.0.1:1", "t", place, quick))
-    with pytest.raises(ConfigError, match=r"spline\.kafka: Kafka does not take"):
+    with pytest.raises(ConfigError, match=r"spline\.kafka: Kafka rejects"):
         landed(spark, Kafka(kafka.servers, "t", place, {"security.protocol": "NONE"}, key="spline.kafka"))
     assert not any(tmp_path.iterdir())
 
