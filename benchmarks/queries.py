@@ -41,7 +41,7 @@ from lineage_merge.query.graph import Direction, LineageGraph
 from lineage_merge.query.impact import impact
 from lineage_merge.query.layers import Layer, check_layers
 from lineage_merge.query.lineage import completed, ends, lineage
-from lineage_merge.query.paths import edges_on_paths, all_paths
+from lineage_merge.query.paths import all_paths, edges_on_paths
 
 IDS_A_LEVEL_REQUEST = 200
 # What a client that asks hop by hop must at least be slower by: on this machine, and over a network.
@@ -198,9 +198,7 @@ def measure_whole(ask: Counted) -> dict[str, dict[str, list[Taken]]]:
 
 def print_table(title: str, taken: dict[str, dict[str, list[Taken]]]) -> None:
     print(f"\n{title}")
-    print(
-        f"{'question':10} {'all_paths':6} {'seconds':>9} {'client':>7} {'requests':>9} {'ours is quicker':>16}"
-    )
+    print(f"{'question':10} {'way':6} {'seconds':>9} {'client':>7} {'requests':>9} {'ours is quicker':>16}")
     for question, ways in taken.items():
         ours = median(ways["ours"])
         for name, rounds in ways.items():

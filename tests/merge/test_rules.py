@@ -98,14 +98,14 @@ def test_without_one_warehouse_the_table_is_not_guessed() -> None:
     uri = f"s3://b/redshift/public.sales/{UUID}"
     two = {WAREHOUSE: "dev.public", "redshift://other.eu-west-1:5439": "dev.public"}
 
-    found = identity(uri, defaults=two)
+    found = identity(uri, default_schemas=two)
 
     assert found.name == DatasetName("s3://b", "redshift/public.sales")
     assert "several Redshift namespaces" in found.problem
 
 
 def test_without_a_default_database_the_table_is_not_guessed() -> None:
-    found = identity(f"s3://b/redshift/public.sales/{UUID}", defaults={})
+    found = identity(f"s3://b/redshift/public.sales/{UUID}", default_schemas={})
     assert found.name == DatasetName("s3://b", "redshift/public.sales")
     assert "merge.default_schemas" in found.problem
 
