@@ -1,4 +1,4 @@
-"""A bar chart as SVG text within a page. (mkdocs lets a hook import what lies beside it.)
+"""A bar chart as SVG text within a page. (mkdocs hooks can import modules of their folder.)
 
 Colours are the theme's, so that it can be read in light and in dark; outside of the site they fall back to
 the colour of the text.

@@ -1,4 +1,4 @@
-"""The figures of the benchmarks as charts and tables, where a page says ``<!-- benchmarks -->``.
+"""Charts and tables of the benchmarks, in place of ``<!-- benchmarks -->``.
 
 They are those of ``benchmarks/results.jsonl``, a line of JSON a run; where there is none the page says how to
 make it.
@@ -35,7 +35,7 @@ Figure = Mapping[str, Any]
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the charts in."""
+    """Insert the charts."""
     if _PLACE not in markdown:
         return markdown
     file = Path(config.config_file_path).parent / RESULTS
@@ -44,17 +44,17 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def chapters(text: str) -> str:
-    """A chapter a benchmark, in order of name: charts and tables of its newest run, and the runs before."""
+    """Return a chapter per benchmark, by name: charts and tables of its newest run, and earlier runs."""
     runs = [json.loads(line) for line in text.splitlines() if line.strip()]
     if not runs:
         return NONE_YET
-    by_name = sorted(runs, key=lambda run: str(run["benchmark"]))  # lines of one stay in their order
+    by_name = sorted(runs, key=lambda run: str(run["benchmark"]))  # stable: runs stay in order
     parts = [_chapter(name, list(of_it)) for name, of_it in groupby(by_name, lambda run: run["benchmark"])]
     return "\n\n".join(parts) + "\n"
 
 
 def is_met(figure: Figure) -> bool | None:
-    """Whether it is as the project expects; None where nothing is expected."""
+    """Whether a figure meets its expected value; None if it has none."""
     if "at_least" not in figure and "at_most" not in figure:
         return None
     value = figure["value"]
@@ -62,7 +62,7 @@ def is_met(figure: Figure) -> bool | None:
 
 
 def number(value: float) -> str:
-    """``12,345``, ``15.2``, ``0.034``: three digits that count."""
+    """Return ``12,345``, ``15.2``, ``0.034``: three significant digits."""
     if abs(value) >= 100 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -118,7 +118,7 @@ def _table(figures: Iterable[Figure]) -> str:
 
 
 def _history(runs: Sequence[Run]) -> str:
-    """A row a figure of the newest run, a column a run, oldest first."""
+    """Return a row per figure of the newest run, a column per run, oldest first."""
     days = " | ".join(str(run["day"]) for run in runs)
     lines = [f"| case | what | {days} | of the one before |", f"| --- | --- |{' ---: |' * len(runs)} ---: |"]
     held = [{_key(figure): figure for figure in run["figures"]} for run in runs]

@@ -1,4 +1,4 @@
-"""A page for each command, made from the command line itself, and one that lists them.
+"""A page per command, generated from the command line, and a list of commands.
 
 By click's public functions rather than by mkdocs-click: its tables show click's own marks for
 "no default", and have no place for the sixty flags that are keys of the configuration.
@@ -20,7 +20,7 @@ _TITLE = "Commands"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fill the chapter of commands."""
+    """Fill the navigation of the commands."""
     pages: list[Any] = ["commands/index.md", *(_path(name) for name in _commands())]
     (chapter,) = [each for each in config.nav or [] if _TITLE in each]
     chapter[_TITLE] = pages

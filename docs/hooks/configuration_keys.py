@@ -1,4 +1,4 @@
-"""The keys of the configuration as a table, from its schema, where a page says ``<!-- keys -->``."""
+"""A table of the configuration keys, from the schema, in place of ``<!-- keys -->``."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _PLACE = "<!-- keys -->"
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the table in."""
+    """Insert the table."""
     return markdown.replace(_PLACE, _table()) if _PLACE in markdown else markdown
 
 

@@ -1,4 +1,4 @@
-"""Labels and properties as tables, from their declaration, where a page says ``<!-- vertices -->``."""
+"""Tables of labels and properties, from the schema, in place of ``<!-- vertices -->``."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -11,7 +11,7 @@ from lineage_merge.graph_format import schema
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the tables in."""
+    """Insert the tables."""
     for place, table in _TABLES.items():
         if place in markdown:
             markdown = markdown.replace(place, table())

@@ -1,8 +1,8 @@
-"""Plain text in Markdown. (mkdocs lets a hook import what lies beside it.)"""
+"""Plain text in Markdown. (mkdocs hooks can import modules of their folder.)"""
 
 import re
 
 
 def escaped(text: str) -> str:
-    """Text that says in Markdown, in a table too, what it says in a terminal."""
+    """Escape a text for Markdown, including tables."""
     return re.sub(r"([\\`*_<\[\]|])", r"\\\1", text)

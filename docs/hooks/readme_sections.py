@@ -1,4 +1,4 @@
-"""A chapter of the README, where a page says ``<!-- README: Title -->``: each fact keeps one home."""
+"""Chapters of the README, in place of ``<!-- README: Title -->``, to avoid duplicates."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _PLACE = re.compile(r"<!-- README: (.+?) -->")
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the chapters in."""
+    """Insert the chapters."""
     readme = Path(config.config_file_path).parent / "README.md"
     return _PLACE.sub(lambda found: _chapter(readme.read_text(encoding="utf-8"), found[1]), markdown)
 

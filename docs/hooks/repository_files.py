@@ -1,4 +1,4 @@
-"""What lies outside docs/: the changelog and its like as pages, and linked files as pages of their text.
+"""Files outside docs/: the changelog and similar documents as pages, and linked files as pages of their text.
 
 On GitHub a link leads to the file; the site must not need GitHub. So a link from a page to a file or
 folder of the repository leads to a page under ``files/`` that shows it.
@@ -45,7 +45,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links to the repository's files lead to their pages."""
+    """Rewrite links to repository files to their pages."""
     root = Path(config.config_file_path).parent
     here = page.file.src_uri
     folder = root if here in PAGES.values() else root / "docs" / posixpath.dirname(here)
@@ -67,7 +67,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def _in_repository(root: Path, folder: Path, path: str) -> str | None:
-    """A link's target from the repository's root; None where there is no such file."""
+    """Return a link's target relative to the repository's root; None if the file is missing."""
     target = Path(os.path.normpath(folder / path))
     return target.relative_to(root).as_posix() if target.is_relative_to(root) and target.exists() else None
 

@@ -46,7 +46,7 @@ EXPORTER = Exporter(
             "additionalProperties": {
                 "type": "string",
                 "pattern": "^[A-Z_]+$",
-                "x-form": "such as DEV or PROD",
+                "x-form": "a fabric such as DEV or PROD",
             },
         },
         "platforms": {
