@@ -223,19 +223,19 @@ def test_unsupported_inputs_are_one_clear_error(spark: SparkSession, folder: Pat
         """What looks like a frame of Spark Connect, whose own class needs a server's libraries."""
         return type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
 
-    refused: dict[str, Any] = {
+    unsupported: dict[str, Any] = {
         "does not support streams": spark.readStream.format("rate").load(),
         "Spark Connect has its plans on the server": remote(),
-        "takes a DataFrame of PySpark": 3,
+        "expects a PySpark DataFrame": 3,
         "DropTable": "drop table sales",
         "PARSE_SYNTAX_ERROR": "selec id",
         "TABLE_OR_VIEW_NOT_FOUND": "select * from nowhere",
     }
-    for said, thing in refused.items():
-        with pytest.raises(CaptureError, match=said) as error:
-            capture(thing)
+    for message, value in unsupported.items():
+        with pytest.raises(CaptureError, match=message) as error:
+            capture(value)
         assert "\n" not in error.value.message
-    with pytest.raises(CaptureError, match="leave target out"):
+    with pytest.raises(CaptureError, match="omit target="):
         capture("create table again using parquet as select id from sales", target="shop.again")
 
 
