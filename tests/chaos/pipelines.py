@@ -46,6 +46,8 @@ def settings(
             }
         },
         "dbt": [{"manifest": str(folder / f"{name}.json"), "namespace": WAREHOUSE}],
+        # A small input would be merged in the driver, without a Python worker that a fault could kill.
+        "spark": {"distribute_above_mb": 0},
         "gremlin": {
             "endpoint": f"ws://{USER}:{PASSWORD}@127.0.0.1:{graph_port}/gremlin",
             "timeout_seconds": 20,

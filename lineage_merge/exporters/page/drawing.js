@@ -142,7 +142,7 @@ lineage.drawing = (() => {
       const shape = edge.from === edge.to ? loop(from) : path(between(from, to, edge.points));
       const jobs = jobsOf(model, edge);
       const lost = edge.feeds.some((feed) =>
-        feed.facts.some(([what, text]) => what === "column_lineage" && text === "unavailable"),
+        feed.facts.some(([what, text]) => what === "column lineage" && text === "unavailable"),
       );
       const group = drawn(
         "g",
