@@ -57,6 +57,6 @@ def test_a_graph_that_many_partitions_made_is_the_same(
         return nodes, edges
 
     few = built(spark)
-    monkeypatch.setattr(shuffle_partitions, "BYTES", 20_000)
+    monkeypatch.setattr(shuffle_partitions, "BYTES_PER_PARTITION", 20_000)
     assert built(own) == few
     assert number(own) > 4

@@ -535,7 +535,7 @@ def test_loading_a_folder_without_nodes_or_edges_is_an_error(
     outcome = in_process("load", folder, "-c", settings)
 
     missing = "edges" if present == ["nodes"] else "nodes"
-    assert_failed(outcome, 4, f"{folder}/{missing}: no node or edge files there")
+    assert_failed(outcome, 4, f"{folder}/{missing}: no node or edge files")
     assert earlier_graph()
 
 
@@ -579,7 +579,7 @@ def test_validate_reports_flaws_by_element_and_field(tmp_path: Path) -> None:
     assert (for_people.code, for_people.err) == (4, "")
     *flaws, total = for_people.out.splitlines()
     assert total == "4 elements, 3 flaws"
-    assert [flaw.partition(": expected")[0] for flaw in flaws] == [
+    assert [flaw.partition(": must be")[0] for flaw in flaws] == [
         "nodes: dev|s3://lake|event: label",
         "nodes: dev|s3://lake|users: environment",
         'nodes: {"id": "cut: not JSON',

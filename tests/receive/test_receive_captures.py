@@ -38,7 +38,7 @@ def test_captured_requests_give_the_elements_of_the_captured_messages(
         with next((out / ".unfinished" / "spline").iterdir()).open("ab") as file:
             file.write(b'["plan", {"id":"0c')
         with receiver(out) as running:
-            assert "18 bytes of half a line cut off" in running.log
+            assert "18 bytes of a partial line cut off" in running.log
             running.stop()
 
     assert status == 200

@@ -89,8 +89,8 @@ def test_half_a_line_is_cut_off_at_the_next_start(tmp_path: Path) -> None:
     openlineage.write_bytes(b'{"eventTime": "2026-1')
 
     with receiver(out) as running:
-        assert "20 bytes of half a line cut off" in running.log
-        assert "0 bytes, 21 bytes of half a line cut off" in running.log
+        assert "20 bytes of a partial line cut off" in running.log
+        assert "0 bytes, 21 bytes of a partial line cut off" in running.log
         running.stop()
 
     assert lines(out) == [["plan", plan(1)]]
@@ -112,9 +112,9 @@ def test_what_does_not_fit_on_the_disk_is_neither_acknowledged_nor_stored(tmp_pa
         summary = running.stop()
 
     assert (first.status_code, full.status_code, after.status_code) == (201, 507, 201)
-    assert full.text == "not stored:  File too large"
+    assert full.text == "not stored: File too large"
     assert [body["id"] for _, body in lines(out)] == [plan(1)["id"], plan(3)["id"]]
-    assert "could not keep 1" in summary
+    assert "could not store 1" in summary
 
 
 def test_nothing_is_accepted_when_the_disk_is_almost_full(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_deleted_folder_is_no_acknowledgement(tmp_path: Path) -> None:
         again = running.post(PLANS, plan(1))
         running.stop()
 
-    assert (answer.status_code, answer.text) == (503, "not stored:  No such file or directory")
+    assert (answer.status_code, answer.text) == (503, "not stored: No such file or directory")
     assert again.status_code == 201
     assert lines(out) == [["plan", plan(1)]]
 
@@ -172,7 +172,7 @@ def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
         ]
         assert "Traceback" not in running.log
     assert [answer.status_code for answer in answers] == [503] * 5
-    assert answers[0].text == "not stored:  No such file or directory"
+    assert answers[0].text == "not stored: No such file or directory"
 
 
 def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_what_is_no_file_among_unfinished_ones_is_named_and_left_alone(tmp_path:
         running.stop()
         (line,) = [line for line in running.log.splitlines() if "ignored" in line]
 
-    assert line.partition("ignored, no files of a receiver: ")[2].split(", ") == [
+    assert line.partition("ignored, not files of a receiver: ")[2].split(", ") == [
         f"{unfinished_files}/{entry}"
         for entry in (
             "a-fifo.jsonl (a FIFO)",
@@ -322,7 +322,7 @@ def test_a_stopped_receiver_finishes_requests_and_files(tmp_path: Path, number: 
     assert (answer.status_code, answer.json()) == (201, plan(1)["id"])
     assert lines(out) == [["plan", plan(1)]]
     assert unfinished(out) == []
-    assert summary.startswith("took 1 plan, 0 events, 0 OpenLineage events: ")
+    assert summary.startswith("received 1 plan, 0 events, 0 OpenLineage events: ")
 
 
 _STOPPED_AT_ONCE = """
