@@ -1,6 +1,6 @@
 """Query commands. Expensive imports are inside the functions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +11,8 @@ from lineage_merge.cli.query_options import QueryOptions, Session, open_session,
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from lineage_merge.query.graph import Direction
+    from lineage_merge.query.elements import Subgraph
+    from lineage_merge.query.graph import Direction, LineageGraph
 
 _DEPTH = click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
@@ -220,6 +221,18 @@ def jobs(options: QueryOptions, search: str, limit: int | None) -> None:
         print_answer(Answer(found, header, tables=shown, note=note), options.format)
 
 
+def _print_listed(
+    options: QueryOptions,
+    question: str,
+    listed: "Callable[[LineageGraph, str | None, str | None], Subgraph]",
+    empty: str,
+) -> None:
+    with open_session(options) as session:
+        found = listed(session.graph, session.environment, options.dag)
+        note = "" if found.vertices else _empty_note(session, options, empty)
+        print_answer(Answer(found, options.header(question, session.environment), note=note), options.format)
+
+
 @click.command(
     epilog=epilog(
         "lineage-merge no-consumer",
@@ -233,14 +246,9 @@ def no_consumer(options: QueryOptions) -> None:
     With --dag, datasets that a job of this DAG writes and no job of any DAG reads. Exposures count as
     readers, jobs that only read their own output do not.
     """
-    with open_session(options) as session:
-        from lineage_merge.query.listing import no_consumer as listed
+    from lineage_merge.query.listing import no_consumer as listed
 
-        found = listed(session.graph, session.environment, options.dag)
-        note = "" if found.vertices else _empty_note(session, options, "all written datasets have a consumer")
-        print_answer(
-            Answer(found, options.header("no-consumer", session.environment), note=note), options.format
-        )
+    _print_listed(options, "no-consumer", listed, "all written datasets have a consumer")
 
 
 @click.command(
@@ -255,14 +263,9 @@ def no_producer(options: QueryOptions) -> None:
 
     With --dag, datasets that a job of this DAG reads and no job of any DAG writes.
     """
-    with open_session(options) as session:
-        from lineage_merge.query.listing import no_producer as listed
+    from lineage_merge.query.listing import no_producer as listed
 
-        found = listed(session.graph, session.environment, options.dag)
-        note = "" if found.vertices else _empty_note(session, options, "all read datasets have a producer")
-        print_answer(
-            Answer(found, options.header("no-producer", session.environment), note=note), options.format
-        )
+    _print_listed(options, "no-producer", listed, "all read datasets have a producer")
 
 
 @click.command(

@@ -29,7 +29,6 @@ _Sets = Mapping[str, Iterable[str]]
 _WITH_COLUMNS = frozenset({"feeds_column", "influences"})
 _EDGES = frozenset({"feeds", "writes", "feeds_column", "influences", "follows"})
 
-_SETS_OF_NODE = frozenset(each.name for each in NODE_PROPERTIES if each.many)
 _ONE_OF_NODE = {each.name: each for each in NODE_PROPERTIES if not each.many}
 _OF_JOB = frozenset({"job_type", "job_name"})
 _ONE_OF_EDGE = {

@@ -139,7 +139,7 @@ def graph_of(made: PageGraph) -> InMemory:
 
 
 def test_more_datasets_than_the_maximum_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "MOST_DATASETS", 1)
+    monkeypatch.setattr(selection, "MAX_DATASETS", 1)
     with pytest.raises(ConfigError, match="--focus"):
         selection.entire_graph(graph_of(two()))
 

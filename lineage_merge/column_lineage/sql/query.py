@@ -5,6 +5,7 @@ from itertools import zip_longest
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.clauses import Clauses
 from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
@@ -219,7 +220,7 @@ class Queries:
         possible = certain or [source.relation for source in sources if source.relation.may_have(name)]
         if len(possible) == 1 or certain:
             return possible[0].find(name) or {}
-        self._note("names columns whose table is unknown", name)
+        self._note(notes.UNKNOWN_TABLE, name)
         return {}
 
     def _source(self, node: exp.Expr, scope: Scope) -> None:

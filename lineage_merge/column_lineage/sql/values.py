@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
     Influences,
@@ -184,7 +185,7 @@ class Values:
         if derivation is None and source.relation.base is not None:
             derivation = source.relation.base.assume(name)
         if derivation is None:
-            self._note("names columns that its tables do not have", ".".join(parts))
+            self._note(notes.MISSING_COLUMNS, ".".join(parts))
         return derivation or {}, bool(fields)
 
     def _unqualified(self, column: exp.Column, name: str, scope: Scope) -> Derivation:
@@ -199,7 +200,7 @@ class Values:
         derivation = scope.unqualified(name)
         if derivation is not None:
             return derivation
-        self._note("names columns whose table is unknown", name)
+        self._note(notes.UNKNOWN_TABLE, name)
         return {}
 
     def _whole_row(self, name: str, scope: Scope) -> Derivation | None:

@@ -13,7 +13,7 @@ from lineage_merge.query.names import check_scope, resolve_dataset_or_column
 Element = TypeVar("Element", Vertex, Vertex | Edge)
 
 # A page of 20,000 datasets with eight columns each has 13 MB, and a browser opens it in two seconds.
-MOST_DATASETS = 20_000
+MAX_DATASETS = 20_000
 
 
 def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
@@ -63,7 +63,7 @@ def _limited(elements: Iterable[Element]) -> Iterator[Element]:
     datasets = 0
     for each in elements:
         datasets += isinstance(each, Vertex) and each.is_dataset
-        if datasets > MOST_DATASETS:
+        if datasets > MAX_DATASETS:
             options = "--focus, --depth, --dag or --environment"
-            raise ConfigError("", f"more than {MOST_DATASETS:,} datasets for one page: select with {options}")
+            raise ConfigError("", f"more than {MAX_DATASETS:,} datasets for one page: select with {options}")
         yield each

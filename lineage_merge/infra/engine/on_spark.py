@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -18,7 +19,7 @@ U = TypeVar("U")
 V = TypeVar("V")
 W = TypeVar("W")
 
-MOST_TASKS = 1000
+MAX_TASKS = 1000
 
 
 class SparkEngine(Engine):
@@ -42,7 +43,7 @@ class SparkEngine(Engine):
         """Return the number of partitions of grouped rows."""
         return int(self.spark.conf.get("spark.sql.shuffle.partitions") or self.parallelism)
 
-    @property
+    @cached_property
     def worker_memory_mb(self) -> int:
         """Return the memory of a Python worker for grouping, before it spills to disk."""
         memory = self.spark.sparkContext.getConf().get("spark.python.worker.memory", "512m")
@@ -51,7 +52,7 @@ class SparkEngine(Engine):
 
     def rows(self, items: Iterable[T], partitions: int | None = None) -> Rows[T]:
         found = list(items)
-        number = max(1, min(len(found), partitions or self.parallelism, MOST_TASKS))
+        number = max(1, min(len(found), partitions or self.parallelism, MAX_TASKS))
         return SparkRows(self, self.spark.sparkContext.parallelize(found, number))
 
     def of_frame(self, frame: DataFrame) -> Rows[Any]:

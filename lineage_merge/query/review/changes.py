@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.query.elements import title_of_id
 from lineage_merge.query.review.versions import FileKey, Version
@@ -12,13 +13,9 @@ from lineage_merge.sources.sql.shapes import NOTHING
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # Prefixes of notes on statements that will fail.
-_ERROR_NOTES = ("names columns that its tables do not have", "inserts ")
+_ERROR_NOTES = (notes.MISSING_COLUMNS, notes.WRONG_COLUMN_COUNT)
 # Prefixes of notes on unknown columns; if they were known before, a referenced column was dropped.
-_UNKNOWN_COLUMN_NOTES = (
-    "names columns whose table is unknown",
-    "selects * from",
-    "fills columns by position",
-)
+_UNKNOWN_COLUMN_NOTES = (notes.UNKNOWN_TABLE, notes.UNKNOWN_STAR, notes.UNKNOWN_POSITIONS)
 
 
 class Flow(NamedTuple):

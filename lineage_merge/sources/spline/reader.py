@@ -54,7 +54,7 @@ from lineage_merge.sources.spline.versions import Versions
 
 EVENTS_PER_SLICE = 5000
 PLANS_PER_SLICE = 500
-MOST_SLICES = 1000
+MAX_SLICES = 1000
 
 Passes = Callable[[str, str], bool]
 
@@ -268,7 +268,7 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     engine.reserve(tasks * shuffle_partitions.BYTES_PER_PARTITION)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
-    events = _limited_partitions(engine.rows(spans, MOST_SLICES)).flat_map(read_events).cache()
+    events = _limited_partitions(engine.rows(spans, MAX_SLICES)).flat_map(read_events).cache()
     selected = run_selection.select_writes(events, spline.runs)
     facts: Rows[Any] = selected_plans(context, events, selected)
     plans = facts.group(_key, _known_plan)
@@ -315,9 +315,9 @@ def _read_arango_plans(
 ) -> Rows[Record]:
     """Read all plans of a database without `progress`; the newest per job and target is used."""
     count = arango.plan_count(server)
-    offsets = range(0, max(count, 1), max(PLANS_PER_SLICE, ceil(count / MOST_SLICES)))
+    offsets = range(0, max(count, 1), max(PLANS_PER_SLICE, ceil(count / MAX_SLICES)))
     fetch = partial(_fetch_slice, context, server, collections, offsets.step)
-    translated = _limited_partitions(engine.rows(offsets, MOST_SLICES)).flat_map(fetch)
+    translated = _limited_partitions(engine.rows(offsets, MAX_SLICES)).flat_map(fetch)
     events: Rows[EventRow] = engine.empty()
     selected = run_selection.select_writes(events, context.spline.runs)
     return combined(context, events, events, selected, translated, [""])
@@ -333,7 +333,7 @@ def _fetch_slice(
 
 def _spans(since: int, until: int, count: int) -> list[tuple[int, int]]:
     """Split `since` to `until` into about `count` spans."""
-    step = max(1, ceil((until - since) / min(max(count, 1), MOST_SLICES)))
+    step = max(1, ceil((until - since) / min(max(count, 1), MAX_SLICES)))
     return [(start, min(start + step, until)) for start in range(since, until, step)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
@@ -181,7 +182,7 @@ class _Reading(Creation):
             columns, problem = [], ""
             if any(item.derivation for item in relation.named) or relation.stars:
                 name = ".".join(part.name for part in table.parts)
-                problem = f"fills columns by position, but those of {name} are unknown"
+                problem = f"{notes.UNKNOWN_POSITIONS}, but those of {name} are unknown"
         if problem:
             self._note("no-columns", problem)
         return columns

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import fold, only
 from lineage_merge.sources.sql.writes import Columns
-
-OPEN = "selects * from tables with unknown columns"
 
 
 def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool) -> tuple[Columns, str]:
@@ -19,7 +18,7 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
     count = next((at for at, item in enumerate(items) if not isinstance(item, Named)), len(items))
     if relation.closed:
         if count > len(names) or (count < len(names) and not may_be_fewer):
-            return [], f"inserts {count} columns into a table of {len(names)}"
+            return [], f"{notes.WRONG_COLUMN_COUNT}{count} columns into a table of {len(names)}"
         return list(zip(names, (item.derivation for item in relation.named), strict=False)), ""
     first = [item for item in items[:count] if isinstance(item, Named)]
     last: list[Named] = []
@@ -29,7 +28,7 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
         last.append(item)
     found = list(zip(names, (item.derivation for item in first), strict=False))
     found += zip(reversed(names), (item.derivation for item in last), strict=False)
-    return found, OPEN
+    return found, notes.UNKNOWN_STAR
 
 
 def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
@@ -42,4 +41,4 @@ def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
             derivation = star.find(name) if star is not None else None
             if derivation:
                 found.append((name, derivation))
-    return found, "" if relation.closed else OPEN
+    return found, "" if relation.closed else notes.UNKNOWN_STAR

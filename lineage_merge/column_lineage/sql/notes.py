@@ -1,0 +1,7 @@
+"""Texts of notes on SQL that a review recognizes. A note may add details after them."""
+
+MISSING_COLUMNS = "names columns that its tables do not have"
+UNKNOWN_TABLE = "names columns whose table is unknown"
+UNKNOWN_STAR = "selects * from tables with unknown columns"
+UNKNOWN_POSITIONS = "fills columns by position"
+WRONG_COLUMN_COUNT = "inserts "
