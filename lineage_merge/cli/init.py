@@ -69,7 +69,10 @@ def init(
         from lineage_merge.cli.init_questions import NO_QUESTIONS, Questions
 
         answers = Questions() if is_interactive else NO_QUESTIONS
-        _init(folder, out, force, as_json, given, answers, on_progress)
+        try:
+            _init(folder, out, force, as_json, given, answers, on_progress)
+        except click.Abort:  # Ctrl-C or Ctrl-D at a question
+            raise KeyboardInterrupt from None
 
 
 def _is_interactive() -> bool:

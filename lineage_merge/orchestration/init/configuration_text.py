@@ -16,6 +16,8 @@ MAX_LINES = 10
 _MAX_NAMES = 5
 _WIDTH = 110
 _INLINE = ("default_schemas", "arango", "merge")
+# Jobs of each source, as they are called there.
+_JOBS = {"spline": "application", "openlineage": "job", "hive": "job"}
 _EMBEDDED = """\
 # The graph is stored on this machine. For Neptune or another Gremlin server:
 # gremlin:
@@ -105,18 +107,20 @@ def _folded(line: str) -> list[str]:
 
 def job_lines(jobs: JobFindings) -> dict[str, str]:
     """Return what was found in the sources of jobs, by the key of the configuration."""
-    hive = [each.name for each in jobs.jobs if each.job_type == "hive"]
-    others = [each for each in jobs.jobs if each.job_type != "hive"]
-    newest = max((each.newest for each in others), default=0)
-    facts = [_named(len(others), "application", [each.name for each in others])]
+    return {key: _job_line(key, what, jobs) for key, what in _JOBS.items()}
+
+
+def _job_line(source: str, what: str, jobs: JobFindings) -> str:
+    found = [each for each in jobs.jobs if each.source == source]
+    facts = [_named(len(found), what, [each.name for each in found])]
+    newest = max((each.newest for each in found), default=0)
     if newest:
         facts.append(f"newest run {_time(newest)}")
-    if jobs.spline_version:
+    if source == "spline" and jobs.spline_version:
         facts.append(f"Spline {jobs.spline_version}")
     if jobs.is_sample:
         facts.append("a part of the input was read")
-    line = "; ".join(facts)
-    return {"spline": line, "openlineage": line, "hive": _named(len(hive), "Hive job", hive)}
+    return "; ".join(facts)
 
 
 def manifest_line(manifest: ManifestFindings) -> str:

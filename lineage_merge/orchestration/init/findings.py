@@ -8,9 +8,9 @@ from lineage_merge.model.elements import Reference
 
 
 class ObservedJob(NamedTuple):
-    """A job that a source reports, and the time of its last run (ms since 1970, 0: unknown)."""
+    """A job, the key of its source, and the time of its last run (ms since 1970, 0: unknown)."""
 
-    job_type: str
+    source: str
     name: str
     newest: int = 0
 
@@ -19,23 +19,15 @@ class ObservedJob(NamedTuple):
 class JobFindings:
     """What Spline, OpenLineage and Hive report.
 
-    `references` are the datasets of their jobs, as the sources name them. `read` counts what was read, by
-    what it is. `catalogs`: namespaces by Spark's catalog names. `is_sample`: the input is large and was read
-    in part.
+    `references` are the datasets of their jobs, as the sources name them. `catalogs`: namespaces by Spark's
+    catalog names. `is_sample`: the input is large and was read in part.
     """
 
     jobs: tuple[ObservedJob, ...] = ()
     references: frozenset[Reference] = frozenset()
-    read: Mapping[str, int] = field(default_factory=dict)
     catalogs: Mapping[str, str] = field(default_factory=dict)
     spline_version: str = ""
     is_sample: bool = False
-    size: int = 0
-
-    @property
-    def newest(self) -> int:
-        """Return the time of the newest run, 0 if unknown."""
-        return max((each.newest for each in self.jobs), default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,29 +97,25 @@ def _location(sources: Sources, key: str) -> str:
 def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
     plain = dataset_resolver.from_config(config)
     resolver = _RecordingResolver(plain.environment, plain.rules, plain.catalogs)
-    records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).collect()
-    read: Counter[str] = Counter()
-    for record in records:
-        if record.kind == "count":
-            read[record.rule or ""] += record.at or 0
+    jobs: list[ObservedJob] = []
+    for source in configured_sources(config):
+        records = read_all(LocalEngine(), config, resolver, [source], on_progress).collect()
+        jobs += _observed_jobs(source.key, records)
     return JobFindings(
-        jobs=_observed_jobs(records),
+        jobs=tuple(jobs),
         references=frozenset(resolver.seen),
-        read=dict(sorted(read.items())),
         catalogs=plain.catalogs,
         spline_version=_spline_version(config),
-        size=input_bytes(config) or 0,
     )
 
 
-def _observed_jobs(records: list[Record]) -> tuple[ObservedJob, ...]:
-    newest: dict[tuple[str, str], int] = {}
+def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
+    newest: dict[str, int] = {}
     for record in records:
         if record.kind == "job" and record.job_name:
-            key = record.job_type or "", record.job_name
             at = int(record.properties.get("last_run_at") or 0)
-            newest[key] = max(at, newest.get(key, 0))
-    return tuple(ObservedJob(*key, at) for key, at in sorted(newest.items()))
+            newest[record.job_name] = max(at, newest.get(record.job_name, 0))
+    return [ObservedJob(source, name, at) for name, at in sorted(newest.items())]
 
 
 def _spline_version(config: Config) -> str:

@@ -10,7 +10,6 @@ from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.model.elements import Problem, Reference
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.orchestration.init.findings import JobFindings, ObservedJob
-from lineage_merge.sources.read_all import input_bytes
 from lineage_merge.sources.spline import arango, export, observed_applications
 from lineage_merge.sources.spline.documents import parse
 from lineage_merge.sources.spline.naming import application
@@ -28,13 +27,11 @@ def sample(config: Config, max_bytes: int, read_all: ReadAll) -> JobFindings:
     found = [
         _of_source(config, key, settings, max_bytes, read_all) for key, settings in config.sources.items()
     ]
-    jobs = {(job.job_type, job.name): job for each in found for job in each.jobs}
     return JobFindings(
-        jobs=tuple(jobs[key] for key in sorted(jobs)),
+        jobs=tuple(job for each in found for job in each.jobs),
         references=frozenset().union(*(each.references for each in found)),
         catalogs={name: namespace for each in found for name, namespace in each.catalogs.items()},
         is_sample=True,
-        size=input_bytes(config) or 0,
     )
 
 
@@ -60,7 +57,7 @@ def _of_database(settings: Arango) -> JobFindings:
     with arango.database(arango.log_in(settings)) as db:
         uris = [*arango.run_query(db, settings, _DATASETS)]
     return JobFindings(
-        jobs=tuple(ObservedJob("spark", each.job, each.newest) for each in seen),
+        jobs=tuple(ObservedJob("spline", each.job, each.newest) for each in seen),
         references=frozenset(Reference("", uri) for uri in uris if isinstance(uri, str)),
     )
 
@@ -79,7 +76,7 @@ def _of_export(folder: str) -> JobFindings:
         if isinstance(name, str) and isinstance(at, int | float):
             job = application(name).job
             newest[job] = max(int(at), newest.get(job, 0))
-    jobs = tuple(ObservedJob("spark", job, at) for job, at in sorted(newest.items()))
+    jobs = tuple(ObservedJob("spline", job, at) for job, at in sorted(newest.items()))
     return JobFindings(jobs, frozenset(references))
 
 

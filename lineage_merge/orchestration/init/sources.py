@@ -1,5 +1,6 @@
 """Locations of sources, and their settings in the structure of the configuration file."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -61,8 +62,9 @@ def located(location: str, folder: Path | None) -> str:
     """
     if folder is None or "://" in location:
         return location
-    path = Path(location).expanduser().resolve()
-    root = folder.resolve()
+    # Links are not resolved: a link below the folder is below it.
+    path = Path(location).expanduser().absolute()
+    path, root = (Path(os.path.normpath(each)) for each in (path, folder.absolute()))
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
