@@ -139,7 +139,7 @@ def _sources(
         return named, ()
     on_progress(f"searching {folder or '.'}")
     found = discovery.search(folder or ".")
-    sources = answers.sources(named.with_found(found.sources))
+    sources = answers.sources(named, found.sources)
     if sources.is_empty:
         flags = "--spline-export, --spline-arango, --openlineage, --hive, --sql or --dbt"
         raise ConfigError("", f"no source found in {folder or '.'}. Fix: name the sources with {flags}")

@@ -1,6 +1,6 @@
 """Questions of the command `init`, on a terminal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,8 +19,8 @@ _EMBEDDED = "embedded"
 class Answers(Protocol):
     """Answers to the questions of `init`."""
 
-    def sources(self, found: Sources) -> Sources:
-        """Return the sources to use of those found, and others."""
+    def sources(self, named: Sources, found: Sources) -> Sources:
+        """Return the sources to use: those that options name, and those found."""
 
     def complete(self, proposal: Proposal, findings: Findings, given: Mapping[str, Any]) -> Proposal:
         """Return the proposal with names and namespaces; `given` are the options of the command."""
@@ -32,8 +32,8 @@ class Answers(Protocol):
 class _Defaults:
     """The answers without questions."""
 
-    def sources(self, found: Sources) -> Sources:
-        return found
+    def sources(self, named: Sources, found: Sources) -> Sources:
+        return named.with_found(found)
 
     def complete(self, proposal: Proposal, _findings: Findings, _given: Mapping[str, Any]) -> Proposal:
         return proposal
@@ -48,17 +48,16 @@ NO_QUESTIONS: Answers = _Defaults()
 class Questions:
     """Asks on the terminal."""
 
-    def sources(self, found: Sources) -> Sources:
-        """Confirm each source that was found, and ask for Spline and dbt if none is used."""
-        export = found.spline_export
-        if export and not self._confirm(f"Spline export {export}: use it?"):
-            export = ""
-        chosen = replace(
-            found,
-            spline_export=export,
-            openlineage=self._confirmed("OpenLineage events", found.openlineage),
-            hive=self._confirmed("Hive lineage", found.hive),
-            dbt=self._confirmed("dbt manifest", found.dbt),
+    def sources(self, named: Sources, found: Sources) -> Sources:
+        """Confirm each source that was found, and ask for Spline and dbt if there is none."""
+        offered = Sources().with_found(named.with_found(found))
+        chosen = named.with_found(
+            Sources(
+                spline_export=self._export(named, offered.spline_export),
+                openlineage=self._confirmed("OpenLineage events", named.openlineage, offered.openlineage),
+                hive=self._confirmed("Hive lineage", named.hive, offered.hive),
+                dbt=self._confirmed("dbt manifest", named.dbt, offered.dbt),
+            )
         )
         if not chosen.job_settings():
             chosen = self._spline(chosen)
@@ -66,6 +65,10 @@ class Questions:
             manifest = self._prompt("dbt manifest.json (path or s3://, empty: none)")
             chosen = replace(chosen, dbt=(manifest,) if manifest else ())
         return chosen
+
+    def _export(self, named: Sources, offered: str) -> str:
+        is_used = offered == named.spline_export or self._confirm(f"Spline export {offered}: use it?")
+        return offered if is_used else ""
 
     def _spline(self, chosen: Sources) -> Sources:
         location = self._prompt("Spline: URL of its ArangoDB, or folder of an export (empty: none)")
@@ -110,8 +113,8 @@ class Questions:
         """Ask whether to replace an existing file."""
         return self._confirm(f"Replace {file}?", default=False)
 
-    def _confirmed(self, what: str, locations: Iterable[str]) -> tuple[str, ...]:
-        return tuple(each for each in locations if self._confirm(f"{what} {each}: use it?"))
+    def _confirmed(self, what: str, named: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
+        return named or tuple(each for each in offered if self._confirm(f"{what} {each}: use it?"))
 
     def _confirm(self, text: str, *, default: bool = True) -> bool:
         return click.confirm(text, default=default)

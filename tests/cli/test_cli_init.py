@@ -279,6 +279,20 @@ def test_a_source_that_is_not_found_is_asked_for(sample: Path, monkeypatch: pyte
     assert written().spline.export == elsewhere  # type: ignore[union-attr]
 
 
+def test_sources_of_options_are_not_asked_about(
+    sample: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(data / "hive", sample / "logs")
+
+    # Spline, Hive; DAG, environment, endpoint
+    result = answer(monkeypatch, "y", "n", "", "", "", arguments=(".", "--dbt", "dbt/manifest.json"))
+
+    assert result.exit_code == 0, result.output
+    assert "use it?" in result.output
+    assert "dbt/manifest.json: use it?" not in result.output
+    assert set(written().sources) == {"spline", "dbt"}
+
+
 def test_an_unknown_namespace_is_asked_for_until_it_is_one(
     folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,6 +383,12 @@ WRONG = {
         ("--dbt-namespace: not a namespace but a JDBC URL",),
     ),
     "DAG name": (["--dbt", "target/manifest.json", "--dag", "my dag"], 2, ("dag_name", "letters")),
+    "manifest given as events": (
+        ["--openlineage", "target/manifest.json"],
+        3,
+        ("target/manifest.json: not an OpenLineage event. Fix: correct --openlineage",),
+    ),
+    "missing log": (["--hive", "no.log"], 3, ("no.log", "Fix: correct --hive")),
     "SQL without namespace": (["--sql", "sql", "--sql-dialect", "redshift"], 2, ("sql[0].namespace",)),
     "missing SQL": (["--sql", "no-sql"], 3, ("no-sql", "Fix: correct --sql")),
 }

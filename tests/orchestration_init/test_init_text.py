@@ -90,6 +90,15 @@ def test_many_applications_are_counted_and_some_named() -> None:
     written = text(propose(Sources(spline_export="spline"), findings), findings, Path())
 
     assert "# 120 applications found: job_0, job_1, job_2, job_3, job_4, ..." in written
+    assert "spline.applications" in written
+
+
+def test_tables_in_glues_catalog_get_a_hint() -> None:
+    findings = Findings(manifests=(ManifestFindings("m.json", "shop", "athena"),))
+
+    written = text(propose(Sources(dbt=("m.json",)), findings), findings, Path())
+
+    assert "# glue:\n#   - region: us-east-1\n" in written
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,12 @@ _EMBEDDED = """\
 # gremlin:
 #   endpoint: wss://cluster.region.neptune.amazonaws.com:8182/gremlin
 #   iam_auth: true"""
+# dbt adapters whose tables are files in S3, listed in Glue's catalog.
+_ON_GLUE = ("athena", "glue")
+_GLUE = """\
+# Glue's catalog joins dbt's tables with the paths that Spark writes:
+# glue:
+#   - region: us-east-1"""
 
 
 def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
@@ -36,7 +42,8 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
             inline = (*inline, name)
             lines = [*_lines(settings, comments, inline)]
     head = ["# Written by lineage-merge init. Relative paths are relative to this file."]
-    tail = [] if proposal.gremlin_endpoint else [_EMBEDDED]
+    tail = [_GLUE] if any(each.manifest.adapter in _ON_GLUE for each in proposal.projects) else []
+    tail += [] if proposal.gremlin_endpoint else [_EMBEDDED]
     return "\n".join([*head, *lines, *tail]) + "\n"
 
 
@@ -86,6 +93,10 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
         "dag_name": ["The Airflow DAG whose lineage is merged. Environments are never joined."],
         **{key: [line] for key, line in job_lines(findings.jobs).items() if line},
     }
+    number = sum(each.source == "spline" for each in findings.jobs.jobs)
+    if "spline" in comments and number > _MAX_NAMES:
+        line = "All are read. To select those of this DAG, add spline.applications: [name, glob_*]"
+        comments["spline"].append(line)
     for index, project in enumerate(proposal.projects):
         comments[f"dbt[{index}]"] = [manifest_line(project.manifest)]
         comments[f"dbt[{index}].namespace"] = namespace_lines(project, findings.jobs)

@@ -12,13 +12,13 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import read_text, size_of
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.dataset_resolver import DatasetResolver, Identity
-from lineage_merge.merge.records import Record
+from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.model.elements import Reference
-from lineage_merge.model.errors import InputTooLarge, SourceError, SourceMissing
+from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError, SourceMissing
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init import large_input
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
-from lineage_merge.orchestration.init.remedies import explained
+from lineage_merge.orchestration.init.remedies import explained, flag_fix
 from lineage_merge.orchestration.init.sources import Sources
 from lineage_merge.sources import registry
 from lineage_merge.sources.dbt.catalog import read_catalog
@@ -100,13 +100,25 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
     jobs: list[ObservedJob] = []
     for source in configured_sources(config):
         records = read_all(LocalEngine(), config, resolver, [source], on_progress).collect()
-        jobs += _observed_jobs(source.key, records)
+        found = _observed_jobs(source.key, records)
+        if not found:
+            _raise_if_rejected(source.key, records)
+        jobs += found
     return JobFindings(
         jobs=tuple(jobs),
         references=frozenset(resolver.seen),
         catalogs=plain.catalogs,
         spline_version=_spline_version(config),
     )
+
+
+def _raise_if_rejected(source: str, records: list[Record]) -> None:
+    """Raise the first problem of a source without a single valid document: it is another kind of file."""
+    problems = [problem_of(each) for each in records if each.kind == "problem"]
+    rejected = [each for each in problems if each.kind in ("rejected", "skipped")]
+    if rejected:
+        first = rejected[0]
+        raise DocumentError(first.document, first.field, f"{first.message}. Fix: {flag_fix(source)}")
 
 
 def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:

@@ -20,13 +20,18 @@ from lineage_merge.orchestration.init.sources import Sources
 _FLAGS = {"spline": "--spline-export", "openlineage": "--openlineage", "hive": "--hive", "sql": "--sql"}
 
 
+def flag_fix(source: str) -> str:
+    """Return the remedy for a wrong location of a source."""
+    return f"correct {_FLAGS[source]}"
+
+
 @contextmanager
 def explained(source: str, location: str) -> Iterator[None]:
     """Append a remedy to the errors of reading a source; `location` "" is Spline's database."""
     try:
         yield
     except DocumentError as error:
-        fix = _manifest_fix(location) if source == "dbt" else "give another file"
+        fix = _manifest_fix(location) if source == "dbt" else flag_fix(source)
         raise DocumentError(error.document, error.field, f"{error.problem}. Fix: {fix}") from None
     except ConfigError as error:
         if "environment variable" not in error.message:
@@ -48,7 +53,7 @@ def _fix(error: SourceError, source: str, location: str) -> str:
         return _manifest_fix(location)
     if source == "spline":
         return _export_fix(location)
-    return f"correct {_FLAGS[source]}"
+    return flag_fix(source)
 
 
 def _manifest_fix(location: str) -> str:
