@@ -11,6 +11,8 @@ from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lineage_merge.cli.init_questions import Answers
     from lineage_merge.infra.progress import ProgressCallback
     from lineage_merge.orchestration.init.sources import Sources
@@ -112,6 +114,8 @@ def _init(
         gremlin_endpoint=given["gremlin_endpoint"],
         folder_name=Path(folder or ".").resolve().name,
     )
+    if not as_json:
+        _print(init_report.found_lines(proposal, findings, notes))
     proposal = answers.complete(proposal, findings, given)
     text = configuration_text.text(proposal, findings, file.parent)
     # Before anything is written: names and addresses that are given may be invalid.
@@ -124,8 +128,12 @@ def _init(
     if as_json:
         print_json(init_report.as_json(outcome))
     else:
-        for line in init_report.as_lines(outcome):
-            click.echo(line)
+        _print(init_report.written_lines(outcome))
+
+
+def _print(lines: "Iterable[str]") -> None:
+    for line in lines:
+        click.echo(line)
 
 
 def _sources(

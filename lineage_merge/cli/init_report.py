@@ -34,9 +34,8 @@ class Outcome:
         return [*commands, f"lineage-merge html --out lineage.html{options}"]
 
 
-def as_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield the lines for a terminal."""
-    findings, proposal = outcome.findings, outcome.proposal
+def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
+    """Yield lines about the sources, before any question about them."""
     settings = proposal.settings()
     for key, title in (("spline", "Spline"), ("openlineage", "OpenLineage"), ("hive", "Hive")):
         if key in settings:
@@ -45,7 +44,11 @@ def as_lines(outcome: Outcome) -> Iterator[str]:
         yield manifest_line(project.manifest)
         yield from (f"  {note}" for note in project.manifest.notes)
         yield f"  {_namespace_line(project)}"
-    yield from (f"note: {note}" for note in outcome.notes)
+    yield from (f"note: {note}" for note in notes)
+
+
+def written_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
     yield from _joined(outcome.verified)
     yield ""
@@ -57,7 +60,7 @@ def _namespace_line(project: Project) -> str:
     choice = project.choice
     if not choice.is_known:
         others = f" (others: {', '.join(choice.alternatives)})" if choice.alternatives else ""
-        return f"namespace {choice.namespace}{others}: not certain, check it in the file"
+        return f"namespace {choice.namespace}{others}: not certain"
     found = f": Spark's lineage has {', '.join(sorted(choice.matched))}" if choice.matched else ""
     return f"namespace {choice.namespace}{found}"
 

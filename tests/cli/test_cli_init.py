@@ -18,7 +18,7 @@ from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.read_all import configured_sources, read_all
 from tests.arango_fixtures import ArangoServer
-from tests.command_line import Outcome, as_process, in_process
+from tests.command_line import PROGRAM, Outcome, as_process, in_process, python_imports
 from tests.s3_fixtures import S3
 from tests.spline_documents import SplineDatabase
 
@@ -113,8 +113,6 @@ def test_the_next_question_is_about_a_dataset_of_both_sides(sample: Path) -> Non
 
 
 def test_no_spark_is_imported(sample: Path) -> None:
-    from tests.command_line import PROGRAM, python_imports
-
     assert "pyspark" not in python_imports(PROGRAM, "init", ".", "--yes", "--quiet")
 
 
@@ -479,6 +477,19 @@ def test_a_large_database_is_sampled(
     assert [each["name"] for each in found["jobs"]] == ["tickit_sales_load"]
     assert set(found["dbt"][0]["matched"]) == {"dev.public.event", "dev.public.sales"}
     assert found["settings"]["merge"] == {"default_schemas": {WAREHOUSE: "dev.public"}}
+
+
+def test_the_transcript_of_the_documentation_is_real(sample: Path) -> None:
+    document = Path(__file__).parents[2] / "docs" / "init.md"
+    transcript, configuration = (
+        document.read_text().partition(f"```{language}\n")[2].partition("```\n")[0]
+        for language in ("text", "yaml")
+    )
+    command, _, output = transcript.partition("\n")
+
+    assert command == "$ lineage-merge init . --yes --quiet"
+    assert in_process(*command.split()[2:]).out == output
+    assert Path("lineage_merge.yml").read_text() == configuration
 
 
 def test_from_sources_to_the_first_own_answer(sample: Path) -> None:
