@@ -50,7 +50,7 @@ def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) 
 def written_lines(outcome: Outcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
-    yield from _joined(outcome.verified)
+    yield from _joined(outcome.verified, outcome.next_commands[0])
     yield ""
     yield "Next:"
     yield from (f"  {command}" for command in outcome.next_commands)
@@ -65,9 +65,9 @@ def _namespace_line(project: Project) -> str:
     return f"namespace {choice.namespace}{found}"
 
 
-def _joined(verified: Verified) -> Iterator[str]:
+def _joined(verified: Verified, run: str) -> Iterator[str]:
     if not verified.is_read:
-        yield "joined: not checked, the sources are large; lineage-merge run --dry-run shows it"
+        yield f"joined: not checked, the sources are large; to see it: {run} --dry-run"
         return
     rules = ", ".join(f"{number} by {rule}" for rule, number in verified.joined.items())
     if verified.shared:

@@ -45,6 +45,20 @@ def test_an_incomplete_database_does_not_hide_the_complete_one(folder: Path, dat
     assert found.notes == ("a: another export of Spline, not used",)
 
 
+def test_of_exports_in_several_folders_the_last_is_used(folder: Path, data: Path) -> None:
+    for day in ("2026-11-01", "2026-11-02"):
+        for name in ("tickit_sales_ingest", "tickit_sales_load"):
+            shutil.copytree(data / "spline" / name, folder / day / name)
+
+    found = search(".")
+
+    assert found.sources == Sources(spline_export="2026-11-02")
+    assert set(found.notes) == {
+        f"2026-11-01/{name}: another export of Spline, not used"
+        for name in ("tickit_sales_ingest", "tickit_sales_load")
+    }
+
+
 def test_events_are_found_in_every_form(folder: Path, data: Path) -> None:
     events = gzip.decompress((data / "openlineage" / "events" / "tickit_sales_load.jsonl.gz").read_bytes())
     lines = events.decode().splitlines()

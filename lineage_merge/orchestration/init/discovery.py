@@ -3,7 +3,7 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ _TESTED_BYTES = 1 << 20
 _TESTED_LINES = 2000
 # A larger .json file is tested as lines.
 _MAX_JSON_BYTES = 4 << 20
+_MAX_NOTES = 5
 
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "venv", "env", "__pycache__", "dbt_packages", "dbt_modules", "site-packages", "dist"}
@@ -94,26 +95,29 @@ def _is_plan_file(name: str) -> bool:
 
 
 def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the folder of the exported databases, and notes about databases that are not below it."""
-    if not folders:
-        return "", []
-    common = folders[0] if len(folders) == 1 else _common(folders)
-    for candidate in (common, *folders) if common else folders:
+    """Return the folder of the exported databases, and notes about databases that are not below it.
+
+    Databases in one folder are one export. Of several such folders it is the one with most databases, the
+    last by name if several have as many: names are often dates.
+    """
+    by_parent: dict[str, list[str]] = defaultdict(list)
+    for folder in folders:
+        by_parent[_folder(folder)].append(folder)
+    ordered = sorted(by_parent, key=lambda parent: (len(by_parent[parent]), parent), reverse=True)
+    candidates = [parent for parent in ordered if len(by_parent[parent]) > 1]
+    for candidate in (*candidates, *sorted(folders, reverse=True)):
         try:
             export.find(candidate)
         except SourceError:
             continue
-        left_out = [each for each in folders if each != candidate and not _is_below(each, candidate)]
-        return candidate, [f"{each}: another export of Spline, not used" for each in left_out]
-    return "", [f"{each}: an incomplete export of Spline, not used" for each in folders]
+        others = [each for each in folders if not _is_below(each, candidate)]
+        notes = [f"{each}: another export of Spline, not used" for each in others[:_MAX_NOTES]]
+        return candidate, [*notes, *_more(len(others) - _MAX_NOTES)]
+    return "", [f"{each}: an incomplete export of Spline, not used" for each in folders[:_MAX_NOTES]]
 
 
-def _common(folders: Sequence[str]) -> str:
-    columns = zip(*(each.split("/") for each in folders), strict=False)
-    text = "/".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, columns))
-    if not text and not folders[0].startswith("/"):
-        return "."
-    return "" if text in ("s3:", "s3:/") else text
+def _more(number: int) -> list[str]:
+    return [f"{number} more exports of Spline, not used"] if number > 0 else []
 
 
 def _is_dbt_manifest(location: str) -> bool:
@@ -165,7 +169,9 @@ def _has_events(file: StoredFile) -> bool:
 def _has_hive_lineage(file: StoredFile) -> bool:
     try:
         lines = islice(line_files.numbered(_beginning(file)), _TESTED_LINES)
-        return any(isinstance(each, hive_log.Found) for each in hive_log.documents(lines))
+        found = (each for each in hive_log.documents(lines) if isinstance(each, hive_log.Found))
+        # Other documents have edges, too.
+        return any(each.document.keys() >= {"edges", "vertices"} for each in found)
     except SourceError:
         return False
 

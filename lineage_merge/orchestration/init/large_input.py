@@ -17,7 +17,7 @@ from lineage_merge.sources.spline.settings import Arango, Spline
 
 # Spline's list of datasets: one small document per URI.
 _DATASETS = "FOR d IN dataSource RETURN d.uri"
-_MAX_DOCUMENTS = 20_000
+_MAX_DOCUMENTS = 100_000
 
 ReadAll = Callable[[Config], JobFindings]
 

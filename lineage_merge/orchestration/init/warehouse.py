@@ -4,7 +4,9 @@ A manifest has database, schema and table, and no host. Spark's side has the hos
 these tables over JDBC, so the namespace is the one whose tables are those of the manifest.
 """
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from lineage_merge import naming
@@ -49,6 +51,7 @@ _FORMS: Mapping[str, str] = {
 # Namespaces without a host.
 _EXACT: Mapping[str, str] = {"bigquery": "bigquery", "spark": "spark_catalog", "fabricspark": "spark_catalog"}
 _ENVIRONMENT = "init"
+_WORD = re.compile(r"\w+")
 
 
 class Choice(NamedTuple):
@@ -120,13 +123,37 @@ def _rank(manifest: ManifestFindings, matched: frozenset[str]) -> tuple[int, int
     return len(matched & manifest.sources), len(matched)
 
 
-def _matched(namespace: str, default: str, names: Iterable[str], jobs: JobFindings) -> frozenset[str]:
+def _matched(namespace: str, default: str, names: frozenset[str], jobs: JobFindings) -> frozenset[str]:
     """Return the names of dbt's datasets that Spark's side has, if dbt's tables are in a namespace."""
     warehouses = (namespace,) if namespace.startswith("redshift://") else ()
     rules = Rules((), warehouses, {namespace: default} if default else {})
     resolver = DatasetResolver(_ENVIRONMENT, rules, jobs.catalogs)
-    of_jobs = {resolver.resolve(each).name for each in jobs.references} - {None}
-    return frozenset(name for name in names if resolver.resolve(Reference(namespace, name)).name in of_jobs)
+    common = _with_common_words(names, jobs.references)
+    of_jobs = {resolver.resolve(each).name for each in common.references} - {None}
+    return frozenset(
+        name for name in common.names if resolver.resolve(Reference(namespace, name)).name in of_jobs
+    )
+
+
+class _Common(NamedTuple):
+    names: frozenset[str]
+    references: frozenset[Reference]
+
+
+@lru_cache(maxsize=64)
+def _with_common_words(names: frozenset[str], references: frozenset[Reference]) -> _Common:
+    """Return the names whose last word a reference has, and these references: others cannot match.
+
+    Resolving each name with each namespace and default schema would take seconds for thousands of names.
+    """
+    words = {each: set(_WORD.findall(each.name.lower())) for each in references}
+    tables = {each: _WORD.findall(each.lower())[-1:] for each in names}
+    of_jobs = set[str]().union(*words.values())
+    common = {word for last in tables.values() for word in last if word in of_jobs}
+    return _Common(
+        frozenset(name for name, last in tables.items() if common.issuperset(last)),
+        frozenset(each for each, found in words.items() if not common.isdisjoint(found)),
+    )
 
 
 def _completes(namespace: str, schema: str) -> bool:
