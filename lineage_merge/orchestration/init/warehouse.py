@@ -125,10 +125,21 @@ def _rank(manifest: ManifestFindings, matched: frozenset[str]) -> tuple[int, int
 
 def _matched(namespace: str, default: str, names: frozenset[str], jobs: JobFindings) -> frozenset[str]:
     """Return the names of dbt's datasets that Spark's side has, if dbt's tables are in a namespace."""
+    return _match(namespace, default, names, jobs.references, tuple(sorted(jobs.catalogs.items())))
+
+
+@lru_cache(maxsize=256)
+def _match(
+    namespace: str,
+    default: str,
+    names: frozenset[str],
+    references: frozenset[Reference],
+    catalogs: tuple[tuple[str, str], ...],
+) -> frozenset[str]:
     warehouses = (namespace,) if namespace.startswith("redshift://") else ()
     rules = Rules((), warehouses, {namespace: default} if default else {})
-    resolver = DatasetResolver(_ENVIRONMENT, rules, jobs.catalogs)
-    common = _with_common_words(names, jobs.references)
+    resolver = DatasetResolver(_ENVIRONMENT, rules, dict(catalogs))
+    common = _with_common_words(names, references)
     of_jobs = {resolver.resolve(each).name for each in common.references} - {None}
     return frozenset(
         name for name in common.names if resolver.resolve(Reference(namespace, name)).name in of_jobs
