@@ -144,6 +144,37 @@ def test_openlineage_events_join_dbt(folder: Path, data: Path) -> None:
     assert len(yaml_lines()) <= 10
 
 
+def test_files_of_splines_agent_join_dbt(folder: Path, data: Path) -> None:
+    agent, manifest = (
+        data / "agent" / "tickit_sales_load.jsonl.gz",
+        data / "dbt" / "redshift_v12" / "manifest.json",
+    )
+
+    found = as_json("--spline-agent", agent, "--dbt", manifest)
+
+    assert found["settings"]["spline"] == {"agent": str(agent)}
+    assert found["joined"]["same-name"] == 2
+
+
+def test_hive_alone_gives_a_configuration(folder: Path, data: Path) -> None:
+    found = as_json("--hive", data / "hive" / "hive-lineage.log", "--dag", "warehouse")
+
+    assert {each["name"] for each in found["jobs"]} >= {"dw.city_rank", "dw.daily", "dw.user_orders"}
+    assert (written().dag_name, found["dataset"]) == ("warehouse", "v_big")
+
+
+def test_sql_files_are_joined_with_dbt(sample: Path) -> None:
+    (sample / "sql").mkdir()
+    (sample / "sql" / "report.sql").write_text(
+        "create table dev.reports.daily as select eventname from dev.tickit_marts.fct_sales;"
+    )
+
+    found = as_json(".", "--sql", "sql", "--sql-dialect", "redshift")
+
+    assert found["settings"]["sql"] == [{"path": "sql", "dialect": "redshift", "namespace": WAREHOUSE}]
+    assert found["joined"]["same-name"] == 3
+
+
 def test_a_folder_is_searched_for_all_kinds_of_sources(folder: Path, data: Path) -> None:
     shutil.copytree(data / "spline" / "tickit_sales_load", folder / "lineage" / "spline")
     shutil.copytree(data / "openlineage" / "events", folder / "lineage" / "events")
@@ -386,7 +417,14 @@ WRONG = {
         3,
         ("target/manifest.json: not an OpenLineage event. Fix: correct --openlineage",),
     ),
+    "SQL given as log": (["--hive", "sql"], 3, ("sql: no lineage found. Fix: correct --hive",)),
     "missing log": (["--hive", "no.log"], 3, ("no.log", "Fix: correct --hive")),
+    "manifest given as agent's file": (
+        ["--spline-agent", "target/manifest.json"],
+        3,
+        ("target/manifest.json: no lineage found. Fix: correct --spline-agent",),
+    ),
+    "missing agent's files": (["--spline-agent", "no"], 3, ("no", "Fix: correct --spline-agent")),
     "SQL without namespace": (["--sql", "sql", "--sql-dialect", "redshift"], 2, ("sql[0].namespace",)),
     "missing SQL": (["--sql", "no-sql"], 3, ("no-sql", "Fix: correct --sql")),
 }

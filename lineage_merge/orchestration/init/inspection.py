@@ -67,31 +67,35 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
     if not settings:
         return JobFindings()
     config = CONFIGURATION.parse({**_SCOPE, **settings})
+    size = 0
     for source, parsed in registry.configured(config):
         on_progress(f"looking at {source.name}")
-        with explained(source.key, _location(sources, source.key)):
+        kind, location = _location(sources, source.key)
+        with explained(kind, location):
             if source.preflight:
                 function(source.preflight)(parsed)
-            if source.size:
-                function(source.size)(parsed)
+            size += function(source.size)(parsed)
     limit = config.spark.distribute_above_mb << 20
-    size = input_bytes(config) or 0
     if size <= limit:
         try:
             with limited(limit):
-                return _read_all(config, on_progress)
+                found = _read_all(config, on_progress)
         except InputTooLarge:
             pass
+        else:
+            _raise_if_missing(sources, config, found)
+            return found
     on_progress("looking at a part of the sources: they are large")
     return large_input.sample(config, limit, lambda part: _read_all(part, on_progress))
 
 
-def _location(sources: Sources, key: str) -> str:
-    return {
-        "spline": sources.spline_export or " ".join(sources.spline_agent),
-        "openlineage": " ".join(sources.openlineage),
-        "hive": " ".join(sources.hive),
-    }[key]
+def _location(sources: Sources, key: str) -> tuple[str, str]:
+    """Return the kind of a source in remedies, and its location ("": a database)."""
+    if key == "openlineage":
+        return key, " ".join(sources.openlineage)
+    if key == "hive":
+        return key, " ".join(sources.hive)
+    return ("agent", " ".join(sources.spline_agent)) if sources.spline_agent else (key, sources.spline_export)
 
 
 def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
@@ -114,11 +118,20 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
 
 def _raise_if_rejected(source: str, records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
-    problems = [problem_of(each) for each in records if each.kind == "problem"]
-    rejected = [each for each in problems if each.kind in ("rejected", "skipped")]
-    if rejected:
-        first = rejected[0]
+    # Spline's documents without lineage are valid; a JSON line that is no OpenLineage event is not.
+    kinds = ("rejected", "skipped") if source == "openlineage" else ("rejected",)
+    problems = [problem_of(each) for each in records if each.kind == "problem" and each.rule in kinds]
+    if problems:
+        first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {flag_fix(source)}")
+
+
+def _raise_if_missing(sources: Sources, config: Config, found: JobFindings) -> None:
+    """Raise `SourceMissing` for files without a job. A new database of Spline may be empty."""
+    for source in configured_sources(config):
+        kind, location = _location(sources, source.key)
+        if kind != "spline" and not any(each.source == source.key for each in found.jobs):
+            raise SourceMissing(f"{location}: no lineage found. Fix: {flag_fix(kind)}")
 
 
 def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:

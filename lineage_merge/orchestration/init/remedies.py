@@ -17,7 +17,13 @@ from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.sources import Sources
 
-_FLAGS = {"spline": "--spline-export", "openlineage": "--openlineage", "hive": "--hive", "sql": "--sql"}
+_FLAGS = {
+    "spline": "--spline-export or --spline-agent",
+    "agent": "--spline-agent",
+    "openlineage": "--openlineage",
+    "hive": "--hive",
+    "sql": "--sql",
+}
 
 
 def flag_fix(source: str) -> str:
