@@ -122,6 +122,7 @@ def _init(
     CONFIGURATION.parse(proposal.settings())
     is_new = _check_existing(file, text, force, answers)
     if is_new:
+        storage.make_folder(str(file.parent))
         storage.write_text(str(file), text)
     verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
     outcome = init_report.Outcome(out, is_new, proposal, findings, verified, notes)

@@ -361,6 +361,21 @@ def test_an_existing_file_is_replaced_only_on_request(sample: Path) -> None:
     assert written().environment == "prod"
 
 
+def test_the_file_may_be_in_another_folder(sample: Path) -> None:
+    found = as_json(".", "--out", "conf/dev/lineage.yml", "--gremlin-endpoint", "ws://graph:8182/gremlin")
+
+    config = written("conf/dev/lineage.yml")
+    assert (config.spline.export, config.gremlin.endpoint) == (  # type: ignore[union-attr]
+        str(sample / "spline"),
+        "ws://graph:8182/gremlin",
+    )
+    assert found["next"] == [
+        "lineage-merge run -c conf/dev/lineage.yml",
+        "lineage-merge upstream dim_people -c conf/dev/lineage.yml",
+        "lineage-merge html --out lineage.html -c conf/dev/lineage.yml",
+    ]
+
+
 WRONG = {
     "catalog given as manifest": (
         ["--dbt", "target/catalog.json"],
@@ -425,6 +440,16 @@ WRONG = {
         ("target/manifest.json: no lineage found. Fix: correct --spline-agent",),
     ),
     "missing agent's files": (["--spline-agent", "no"], 3, ("no", "Fix: correct --spline-agent")),
+    "file in S3": (
+        ["--dbt", "target/manifest.json", "--out", "s3://b/k.yml"],
+        2,
+        ("--out: expected a local file",),
+    ),
+    "folder as file": (
+        ["--dbt", "target/manifest.json", "--out", "target"],
+        2,
+        ("--out: cannot read target",),
+    ),
     "SQL without namespace": (["--sql", "sql", "--sql-dialect", "redshift"], 2, ("sql[0].namespace",)),
     "missing SQL": (["--sql", "no-sql"], 3, ("no-sql", "Fix: correct --sql")),
 }

@@ -108,7 +108,7 @@ def test_damaged_files_are_not_sources(folder: Path) -> None:
     (folder / "b.jsonl.gz").write_bytes(b"no gzip")
     (folder / "c.json").write_text("[" * 100_000)
     (folder / "manifest.json").write_bytes(b"\xff")
-    (folder / "gone.json").symlink_to(folder / "missing.json")
+    (folder / "link.json").symlink_to(folder / "missing.json")
 
     assert search(".").sources == Sources()
 
