@@ -9,6 +9,7 @@ import click
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.naming import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +67,7 @@ def init(
     tables is chosen so that they join the tables of Spark. All paths may be in S3.
     """
     is_interactive = _is_interactive() and not (yes or as_json)
-    # A spinner would overwrite answers.
+    # A spinner would overwrite the questions.
     with handle_errors(), progress(quiet or is_interactive) as on_progress:
         from lineage_merge.cli.init_questions import NO_QUESTIONS, Questions
 
@@ -117,6 +118,7 @@ def _init(
     if not as_json:
         _print(init_report.found_lines(proposal, findings, notes))
     proposal = answers.complete(proposal, findings, given)
+    _check_endpoint(proposal.gremlin_endpoint)
     text = configuration_text.text(proposal, findings, file.parent)
     # Before anything is written: names and addresses that are given may be invalid.
     CONFIGURATION.parse(proposal.settings())
@@ -177,6 +179,13 @@ def _named_sources(given: dict[str, Any]) -> "Sources":
     )
 
 
+def _check_endpoint(endpoint: str) -> None:
+    """Raise `ConfigError` for an endpoint with a password, which must not be written into a file."""
+    if redact(endpoint) != endpoint or "@" in endpoint:
+        fix = "set it in the variable LINEAGE_MERGE_GREMLIN_ENDPOINT"
+        raise ConfigError("--gremlin-endpoint", f"contains a user or password. Fix: {fix}")
+
+
 def _check_existing(file: Path, text: str, force: bool, answers: "Answers") -> bool:
     """Return whether the file has to be written. Shows the difference to an existing one."""
     from difflib import unified_diff
@@ -192,7 +201,7 @@ def _check_existing(file: Path, text: str, force: bool, answers: "Answers") -> b
     if force:
         return True
     lines = unified_diff(existing.splitlines(), text.splitlines(), str(file), "proposed", lineterm="")
-    click.echo("\n".join(lines), err=True)
+    click.echo("\n".join(redact(line) for line in lines), err=True)
     if not answers.replace(file):
         raise ConfigError("", f"{file} exists. Fix: --force replaces it, --out NAME writes another file")
     return True

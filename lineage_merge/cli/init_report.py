@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line
+from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line, printable
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
 from lineage_merge.orchestration.init.verification import Verified
@@ -36,6 +36,10 @@ class Outcome:
 
 def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     """Yield lines about the sources, before any question about them."""
+    yield from (printable(line) for line in _found(proposal, findings, notes))
+
+
+def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     settings = proposal.settings()
     for key, title in (("spline", "Spline"), ("openlineage", "OpenLineage"), ("hive", "Hive")):
         if key in settings:
@@ -50,10 +54,10 @@ def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) 
 def written_lines(outcome: Outcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
-    yield from _joined(outcome.verified, outcome.next_commands[0])
+    yield from (printable(line) for line in _joined(outcome.verified, outcome.next_commands[0]))
     yield ""
     yield "Next:"
-    yield from (f"  {command}" for command in outcome.next_commands)
+    yield from (f"  {printable(command)}" for command in outcome.next_commands)
 
 
 def _namespace_line(project: Project) -> str:

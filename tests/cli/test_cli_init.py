@@ -361,6 +361,16 @@ def test_an_existing_file_is_replaced_only_on_request(sample: Path) -> None:
     assert written().environment == "prod"
 
 
+def test_the_shown_difference_has_no_password(sample: Path) -> None:
+    Path("lineage_merge.yml").write_text("gremlin:\n  endpoint: wss://root:hunter2@graph:8182/gremlin\n")
+
+    outcome = init(".")
+
+    assert outcome.code == 2
+    assert "-gremlin:" in outcome.err
+    assert "hunter2" not in outcome.err
+
+
 def test_the_file_may_be_in_another_folder(sample: Path) -> None:
     found = as_json(".", "--out", "conf/dev/lineage.yml", "--gremlin-endpoint", "ws://graph:8182/gremlin")
 
@@ -413,6 +423,11 @@ WRONG = {
         ["--spline-arango", "http://root:hunter2@127.0.0.1:1"],
         2,
         ("use username and password_env",),
+    ),
+    "password in the endpoint": (
+        ["--dbt", "target/manifest.json", "--gremlin-endpoint", "wss://root:hunter2@graph:8182/gremlin"],
+        2,
+        ("--gremlin-endpoint: contains a user or password", "LINEAGE_MERGE_GREMLIN_ENDPOINT"),
     ),
     "password variable unset": (
         ["--spline-arango", "http://127.0.0.1:1", "--spline-password-env", "UNSET_VARIABLE"],
@@ -501,6 +516,45 @@ def test_nothing_joins_and_the_reasons_are_printed(folder: Path, data: Path) -> 
     # The only Redshift of Spark's side is the best guess.
     assert written().dbt[0].namespace == WAREHOUSE
     assert "CHECK" in Path("lineage_merge.yml").read_text()
+
+
+def spline_with_loads(folder: Path, *tables: tuple[str, str]) -> None:
+    """An export with a load into each of these tables, by cluster."""
+    spline = SplineDatabase()
+    for number, (cluster, table) in enumerate(tables):
+        uri = f"jdbc:redshift://{cluster}.abc.us-east-1.redshift.amazonaws.com:5439/dev:{table}"
+        spline.plan(f"load_{number}", reads=["s3://raw/a"], writes=uri, at=number)
+    spline.write(folder / "spline")
+
+
+def test_of_two_warehouses_the_one_with_the_manifests_tables_is_written(folder: Path, data: Path) -> None:
+    tables = ("a-first", "public.orders"), ("sales", "public.event"), ("z-last", "public.invoices")
+    spline_with_loads(folder, *tables)
+    shutil.copytree(data / "dbt" / "redshift_v12", folder / "target")
+
+    found = as_json(".")
+
+    assert written().dbt[0].namespace == "redshift://sales.us-east-1:5439"
+    assert "CHECK" not in Path("lineage_merge.yml").read_text()
+    assert found["joined"]["same-name"] == 1
+
+
+def test_warehouses_with_the_same_tables_are_named_in_the_file(
+    folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spline_with_loads(folder, ("blue", "public.event"), ("green", "public.event"))
+    shutil.copytree(data / "dbt" / "redshift_v12", folder / "target")
+
+    found = as_json(".", "--out", "guessed.yml")
+    # Spline, dbt, DAG, environment; the namespace; endpoint
+    chosen = answer(monkeypatch, "", "", "", "", "redshift://green.us-east-1:5439", "")
+
+    assert found["dbt"][0]["alternatives"] == ["redshift://green.us-east-1:5439"]
+    text = Path("guessed.yml").read_text()
+    assert "# CHECK: several namespaces of Spark's lineage have dev.public.event." in text
+    assert "# Others: redshift://green.us-east-1:5439" in text
+    assert chosen.exit_code == 0, chosen.output
+    assert written().dbt[0].namespace == "redshift://green.us-east-1:5439"
 
 
 def test_one_source_alone_is_enough_for_a_configuration(sample: Path) -> None:

@@ -76,11 +76,15 @@ def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
 
 def test_names_of_documents_cannot_leave_their_comment() -> None:
     jobs = JobFindings(jobs=(ObservedJob("spline", "load\ndag_name: evil", 0),))
-    known = ManifestFindings("m.json", "shop\nstrict: true", "redshift\rx: 1", schemas=("a\u2028b: c",))
+    known = ManifestFindings(
+        "m.json", "shop\nstrict: true", "redshift\rx: 1", schemas=("a\u2028b: c", "\ud800", "\u0085d: e")
+    )
     findings = Findings(jobs, (known,))
     proposal = propose(Sources(spline_export="spline", dbt=("m.json",)), findings)
 
-    assert yaml.safe_load(text(proposal, findings, Path())) == proposal.settings(Path())
+    written = text(proposal, findings, Path())
+    assert yaml.safe_load(written) == proposal.settings(Path())
+    assert written.encode().decode().replace("\n", "").isprintable()
 
 
 def test_many_applications_are_counted_and_some_named() -> None:

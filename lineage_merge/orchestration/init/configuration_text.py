@@ -109,11 +109,16 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
 
 def _folded(line: str) -> list[str]:
     lines = [""]
-    for word in line.split():
+    for word in printable(line).split():
         if lines[-1] and len(lines[-1]) + len(word) + 1 > _WIDTH - 8:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return lines
+
+
+def printable(text: str) -> str:
+    """Return a text without line feeds and control characters, which YAML forbids in comments."""
+    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def job_lines(jobs: JobFindings) -> dict[str, str]:
