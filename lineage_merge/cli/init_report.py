@@ -80,7 +80,7 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
     else:
         within = f" (within one source: {rules})" if rules else ""
         yield f"joined: nothing{within}"
-        yield from (f"  {reason}" for reason in verified.reasons)
+    yield from (f"  {reason}" for reason in verified.reasons)
     yield from (f"invalid, skipped: {each}" for each in verified.rejected)
 
 
