@@ -222,7 +222,7 @@ def test_two_manifests_of_one_project_get_targets(folder: Path, data: Path) -> N
 
 
 def test_locations_in_s3(s3: S3, folder: Path, data: Path) -> None:
-    export = s3.put_folder("lineage", "spline", SAMPLE / "spline")
+    export = s3.put_folder("lineage", "spline", SAMPLE / "spline" / "tickit_sales_load")
     manifest = s3.put("lineage", "dbt/manifest.json", SAMPLE / "dbt" / "manifest.json")
     s3.put("lineage", "dbt/catalog.json", data / "dbt" / "duckdb_v12" / "catalog.json")
 
