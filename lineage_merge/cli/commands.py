@@ -6,6 +6,7 @@ from lineage_merge.cli import (
     checks,
     dag,
     export,
+    init,
     merging,
     page,
     publish,
@@ -33,6 +34,7 @@ def main() -> None:
 
 for command in (
     merging.demo,
+    init.init,
     merging.run,
     merging.build,
     merging.load,

@@ -27,7 +27,6 @@ from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
 from lineage_merge.sources.spline.agent.events import header, progress
 from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.agent.plans import documents, plan_id
-from lineage_merge.sources.spline.agent.record_lines import record_line
 from lineage_merge.sources.spline.documents import Document, rejected
 from lineage_merge.sources.spline.events import event_rows
 from lineage_merge.sources.spline.key_filter import KeyFilter
@@ -131,6 +130,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
         return line_files.find(spline.agent), ()
     from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.kafka_landing import kafka
+    from lineage_merge.sources.spline.agent.record_lines import record_line
 
     landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)
     found = line_files.find(spline.agent)

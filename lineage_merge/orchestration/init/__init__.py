@@ -1,0 +1,1 @@
+"""First configuration: find sources, inspect them, propose settings, write and verify the file."""

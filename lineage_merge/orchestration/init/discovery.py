@@ -1,0 +1,202 @@
+"""Search of a folder, local or in S3, for sources of lineage, by the names and first lines of files."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text
+from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.orchestration.init.sources import Sources
+from lineage_merge.sources import line_files
+from lineage_merge.sources.hive import log as hive_log
+from lineage_merge.sources.openlineage import files as openlineage_files
+from lineage_merge.sources.openlineage.lines import Event, events_of_line
+from lineage_merge.sources.spline import export
+
+MAX_DEPTH = 8
+MAX_FILES = 20_000
+# Per folder: the files of one folder usually have one format.
+_MAX_TESTED = 3
+_TESTED_BYTES = 1 << 20
+_TESTED_LINES = 2000
+# A larger .json file is tested as lines.
+_MAX_JSON_BYTES = 4 << 20
+_MAX_NOTES = 5
+
+_SKIPPED_FOLDERS = frozenset(
+    {"node_modules", "venv", "env", "__pycache__", "dbt_packages", "dbt_modules", "site-packages", "dist"}
+)
+_TEXTS = (".json", ".jsonl", ".ndjson", ".log")
+_DBT_FILES = frozenset(
+    {"manifest.json", "catalog.json", "run_results.json", "sources.json", "semantic_manifest.json"}
+)
+_MANIFEST_MARK = "schemas.getdbt.com/dbt/manifest/"
+
+
+class Discovered(NamedTuple):
+    """The sources found in a folder. `notes`: lines about what was found and not used."""
+
+    sources: Sources
+    notes: tuple[str, ...] = ()
+
+
+def search(folder: str) -> Discovered:
+    """Search a folder for Spline exports, dbt manifests, OpenLineage events and Hive logs.
+
+    Raises `SourceError` if the folder cannot be listed.
+    """
+    files, is_complete = _files(folder)
+    notes = [] if is_complete else [f"{folder}: searched {MAX_FILES:,} files, there are more"]
+    databases = {_folder(file.location) for file in files if _is_plan_file(_name(file.location))}
+    exported, more = _export(sorted(databases))
+    notes += more
+    manifests = [file.location for file in files if _name(file.location) == "manifest.json"]
+    rest = [file for file in files if _folder(file.location) not in databases]
+    events, logs = _events_and_logs(rest)
+    sources = Sources(
+        spline_export=exported,
+        openlineage=events,
+        hive=logs,
+        dbt=tuple(each for each in manifests if _is_dbt_manifest(each)),
+    )
+    return Discovered(sources, tuple(notes))
+
+
+def _files(folder: str) -> tuple[list[StoredFile], bool]:
+    if is_s3(folder):
+        found = list_files(folder)
+        return found[:MAX_FILES], len(found) <= MAX_FILES
+    root = Path(folder).expanduser()
+    if not root.is_dir():
+        raise SourceMissing(f"{folder}: {'a file, not a folder' if root.exists() else 'no such folder'}")
+    local = [*islice(_walk(root), MAX_FILES + 1)]
+    return sorted(local[:MAX_FILES]), len(local) <= MAX_FILES
+
+
+def _walk(root: Path) -> Iterator[StoredFile]:
+    for path, folders, names in os.walk(root):
+        depth = len(Path(path).relative_to(root).parts)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if depth < MAX_DEPTH and not name.startswith(".") and name not in _SKIPPED_FOLDERS
+        )
+        for name in sorted(names):
+            file = Path(path, name)
+            if not name.startswith(".") and file.is_file():
+                yield StoredFile(str(file), file.stat().st_size)
+
+
+def _is_plan_file(name: str) -> bool:
+    return name.startswith(("executionPlan.", "executionPlan_"))
+
+
+def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the folder of the exported databases, and notes about databases that are not below it.
+
+    Databases in one folder are one export. Of several such folders it is the one with most databases, the
+    last by name if several have as many: names are often dates.
+    """
+    by_parent: dict[str, list[str]] = defaultdict(list)
+    for folder in folders:
+        by_parent[_folder(folder)].append(folder)
+    ordered = sorted(by_parent, key=lambda parent: (len(by_parent[parent]), parent), reverse=True)
+    candidates = [parent for parent in ordered if len(by_parent[parent]) > 1]
+    for candidate in (*candidates, *sorted(folders, reverse=True)):
+        try:
+            export.find(candidate)
+        except SourceError:
+            continue
+        others = [each for each in folders if not _is_below(each, candidate)]
+        notes = [f"{each}: another export of Spline, not used" for each in others[:_MAX_NOTES]]
+        return candidate, [*notes, *_more(len(others) - _MAX_NOTES)]
+    return "", [f"{each}: an incomplete export of Spline, not used" for each in folders[:_MAX_NOTES]]
+
+
+def _more(number: int) -> list[str]:
+    return [f"{number} more exports of Spline, not used"] if number > 0 else []
+
+
+def _is_dbt_manifest(location: str) -> bool:
+    try:
+        return _MANIFEST_MARK in read_text(location)[:4096]
+    except SourceError:
+        return False
+
+
+def _events_and_logs(files: Iterable[StoredFile]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return folders or files with OpenLineage events, and those with Hive's lineage logs."""
+    by_folder: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in files:
+        if _may_be_text(_name(file.location)) and file.size:
+            by_folder[_folder(file.location)].append(file)
+    events: list[str] = []
+    logs: list[str] = []
+    for folder, found in by_folder.items():
+        tested = found[:_MAX_TESTED]
+        for locations, has in ((events, _has_events), (logs, _has_hive_lineage)):
+            matching = [file.location for file in tested if has(file)]
+            if len(matching) == len(tested) and len(found) > 1:
+                locations.append(folder)
+            else:
+                locations += matching
+    return _outermost(events), _outermost(logs)
+
+
+def _may_be_text(name: str) -> bool:
+    plain = name.lower().removesuffix(".gz")
+    return name not in _DBT_FILES and (plain.endswith(_TEXTS) or ".log." in plain)
+
+
+def _has_events(file: StoredFile) -> bool:
+    plain = file.location.removesuffix(".gz")
+    try:
+        if plain.endswith(".json") and file.size <= _MAX_JSON_BYTES:
+            found = openlineage_files.events(Slice(file.location, 0, file.size))
+            return any(isinstance(each, Event) for each in found)
+        return any(
+            isinstance(each, Event)
+            for location, line in islice(line_files.numbered(_beginning(file)), _TESTED_LINES)
+            for each in events_of_line(line.decode("utf-8", errors="replace"), location)
+        )
+    except SourceError:
+        return False
+
+
+def _has_hive_lineage(file: StoredFile) -> bool:
+    try:
+        lines = islice(line_files.numbered(_beginning(file)), _TESTED_LINES)
+        found = (each for each in hive_log.documents(lines) if isinstance(each, hive_log.Found))
+        # Other documents have edges, too.
+        return any(each.document.keys() >= {"edges", "vertices"} for each in found)
+    except SourceError:
+        return False
+
+
+def _beginning(file: StoredFile) -> Slice:
+    is_packed = file.location.endswith(".gz")
+    return Slice(file.location, 0, file.size if is_packed else min(file.size, _TESTED_BYTES))
+
+
+def _outermost(locations: Iterable[str]) -> tuple[str, ...]:
+    found = sorted(set(locations))
+    return tuple(
+        each for each in found if not any(each != other and _is_below(each, other) for other in found)
+    )
+
+
+def _is_below(location: str, folder: str) -> bool:
+    if folder == ".":
+        return not location.startswith("/") and "://" not in location
+    return location == folder or location.startswith(folder.rstrip("/") + "/")
+
+
+def _name(location: str) -> str:
+    return location.rpartition("/")[2]
+
+
+def _folder(location: str) -> str:
+    return location.rpartition("/")[0] or "."

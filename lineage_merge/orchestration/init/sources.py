@@ -1,0 +1,82 @@
+"""Locations of sources, and their settings in the structure of the configuration file."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Locations of the sources of one configuration; `arango` are the settings of Spline's database."""
+
+    spline_export: str = ""
+    spline_agent: tuple[str, ...] = ()
+    arango: Mapping[str, str] = field(default_factory=dict)
+    openlineage: tuple[str, ...] = ()
+    hive: tuple[str, ...] = ()
+    sql: tuple[str, ...] = ()
+    sql_dialect: str = ""
+    dbt: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is no source at all."""
+        return not (self.job_settings() or self.sql or self.dbt)
+
+    def with_found(self, found: "Sources") -> "Sources":
+        """Return these sources, and those found elsewhere of which these have none."""
+        has_spline = bool(self.spline_export or self.arango or self.spline_agent)
+        return replace(
+            self,
+            spline_export=self.spline_export if has_spline else found.spline_export,
+            openlineage=self.openlineage or found.openlineage,
+            hive=self.hive or found.hive,
+            dbt=self.dbt or found.dbt,
+        )
+
+    def job_settings(self, folder: Path | None = None) -> dict[str, Any]:
+        """Return the settings of the sources that report jobs: Spline, OpenLineage, Hive.
+
+        Locations are relative to `folder` if they are below it.
+        """
+        settings: dict[str, Any] = {}
+        if self.spline_export:
+            settings["spline"] = {"export": located(self.spline_export, folder)}
+        elif self.arango:
+            settings["spline"] = {"arango": dict(self.arango)}
+        elif self.spline_agent:
+            settings["spline"] = {"agent": _one_or_several(self.spline_agent, folder)}
+        if self.openlineage:
+            settings["openlineage"] = {"events": _one_or_several(self.openlineage, folder)}
+        if self.hive:
+            settings["hive"] = {"log": _one_or_several(self.hive, folder)}
+        return settings
+
+
+def located(location: str, folder: Path | None) -> str:
+    """Return a location as a configuration file in `folder` has it; None: unchanged.
+
+    A local path below the folder becomes relative, another one absolute.
+    """
+    if folder is None or "://" in location:
+        return location
+    # Links are not resolved: a link below the folder is below it.
+    path = Path(location).expanduser().absolute()
+    path, root = (Path(os.path.normpath(each)) for each in (path, folder.absolute()))
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def _one_or_several(locations: tuple[str, ...], folder: Path | None) -> str | list[str]:
+    found = [located(each, folder) for each in locations]
+    return found[0] if len(found) == 1 else found
+
+
+def arango_settings(
+    url: str, database: str = "", username: str = "", password_env: str = ""
+) -> dict[str, str]:
+    """Return the settings of Spline's database, without those that have their default."""
+    optional = {"username": username, "password_env": password_env}
+    given = {name: value for name, value in optional.items() if value}
+    return {"hosts": url.rstrip("/"), "database": database or "spline", **given}

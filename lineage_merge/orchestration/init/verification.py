@@ -1,0 +1,132 @@
+"""Verification of a configuration: small sources are translated and joined in this process, without Spark."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from lineage_merge.config import Config
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.input_budget import limited
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.join import Merged
+from lineage_merge.merge.records import Record
+from lineage_merge.merge.report import Report
+from lineage_merge.merge.report_builder import SAME_NAME, report
+from lineage_merge.model.errors import InputTooLarge
+from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
+
+# Kinds of problems that explain why datasets are not joined, the most specific first.
+_REASONS = ("not-joined", "no-producer", "no-consumer")
+_MAX_REASONS = 6
+_MAX_REJECTED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The outcome of a merge in this process. `dataset`: a name to ask about, "" for an empty graph.
+
+    `joined` counts datasets by rule, `shared` those of several kinds of jobs (Spark's and dbt's). `reasons`
+    say why there is none. `is_read` False: the input is too large for this process.
+    """
+
+    is_read: bool = True
+    joined: Mapping[str, int] = field(default_factory=dict)
+    shared: int = 0
+    reasons: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    dataset: str = ""
+    datasets: int = 0
+
+
+def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verified:
+    """Read and merge all sources if they are small. Raises `SourceError`."""
+    limit = config.spark.distribute_above_mb << 20
+    size = input_bytes(config)
+    if size is None or size > limit:
+        return Verified(is_read=False)
+    try:
+        with limited(limit):
+            resolver = dataset_resolver.from_config(config)
+            records = read_all(
+                LocalEngine(), config, resolver, configured_sources(config), on_progress
+            ).cache()
+    except InputTooLarge:
+        return Verified(is_read=False)
+    on_progress("joining")
+    merged = join.merge(records, config.environment, config.dag_name, config.merge)
+    found = report(records, merged)
+    rows = merged.elements.collect()
+    joined = {each.rule: each.datasets for each in found.joined}
+    shared = joined.get(SAME_NAME, 0)
+    return Verified(
+        joined=joined,
+        shared=shared,
+        reasons=() if shared else _why_not_joined(config, records, merged, found),
+        rejected=tuple(
+            ": ".join(filter(None, (each.document, each.field, each.message)))
+            for each in found.of_kind("rejected")[:_MAX_REJECTED]
+        ),
+        dataset=_dataset_to_ask_about(rows),
+        datasets=sum(row["label"] in DATASET_LABELS for row in rows),
+    )
+
+
+def _why_not_joined(config: Config, records: Rows[Record], merged: Merged, found: Report) -> tuple[str, ...]:
+    """Return why nothing is joined, as far as known: the only call site for near misses."""
+    sources = configured_sources(config)
+    if len(sources) < 2:
+        return (f"{sources[0].name} is the only source: there is nothing to join it with",)
+    problems = [each for kind in _REASONS for each in found.of_kind(kind)]
+    return tuple(f"{each.document}: {each.message}" for each in problems[:_MAX_REASONS])
+
+
+def _dataset_to_ask_about(rows: Iterable[Row]) -> str:
+    """Return the name of a dataset at the end of a path through most kinds of jobs and datasets."""
+    datasets: dict[str, Row] = {}
+    inputs: dict[str, set[str]] = defaultdict(set)
+    kinds: dict[str, set[str]] = defaultdict(set)
+    consumed: set[str] = set()
+    for row in rows:
+        if row["label"] in DATASET_LABELS:
+            datasets[row["id"]] = row
+        elif row["label"] == "feeds":
+            inputs[row["to"]].add(row["from"])
+            kinds[row["to"]].add(row["job_type"])
+    exposures = {key for key, row in datasets.items() if row["label"] == "exposure"}
+    for target, sources in inputs.items():
+        if target not in exposures:
+            consumed |= sources
+    ends = [key for key in datasets if key in inputs and key not in consumed | exposures]
+    if not ends:
+        ends = [key for key in datasets if key not in exposures]
+    if not ends:
+        return ""
+    best = min(ends, key=lambda key: (*(-each for each in _reach(key, inputs, kinds)), key))
+    return _short_name(best, datasets)
+
+
+def _reach(start: str, inputs: Mapping[str, set[str]], kinds: Mapping[str, set[str]]) -> tuple[int, int]:
+    """Return the number of job types and of datasets upstream."""
+    seen = {start}
+    waiting = [start]
+    job_types: set[str] = set()
+    while waiting:
+        each = waiting.pop()
+        job_types |= kinds.get(each, set())
+        for source in inputs.get(each, set()) - seen:
+            seen.add(source)
+            waiting.append(source)
+    return len(job_types), len(seen)
+
+
+def _short_name(dataset: str, datasets: Mapping[str, Row]) -> str:
+    """Return the shortest name of a dataset that is unique."""
+    row = datasets[dataset]
+    for key in ("name", "qualified_name"):
+        names = Counter(each.get(key) for each in datasets.values())
+        if row.get(key) and names[row[key]] == 1:
+            return str(row[key])
+    return dataset

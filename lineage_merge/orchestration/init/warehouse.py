@@ -1,0 +1,192 @@
+"""Choice of the namespace of dbt's tables, which a manifest does not contain. Pure.
+
+A manifest has database, schema and table, and no host. Spark's side has the host where it reads or writes
+these tables over JDBC, so the namespace is the one whose tables are those of the manifest.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from lineage_merge import naming
+from lineage_merge.merge.dataset_resolver import DatasetResolver
+from lineage_merge.merge.identity_rules import Rules
+from lineage_merge.model.elements import DatasetName, Reference
+from lineage_merge.model.errors import NamingError
+from lineage_merge.orchestration.init.findings import JobFindings, ManifestFindings
+
+# Schemes of namespaces, by dbt adapter. Other adapters (Spark, Glue, DuckDB) read tables of any platform.
+_SCHEMES: Mapping[str, tuple[str, ...]] = {
+    "bigquery": ("bigquery",),
+    "clickhouse": ("clickhouse",),
+    "fabric": ("mssql",),
+    "mysql": ("mysql",),
+    "oracle": ("oracle",),
+    "postgres": ("postgres",),
+    "redshift": ("redshift",),
+    "snowflake": ("snowflake",),
+    "sqlserver": ("mssql",),
+    "synapse": ("mssql",),
+    "teradata": ("teradata",),
+    "vertica": ("vertica",),
+}
+# The form of the namespace, if Spark's side has none.
+_FORMS: Mapping[str, str] = {
+    "athena": "awsathena://athena.region.amazonaws.com",
+    "databricks": "databricks://workspace-host",
+    "duckdb": "duckdb://database",
+    "fabric": "mssql://host:1433",
+    "glue": "arn:aws:glue:region:account",
+    "mysql": "mysql://host:3306",
+    "oracle": "oracle://host:1521",
+    "postgres": "postgres://host:5432",
+    "redshift": "redshift://cluster.region:5439",
+    "snowflake": "snowflake://organization-account",
+    "sqlserver": "mssql://host:1433",
+    "starburst": "trino://host:8080",
+    "synapse": "mssql://host:1433",
+    "trino": "trino://host:8080",
+}
+# Namespaces without a host.
+_EXACT: Mapping[str, str] = {"bigquery": "bigquery", "spark": "spark_catalog", "fabricspark": "spark_catalog"}
+_ENVIRONMENT = "init"
+_WORD = re.compile(r"\w+")
+
+
+class Choice(NamedTuple):
+    """The namespace of a manifest's tables.
+
+    `matched` are the manifest's datasets that Spark's side has in it. `alternatives` are other namespaces
+    with as many. `is_known` False: it is a guess; `is_of_jobs`: Spark's side has the namespace.
+    """
+
+    namespace: str
+    matched: frozenset[str] = frozenset()
+    alternatives: tuple[str, ...] = ()
+    is_known: bool = False
+    is_of_jobs: bool = False
+
+
+def choose(manifest: ManifestFindings, jobs: JobFindings) -> Choice:
+    """Choose the namespace whose tables on Spark's side are those of the manifest."""
+    candidates = _candidates(manifest.adapter, jobs)
+    matches = {each: _best_match(manifest, each, jobs) for each in candidates}
+    ranks = {each: _rank(manifest, matched) for each, matched in matches.items()}
+    best = max(ranks.values(), default=(0, 0))
+    found = sorted(each for each, rank in ranks.items() if rank == best)
+    exact = _EXACT.get(manifest.adapter)
+    if not any(best):
+        if exact:
+            return Choice(exact, is_known=True)
+        # Without a restriction to the adapter's platform, any table of Spark would be a candidate.
+        if manifest.adapter not in _SCHEMES or not found:
+            return Choice(_FORMS.get(manifest.adapter, f"{manifest.adapter or 'warehouse'}://host"))
+        return Choice(found[0], alternatives=tuple(found[1:]), is_of_jobs=True)
+    return Choice(found[0], matches[found[0]], tuple(found[1:]), len(found) == 1, is_of_jobs=True)
+
+
+class DefaultSchema(NamedTuple):
+    """A default ``database.schema``, and the datasets that are joined only with it."""
+
+    schema: str
+    completed: frozenset[str]
+
+
+def default_schema(
+    namespace: str, manifests: Iterable[ManifestFindings], jobs: JobFindings
+) -> DefaultSchema | None:
+    """Return the default schema with which most datasets are joined; None if no default is needed."""
+    found = list(manifests)
+    names = frozenset[str]().union(*(each.sources | each.built for each in found))
+    without = _matched(namespace, "", names, jobs)
+    schemas = dict.fromkeys(schema for each in found for schema in each.schemas)
+    matches = [
+        (schema, _matched(namespace, schema, names, jobs))
+        for schema in schemas
+        if _completes(namespace, schema)
+    ]
+    # The first of several with as many.
+    schema, matched = max(matches, key=lambda each: len(each[1]), default=("", without))
+    return DefaultSchema(schema, matched - without) if len(matched) > len(without) else None
+
+
+def _best_match(manifest: ManifestFindings, namespace: str, jobs: JobFindings) -> frozenset[str]:
+    names = manifest.sources | manifest.built
+    defaults = ["", *(schema for schema in manifest.schemas if _completes(namespace, schema))]
+    matches = [_matched(namespace, default, names, jobs) for default in defaults]
+    return max(matches, key=lambda matched: _rank(manifest, matched))
+
+
+def _rank(manifest: ManifestFindings, matched: frozenset[str]) -> tuple[int, int]:
+    # Sources first: Spark writes them. A model's name may exist in several environments' warehouses.
+    return len(matched & manifest.sources), len(matched)
+
+
+def _matched(namespace: str, default: str, names: frozenset[str], jobs: JobFindings) -> frozenset[str]:
+    """Return the names of dbt's datasets that Spark's side has, if dbt's tables are in a namespace."""
+    return _match(namespace, default, names, jobs.references, tuple(sorted(jobs.catalogs.items())))
+
+
+@lru_cache(maxsize=256)
+def _match(
+    namespace: str,
+    default: str,
+    names: frozenset[str],
+    references: frozenset[Reference],
+    catalogs: tuple[tuple[str, str], ...],
+) -> frozenset[str]:
+    warehouses = (namespace,) if namespace.startswith("redshift://") else ()
+    rules = Rules((), warehouses, {namespace: default} if default else {})
+    resolver = DatasetResolver(_ENVIRONMENT, rules, dict(catalogs))
+    common = _with_common_words(names, references)
+    of_jobs = {resolver.resolve(each).name for each in common.references} - {None}
+    return frozenset(
+        name for name in common.names if resolver.resolve(Reference(namespace, name)).name in of_jobs
+    )
+
+
+class _Common(NamedTuple):
+    names: frozenset[str]
+    references: frozenset[Reference]
+
+
+@lru_cache(maxsize=64)
+def _with_common_words(names: frozenset[str], references: frozenset[Reference]) -> _Common:
+    """Return the names whose last word a reference has, and these references: others cannot match.
+
+    Resolving each name with each namespace and default schema would take seconds for thousands of names.
+    """
+    words = {each: set(_WORD.findall(each.name.lower())) for each in references}
+    tables = {each: _WORD.findall(each.lower())[-1:] for each in names}
+    of_jobs = set[str]().union(*words.values())
+    common = {word for last in tables.values() for word in last if word in of_jobs}
+    return _Common(
+        frozenset(name for name, last in tables.items() if common.issuperset(last)),
+        frozenset(each for each, found in words.items() if not common.isdisjoint(found)),
+    )
+
+
+def _completes(namespace: str, schema: str) -> bool:
+    try:
+        return naming.completes_names(namespace, schema)
+    except NamingError:
+        return False
+
+
+def _candidates(adapter: str, jobs: JobFindings) -> list[str]:
+    schemes = _SCHEMES.get(adapter)
+    namespaces = {name.namespace for name in tables(jobs)}
+    return sorted(each for each in namespaces if schemes is None or each.partition(":")[0] in schemes)
+
+
+def tables(jobs: JobFindings) -> set[DatasetName]:
+    """Return the tables that Spark's side reads and writes, with their canonical names."""
+    resolver = DatasetResolver(_ENVIRONMENT, Rules(), jobs.catalogs)
+    found = (resolver.resolve(each) for each in jobs.references)
+    return {each.name for each in found if each.name and each.label == "table"}
+
+
+def matched_in(namespace: str, manifest: ManifestFindings, jobs: JobFindings) -> frozenset[str]:
+    """Return the manifest's datasets that Spark's side has in a namespace, with the best default schema."""
+    return _best_match(manifest, namespace, jobs)

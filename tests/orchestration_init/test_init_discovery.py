@@ -1,0 +1,138 @@
+"""Search of a folder for sources."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.orchestration.init import discovery
+from lineage_merge.orchestration.init.discovery import search
+from lineage_merge.orchestration.init.sources import Sources, located
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_several_databases_are_their_common_folder(folder: Path, data: Path) -> None:
+    for name in ("tickit_sales_ingest", "tickit_sales_load"):
+        shutil.copytree(data / "spline" / name, folder / "lineage" / "spline" / name)
+
+    assert search(".").sources == Sources(spline_export="lineage/spline")
+    assert search(str(folder)).sources == Sources(spline_export=str(folder / "lineage" / "spline"))
+
+
+def test_one_database_in_the_folder_itself(folder: Path, data: Path) -> None:
+    shutil.copytree(data / "spline" / "tickit_sales_load", folder, dirs_exist_ok=True)
+
+    assert search(".").sources == Sources(spline_export=".")
+
+
+def test_an_incomplete_database_does_not_hide_the_complete_one(folder: Path, data: Path) -> None:
+    shutil.copytree(data / "spline" / "tickit_sales_load", folder / "b")
+    (folder / "a").mkdir()
+    (folder / "a" / "executionPlan.json").write_text("[]")
+
+    found = search(".")
+
+    assert found.sources == Sources(spline_export="b")
+    assert found.notes == ("a: another export of Spline, not used",)
+
+
+def test_of_exports_in_several_folders_the_last_is_used(folder: Path, data: Path) -> None:
+    for day in ("2026-11-01", "2026-11-02"):
+        for name in ("tickit_sales_ingest", "tickit_sales_load"):
+            shutil.copytree(data / "spline" / name, folder / day / name)
+
+    found = search(".")
+
+    assert found.sources == Sources(spline_export="2026-11-02")
+    assert set(found.notes) == {
+        f"2026-11-01/{name}: another export of Spline, not used"
+        for name in ("tickit_sales_ingest", "tickit_sales_load")
+    }
+
+
+def test_events_are_found_in_every_form(folder: Path, data: Path) -> None:
+    events = gzip.decompress((data / "openlineage" / "events" / "tickit_sales_load.jsonl.gz").read_bytes())
+    lines = events.decode().splitlines()
+    for name in ("lines", "array", "log", "packed", "other"):
+        (folder / name).mkdir()
+    (folder / "lines" / "e.jsonl").write_text("\n".join(lines))
+    (folder / "array" / "e.json").write_text(f"[{','.join(lines)}]")
+    (folder / "log" / "spark.log").write_text(
+        "INFO started\n" + "\n".join(f"INFO x: {each}" for each in lines)
+    )
+    (folder / "packed" / "e.jsonl.gz").write_bytes(gzip.compress(events))
+    (folder / "other" / "e.jsonl").write_text('{"a": 1}\n')
+
+    assert search(".").sources == Sources(
+        openlineage=("array/e.json", "lines/e.jsonl", "log/spark.log", "packed/e.jsonl.gz")
+    )
+
+
+def test_a_folder_of_events_is_one_location(folder: Path, data: Path) -> None:
+    shutil.copytree(data / "openlineage" / "events", folder / "events" / "2026" / "11")
+
+    assert search(".").sources == Sources(openlineage=("events/2026/11",))
+
+
+def test_hive_logs_are_found_among_others(folder: Path, data: Path) -> None:
+    shutil.copy(data / "hive" / "hive-lineage.log", folder / "hive-server2.log.2026-11-21")
+    (folder / "hive-metastore.log").write_text("2026-11-21T10:00:00 INFO metastore started\n")
+
+    assert search(".").sources == Sources(hive=("hive-server2.log.2026-11-21",))
+
+
+def test_other_manifests_and_packages_are_not_dbt_projects(folder: Path, data: Path) -> None:
+    manifest = data / "dbt" / "redshift_v12" / "manifest.json"
+    for path in ("target", "dbt_packages/utils/target", ".git/target", "node_modules/target"):
+        (folder / path).mkdir(parents=True)
+        shutil.copy(manifest, folder / path)
+    (folder / "web").mkdir()
+    (folder / "web" / "manifest.json").write_text('{"name": "app", "icons": []}')
+    (folder / "unload").mkdir()
+    (folder / "unload" / "manifest.json").write_text('{"entries": [{"url": "s3://b/k"}]}')
+
+    assert search(".").sources == Sources(dbt=("target/manifest.json",))
+
+
+def test_damaged_files_are_not_sources(folder: Path) -> None:
+    (folder / "a.json").write_bytes(b"\xff\xfe{")
+    (folder / "b.jsonl.gz").write_bytes(b"no gzip")
+    (folder / "c.json").write_text("[" * 100_000)
+    (folder / "manifest.json").write_bytes(b"\xff")
+    (folder / "link.json").symlink_to(folder / "missing.json")
+
+    assert search(".").sources == Sources()
+
+
+def test_a_large_folder_is_searched_in_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "MAX_FILES", 3)
+    for number in range(5):
+        (folder / f"{number}.txt").touch()
+
+    assert search(".").notes == (".: searched 3 files, there are more",)
+
+
+def test_a_file_is_no_folder(folder: Path) -> None:
+    (folder / "a.json").write_text("{}")
+
+    with pytest.raises(SourceMissing, match=r"^a\.json: a file, not a folder$"):
+        search("a.json")
+
+
+def test_locations_below_the_file_are_relative(folder: Path) -> None:
+    (folder / "link").symlink_to("/usr")
+
+    assert [
+        located(each, Path())
+        for each in ("./a/../b", str(folder / "c"), "link/d", "/elsewhere/e", "../f", "s3://bucket/g")
+    ] == ["b", "c", "link/d", "/elsewhere/e", str(folder.parent / "f"), "s3://bucket/g"]
+    assert json.dumps(located("a", None)) == '"a"'

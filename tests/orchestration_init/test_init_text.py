@@ -1,0 +1,148 @@
+"""The text of a configuration: short, commented, and read back unchanged."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lineage_merge.model.elements import Reference
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.init.configuration_text import text
+from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
+from lineage_merge.orchestration.init.proposal import Proposal, propose
+from lineage_merge.orchestration.init.sources import Sources, arango_settings
+
+TARGET = "dbt/target"
+WAREHOUSE = "redshift://sales.us-east-1:5439"
+REFERENCES = frozenset(
+    {
+        Reference("", "jdbc:redshift://sales.abc.us-east-1.redshift.amazonaws.com:5439/dev:public.items"),
+        # Spark's Redshift connector writes through a directory that names the table without its database.
+        Reference("", "s3://glue/temporary/redshift/public.orders/0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"),
+    }
+)
+
+
+def project(location: str = f"{TARGET}/manifest.json", **more: str) -> ManifestFindings:
+    return ManifestFindings(
+        location,
+        "shop",
+        "redshift",
+        sources=frozenset({"dev.public.orders", "dev.public.items"}),
+        schemas=("dev.public",),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def proposed(sources: Sources, *manifests: ManifestFindings, **given: str) -> tuple[Proposal, Findings]:
+    jobs = JobFindings(jobs=(ObservedJob("spline", "load", 0),), references=REFERENCES)
+    findings = Findings(jobs, manifests)
+    return propose(sources, findings, **given), findings  # type: ignore[arg-type]
+
+
+def uncommented(written: str) -> list[str]:
+    return [line for line in written.splitlines() if line and not line.lstrip().startswith("#")]
+
+
+def test_the_longest_configuration_of_spline_and_dbt_has_ten_lines(tmp_path: Path) -> None:
+    arango = arango_settings("http://arangodb:8529", "spline", "reader", "SPLINE_PASSWORD")
+    known = project(catalog=f"{TARGET}/catalog.json", run_results=f"{TARGET}/run_results.json")
+
+    proposal, findings = proposed(Sources(arango=arango, dbt=(known.location,)), known)
+    written = text(proposal, findings, Path())
+
+    assert len(uncommented(written)) <= 10, written
+    assert yaml.safe_load(written) == proposal.settings(Path())
+    assert proposal.settings()["merge"] == {"default_schemas": {WAREHOUSE: "dev.public"}}
+    assert max(len(line) for line in written.splitlines()) <= 120
+
+
+@pytest.mark.parametrize(
+    "name", ["a: b", "- a", "#a", "'a'", '"a"', "yes", "1.0", "ä/ö", "{a}", "*a", "a # b", "a\tb", "null"]
+)
+def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
+    sources = Sources(spline_export=name, hive=(name, f"{name}2"), dbt=(name,))
+    proposal, findings = proposed(sources, project(name))
+
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text(text(proposal, findings, Path()), encoding="utf-8")
+    config = CONFIGURATION.load(file, environ={})
+
+    assert config.spline is not None
+    assert config.spline.export == str(tmp_path / name)
+    assert config.dbt[0].manifest == str(tmp_path / name)
+    assert config.sources["hive"].log == (str(tmp_path / name), str(tmp_path / f"{name}2"))
+
+
+def test_names_of_documents_cannot_leave_their_comment() -> None:
+    jobs = JobFindings(jobs=(ObservedJob("spline", "load\ndag_name: evil", 0),))
+    known = ManifestFindings(
+        "m.json", "shop\nstrict: true", "redshift\rx: 1", schemas=("a\u2028b: c", "\ud800", "\u0085d: e")
+    )
+    findings = Findings(jobs, (known,))
+    proposal = propose(Sources(spline_export="spline", dbt=("m.json",)), findings)
+
+    written = text(proposal, findings, Path())
+    assert yaml.safe_load(written) == proposal.settings(Path())
+    assert written.encode().decode().replace("\n", "").isprintable()
+
+
+def test_many_applications_are_counted_and_some_named() -> None:
+    jobs = JobFindings(jobs=tuple(ObservedJob("spline", f"job_{n}", 0) for n in range(120)))
+    findings = Findings(jobs)
+
+    written = text(propose(Sources(spline_export="spline"), findings), findings, Path())
+
+    assert "# 120 applications found: job_0, job_1, job_2, job_3, job_4, ..." in written
+    assert "spline.applications" in written
+
+
+def test_tables_in_glues_catalog_get_a_hint() -> None:
+    findings = Findings(manifests=(ManifestFindings("m.json", "shop", "athena"),))
+
+    written = text(propose(Sources(dbt=("m.json",)), findings), findings, Path())
+
+    assert "# glue:\n#   - region: us-east-1\n" in written
+
+
+@pytest.mark.parametrize(
+    ("project_name", "jobs", "folder", "expected"),
+    [
+        ("shop", ("a", "b"), "work", "shop"),
+        ("", ("only job",), "work", "only_job"),
+        ("", ("a", "b"), "my work (2)", "my_work_2"),
+        ("", (), "", "lineage"),
+        ("店", (), "店", "lineage"),
+    ],
+)
+def test_the_default_dag_name_is_valid(
+    project_name: str, jobs: tuple[str, ...], folder: str, expected: str
+) -> None:
+    manifests = (ManifestFindings("m.json", project_name, "redshift"),) if project_name else ()
+    found = JobFindings(jobs=tuple(ObservedJob("spline", each, 0) for each in jobs))
+
+    proposal = propose(Sources(spline_export="s"), Findings(found, manifests), folder_name=folder)
+
+    assert proposal.dag_name == expected
+    CONFIGURATION.parse(proposal.settings())
+
+
+def test_sql_files_have_the_namespace_of_the_dbt_project_on_their_platform() -> None:
+    sources = Sources(sql=("sql",), sql_dialect="redshift", dbt=("m.json",))
+    proposal, _ = proposed(sources, project("m.json"))
+
+    assert proposal.settings()["sql"] == [{"path": "sql", "dialect": "redshift", "namespace": WAREHOUSE}]
+
+
+def test_a_given_namespace_takes_precedence() -> None:
+    given = "redshift://other.eu-west-1:5439"
+    proposal, _ = proposed(Sources(dbt=("m.json",)), project("m.json"), namespace=given)
+
+    assert [(each.choice.namespace, each.choice.is_known) for each in proposal.projects] == [(given, True)]
+
+
+def test_manifests_of_one_project_with_equal_relations_need_no_target() -> None:
+    first, second = project("a/manifest.json"), project("b/manifest.json")
+    proposal, _ = proposed(Sources(dbt=(first.location, second.location)), first, second)
+
+    assert [each.target for each in proposal.projects] == ["", ""]
