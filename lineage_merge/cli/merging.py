@@ -5,10 +5,12 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import (
     epilog,
     handle_errors,
@@ -18,6 +20,7 @@ from lineage_merge.cli.error_handling import (
     print_json,
     progress,
 )
+from lineage_merge.cli.graph_options import EMBEDDED, rare_graph_file_option
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
 
 if TYPE_CHECKING:
@@ -26,21 +29,33 @@ if TYPE_CHECKING:
 # In addition to `LineageMergeError.exit_code`: success, but invalid documents were skipped.
 EXIT_REJECTED = 7
 
+_DEMO_NEXT = """
+The graph is stored. Questions read it with --demo, without it your own graph:
+  lineage-merge upstream top_events_by_sales#total_sales --demo
+  lineage-merge impact s3://tickit-raw/sales --demo
+  lineage-merge html --out lineage.html --demo"""
+
 _allow_retire = click.option(
     "--allow-retire",
     is_flag=True,
     help="allow retiring more than 30% of the DAG's edges, or all edges of a job",
 )
 _verify = click.option(
-    "--verify", is_flag=True, help="compare everything that the graph stores for the DAG, not only changes"
+    "--verify",
+    cls=Option,
+    more=True,
+    is_flag=True,
+    help="compare everything that the graph stores for the DAG, not only changes",
 )
 
 
 @click.command(
+    cls=Command,
+    short_help="Merge the sample pipeline and show a path through it.",
     epilog=epilog(
         "lineage-merge demo",
         "lineage-merge demo --json",
-    )
+    ),
 )
 @as_json_or_text
 @without_progress
@@ -48,8 +63,11 @@ def demo(as_json: bool, quiet: bool) -> None:
     """Merge the sample pipeline into an embedded graph and show the paths through it.
 
     The sample consists of two Spark applications and a dbt project (TICKIT) in sample_data/. No server is
-    needed: the first start downloads and caches the Gremlin Server's jars.
+    needed: the first start downloads and caches the Gremlin Server's jars. The graph is one of its own, which
+    questions read with --demo.
     """
+    from rich.text import Text
+
     from lineage_merge.cli.printing import loaded_text, print_report
     from lineage_merge.query.formats.tree import tree
 
@@ -57,20 +75,22 @@ def demo(as_json: bool, quiet: bool) -> None:
         from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
+        from lineage_merge.infra.graph_files import demo_graph_file
         from lineage_merge.orchestration import pipeline
         from lineage_merge.orchestration.configuration import CONFIGURATION
         from lineage_merge.query.backends.opening import open_graph
         from lineage_merge.query.paths import all_paths
 
         settings = CONFIGURATION.load(sample.config_file(), environ={})
+        graph_file = demo_graph_file()
         with (
-            started_ahead(settings.gremlin.endpoint, on_progress) as server,
+            started_ahead(settings.gremlin.endpoint, on_progress, graph_file) as server,
             session(settings.spark, on_progress) as spark,
         ):
             server.check()
             built = pipeline.build(spark, settings, on_progress)
             server.wait()
-            with pipeline.endpoint(settings, on_progress) as target:
+            with pipeline.endpoint(settings, on_progress, graph_file) as target:
                 loaded = pipeline.load_graph(built, settings, target, on_progress)
                 on_progress("querying the paths")
                 with open_graph(target) as graph:
@@ -94,25 +114,33 @@ def demo(as_json: bool, quiet: bool) -> None:
     console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
     for line in tree(found, ends[:1]):
         console.print(line, soft_wrap=True)
-    console.print("\nThe graph is stored: `lineage-merge serve` opens it for a notebook or console.")
+    console.print(Text(_DEMO_NEXT), soft_wrap=True)
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge run --config lineage_merge.yml",
         "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
         "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
         "lineage-merge run -c lineage_merge.yml --dry-run",
-    )
+    ),
 )
 @configured
+@rare_graph_file_option
 @dry_run_only
 @_allow_retire
 @_verify
 @as_json_or_text
 @without_progress
 def run(
-    settings: Settings, dry_run: bool, allow_retire: bool, verify: bool, as_json: bool, quiet: bool
+    settings: Settings,
+    graph_file: Path | None,
+    dry_run: bool,
+    allow_retire: bool,
+    verify: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Read the sources, merge them, and update the graph.
 
@@ -121,10 +149,8 @@ def run(
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
-    with (
-        handle_errors(),
-        _observed_run(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
-    ):
+    settings = _with_flags(settings, graph_file, allow_retire, verify)
+    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline, preflight
@@ -132,11 +158,11 @@ def run(
         preflight.check_sources(config)
         preflight.check_graph(config)
         with (
-            started_ahead(config.gremlin.endpoint, on_progress) as server,
+            started_ahead(config.gremlin.endpoint, on_progress, graph_file) as server,
             session(config.spark, on_progress) as spark,
         ):
             server.wait()
-            outcome = pipeline.run(spark, config, on_progress, dry_run=dry_run)
+            outcome = pipeline.run(spark, config, on_progress, dry_run=dry_run, graph_file=graph_file)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
@@ -146,10 +172,11 @@ def run(
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge build --config lineage_merge.yml --out lineage",
         "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
-    )
+    ),
 )
 @configured
 @click.option(
@@ -190,13 +217,15 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge load lineage --config lineage_merge.yml",
         "lineage-merge load lineage -c lineage_merge.yml --dry-run",
-    )
+    ),
 )
 @click.argument("folder", metavar="DIR")
 @configured
+@rare_graph_file_option
 @dry_run_only
 @_allow_retire
 @_verify
@@ -205,6 +234,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 def load(
     settings: Settings,
     folder: str,
+    graph_file: Path | None,
     dry_run: bool,
     allow_retire: bool,
     verify: bool,
@@ -214,16 +244,16 @@ def load(
     """Update the graph from the node and edge files of DIR."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
-    with (
-        handle_errors(),
-        _observed_run(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
-    ):
+    settings = _with_flags(settings, graph_file, allow_retire, verify)
+    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
         with session(config.spark, on_progress) as spark:
-            loaded = pipeline.load_folder(spark, config, folder, on_progress, dry_run=dry_run)
+            loaded = pipeline.load_folder(
+                spark, config, folder, on_progress, dry_run=dry_run, graph_file=graph_file
+            )
     if as_json:
         print_json({"written": _written(loaded)})
     else:
@@ -231,9 +261,14 @@ def load(
         print_difference(make_console(), loaded)
 
 
-def _with_flags(settings: Settings, allow_retire: bool, verify: bool) -> Settings:
+def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool, verify: bool) -> Settings:
     given = {"load.allow_retire": allow_retire, "load.verify": verify}
     flags = {name: "true" for name, is_given in given.items() if is_given}
+    if graph_file:
+        endpoint = settings.flags.get("gremlin.endpoint", EMBEDDED)
+        if endpoint != EMBEDDED:
+            raise click.UsageError("--graph-file and --gremlin-endpoint select different graphs: set one")
+        flags["gremlin.endpoint"] = EMBEDDED
     return Settings(settings.file, {**settings.flags, **flags})
 
 

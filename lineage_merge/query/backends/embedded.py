@@ -25,7 +25,7 @@ def open_embedded(
 ) -> Iterator[LineageGraph]:
     """Open the embedded graph for reading. Raises `GraphError`, `EmbeddedError`."""
     from lineage_merge.infra.embedded import file_lock
-    from lineage_merge.infra.embedded.graph_store import default_graph_file
+    from lineage_merge.infra.graph_files import default_graph_file
     from lineage_merge.load.gremlin.configured_endpoint import endpoint
     from lineage_merge.load.gremlin.connection import check
     from lineage_merge.query.backends.gremlin import open_gremlin
