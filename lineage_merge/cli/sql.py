@@ -30,7 +30,6 @@ _REJECTED = 7
         "lineage-merge sql etl --dialect hive",
         "lineage-merge sql etl --dialect spark --schema ddl --columns --format mermaid",
         "lineage-merge sql etl --dialect hive --var env=prod --since origin/main --check",
-        "lineage-merge sql --config lineage_merge.yml --since origin/main --check --environment prod",
     ),
 )
 @click.argument("paths", nargs=-1)
@@ -95,8 +94,8 @@ def sql(
     """Show the lineage of SQL files without running them, or check a merge request.
 
     PATHS are folders or files; the default is `sql` in the configuration. A graph (--folder,
-    --gremlin-endpoint, or gremlin.endpoint in --config) provides columns of tables that the files do not
-    define, and the readers of dropped datasets and columns.
+    --gremlin-endpoint, gremlin.endpoint in --config) provides columns that the files do not define, and the
+    readers of dropped datasets and columns.
     """
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()

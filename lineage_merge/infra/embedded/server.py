@@ -48,7 +48,7 @@ class EmbeddedServer:
         password: str | None = None,
     ) -> None:
         """`user_seconds`: maximum wait at the end for other processes that use this server."""
-        self._graph_file = graph_file.absolute() if graph_file else None
+        self._graph_file = graph_file.resolve() if graph_file else None  # one lock per file
         self._port = port
         self._host = host
         self._transactional = transactional

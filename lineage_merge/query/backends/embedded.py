@@ -5,7 +5,7 @@ Starting a server would take longer than the query, and would rewrite the file.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,9 @@ def open_embedded(
 
     file = graph_file or default_graph_file()
     # Holding the server prevents its end. None: it is ending, and writes its file.
-    hold = file_lock.use(file) if file.parent.is_dir() else None
+    hold = None
+    with suppress(PermissionError):  # another user's folder: the file can be read
+        hold = file_lock.use(file) if file.parent.is_dir() else None
     try:
         url = file_lock.served_at(file) if hold else None
         target = endpoint(gremlin, url) if url else None
