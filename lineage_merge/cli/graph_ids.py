@@ -3,6 +3,7 @@
 Ids contain all names. So a graph file is only searched for ids, not parsed, and no server is started.
 """
 
+import gzip
 import json
 import re
 import threading
@@ -17,8 +18,8 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import COLUMN, JOB
 
 _MAX_IDS = 5_000
-_LINES_PER_CHECK = 500
-# One vertex per line; `id` and `label` are the first keys in GraphSON, and in the files of `build`.
+_IDS_PER_CHECK = 500
+# A line of GraphSON: a vertex with its edges, which need not be parsed.
 _VERTEX = re.compile(r'\{\s*"id":\s*"((?:[^"\\]|\\.)*)",\s*"label":\s*"(\w+)"')
 
 Kind = Literal["dataset", "column", "job"]
@@ -43,37 +44,38 @@ def read_ids(location: Location, kinds: Sequence[Kind], typed: str, deadline: fl
     if location.gremlin is not None:
         return _of_server(location.gremlin, kinds, typed, deadline)
     found: dict[Kind, list[str]] = {kind: [] for kind in kinds}
-    files = [location.graph_file] if location.graph_file else _files(location.folder)
-    for file in files:
-        for identifier, label in _vertices(file, deadline):
-            kind = _KINDS.get(label)
-            if kind in found:
-                found[kind].append(identifier)
+    vertices = _of_folder(location.folder) if location.folder else _of_graph_file(location.graph_file)
+    for number, (identifier, label) in enumerate(vertices):
+        if number % _IDS_PER_CHECK == 0 and time.monotonic() > deadline:
+            break
+        kind = _KINDS.get(label)
+        if kind in found:
+            found[kind].append(identifier)
     return found
 
 
-def _files(folder: Path | None) -> Iterator[Path]:
-    for file in sorted((folder / "nodes").iterdir() if folder else ()):
-        if not file.name.startswith((".", "_")):
-            yield file
+def _of_folder(folder: Path) -> Iterator[tuple[str, str]]:
+    for file in sorted((folder / "nodes").iterdir()):
+        if file.name.startswith((".", "_")):
+            continue
+        if file.suffix == ".parquet":
+            from pyarrow import parquet
+
+            rows = parquet.read_table(file, columns=["id", "label"])
+            yield from zip(rows["id"].to_pylist(), rows["label"].to_pylist(), strict=True)
+        else:
+            with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
+                for row in map(json.loads, lines):
+                    yield row["id"], row["label"]
 
 
-def _vertices(file: Path, deadline: float) -> Iterator[tuple[str, str]]:
-    if time.monotonic() > deadline:
-        return
-    if file.suffix == ".parquet":
-        from pyarrow import parquet
-
-        rows = parquet.read_table(file, columns=["id", "label"])
-        yield from zip(rows["id"].to_pylist(), rows["label"].to_pylist(), strict=True)
+def _of_graph_file(file: Path | None) -> Iterator[tuple[str, str]]:
+    if file is None:
         return
     with file.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines):
-            if number % _LINES_PER_CHECK == 0 and time.monotonic() > deadline:
-                return
-            if vertex := _VERTEX.match(line):
-                identifier = vertex[1]
-                yield (json.loads(f'"{identifier}"') if "\\" in identifier else identifier), vertex[2]
+        for vertex in filter(None, map(_VERTEX.match, lines)):
+            identifier = vertex[1]
+            yield (json.loads(f'"{identifier}"') if "\\" in identifier else identifier), vertex[2]
 
 
 def _of_server(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
@@ -110,7 +112,7 @@ def _queried(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str) -> I
             named = [__.has(key, TextP.starting_with(start)) for key in ("name", "qualified_name")]
             vertices = vertices.or_(*named, __.has("namespace", TextP.starting_with(namespace)))
         if kind == "column":
-            vertices = vertices.out("has_column")
+            vertices = vertices.out("has_column").dedup()
         return vertices.limit(_MAX_IDS).id_()
 
     with open_executor(target) as execute:
