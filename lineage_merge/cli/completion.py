@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lineage_merge.cli.graph_ids import Ids, Kind, Location
 
 # For reading names; starting Python takes the rest of a second.
-_SECONDS = 0.6
+_SECONDS = 0.5
 _ENDPOINTS = ("endpoint", "gremlin_endpoint", "key_gremlin_endpoint")
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]

@@ -52,6 +52,8 @@ def handle_errors(report_error: ReportError = _echo_error) -> Iterator[None]:
     except KeyboardInterrupt:
         report_error("interrupted", 130)
         sys.exit(130)
+    except click.ClickException:
+        raise  # click prints usage errors
     except ModuleNotFoundError as error:
         if error.name not in ("pyspark", "py4j"):
             raise
