@@ -14,6 +14,7 @@ from lineage_merge.infra.embedded import EmbeddedServer, file_lock
 from lineage_merge.infra.embedded.graph_store import connected
 from lineage_merge.model.errors import EmbeddedError
 from tests.command_line import Outcome, in_process
+from tests.test_docs_commands import commands
 
 HINT = "the graph is empty; the demo's lineage: add --demo"
 
@@ -166,6 +167,9 @@ def test_the_demo_has_a_graph_of_its_own(ask: Ask, spark: SparkSession, tmp_path
     assert ask("upstream", "top_events_by_sales").err == f"error: not found: top_events_by_sales; {HINT}\n"
     assert "tickit_daily in dev" in ask("report", "--demo", LINEAGE_MERGE_ENVIRONMENT="prod").out
     assert "tickit_sales_load" in ask("export", "--to", "mermaid", "--demo").out
+    page = [each.words for each in commands() if each.place.startswith("queries.md")]
+    assert len(page) >= 20
+    assert [words for words in page if ask(*words, "--demo").code != 0] == []
 
 
 def test_runs_and_loads_write_the_selected_graph(
