@@ -24,7 +24,10 @@ from lineage_merge.cli.graph_options import EMBEDDED, rare_graph_file_option
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from lineage_merge.config import Config
+    from lineage_merge.infra.progress import ProgressCallback
 
 # In addition to `LineageMergeError.exit_code`: success, but invalid documents were skipped.
 EXIT_REJECTED = 7
@@ -162,7 +165,8 @@ def run(
             session(config.spark, on_progress) as spark,
         ):
             server.wait()
-            outcome = pipeline.run(spark, config, on_progress, dry_run=dry_run, graph_file=graph_file)
+            with _task_counts(spark, config, on_progress) as counted:
+                outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
@@ -205,9 +209,12 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
-        with session(config.spark, on_progress) as spark:
-            built = pipeline.build(spark, config, on_progress)
-            on_progress(f"writing {folder}")
+        with (
+            session(config.spark, on_progress) as spark,
+            _task_counts(spark, config, on_progress) as counted,
+        ):
+            built = pipeline.build(spark, config, counted)
+            counted(f"writing {folder}")
             pipeline.write_folder(built, folder, file_format)
     if as_json:
         print_json({"report": built.report.as_json(), "out": folder})
@@ -250,9 +257,12 @@ def load(
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
-        with session(config.spark, on_progress) as spark:
+        with (
+            session(config.spark, on_progress) as spark,
+            _task_counts(spark, config, on_progress) as counted,
+        ):
             loaded = pipeline.load_folder(
-                spark, config, folder, on_progress, dry_run=dry_run, graph_file=graph_file
+                spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
             )
     if as_json:
         print_json({"written": _written(loaded)})
@@ -297,6 +307,20 @@ def _observed_run(
         return
     with running(config, out), progress(quiet) as on_progress:
         yield config, on_progress
+
+
+@contextmanager
+def _task_counts(
+    spark: "SparkSession", config: "Config", on_progress: "ProgressCallback"
+) -> "Iterator[ProgressCallback]":
+    """Yield a progress callback with counts of Spark's tasks; without them for JSON logs."""
+    if config.log.format == "json":
+        yield on_progress
+        return
+    from lineage_merge.cli.spark_progress import count_tasks
+
+    with count_tasks(spark, on_progress) as counted:
+        yield counted
 
 
 def _written(loaded: Any) -> dict[str, Any]:

@@ -61,19 +61,22 @@ class _Estimate:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._kind = ""
+        self._work = ("", 0.0)
         self._first = 0.0
+        self._last = 0.0
         self._started = 0.0
 
     def of(self, line: str) -> str:
         """Return ``, about 40 s left``; "" for short work, or without a count."""
         count = _COUNT.search(line)
         if not count:
-            self._kind = ""
+            self._work = ("", 0.0)
             return ""
         done, total = (float(each.replace(",", "")) for each in count.groups())
-        if _kind(line) != self._kind:
-            self._kind, self._first, self._started = _kind(line), done, self._clock()
+        work = (_kind(line), total)
+        if work != self._work or done < self._last:
+            self._work, self._first, self._started = work, done, self._clock()
+        self._last = done
         passed, advanced = self._clock() - self._started, done - self._first
         if passed < _FIRST_ESTIMATE_SECONDS or advanced <= 0 or done >= total:
             return ""

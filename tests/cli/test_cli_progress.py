@@ -207,3 +207,19 @@ def test_terminals_show_the_estimate_in_the_spinner(clock: Clock, shown: Callabl
         on_progress("saving the graph")
 
     assert "writing edges (100 of 400 partitions), about 30 s left" in " ".join(shown())
+
+
+def test_the_estimate_restarts_with_the_next_stage(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
+        for done, total in ((0, 100), (90, 100), (10, 100), (20, 100), (5, 400), (45, 400)):
+            on_progress(f"joining ({done} of {total} tasks)")
+            clock.now += 2 * EVERY_SECONDS
+
+    assert shown() == [
+        "0.0 s  joining (0 of 100 tasks)",
+        "10.0 s  joining (90 of 100 tasks), about 1 s left",
+        "20.0 s  joining (10 of 100 tasks)",
+        "30.0 s  joining (20 of 100 tasks), about 80 s left",
+        "40.0 s  joining (5 of 400 tasks)",
+        "50.0 s  joining (45 of 400 tasks), about 90 s left",
+    ]
