@@ -9,6 +9,7 @@ import click
 from lineage_merge.cli import (
     checks,
     dag,
+    demo,
     export,
     help_topics,
     merging,
@@ -77,7 +78,7 @@ def main() -> None:
 
 for command in (
     # init.init goes here (lineage_merge/cli/init.py)
-    merging.demo,
+    demo.demo,
     merging.run,
     merging.build,
     merging.load,
