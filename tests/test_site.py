@@ -15,6 +15,7 @@ import pytest
 from lineage_merge.cli import main
 from lineage_merge.cli.commands import HEADINGS
 from lineage_merge.cli.exit_codes import EXIT_CODES
+from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES
 from lineage_merge.graph_format import schema
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -122,6 +123,11 @@ def test_exit_codes_are_rendered(pages: Mapping[str, Seen]) -> None:
     page = pages["operations.html"]
     assert [each.code for each in EXIT_CODES if each.action and each.action not in page.text] == []
     assert {"#failed-loads", "#refused-retirement"} <= set(page.links)
+
+
+def test_environment_variables_are_rendered(pages: Mapping[str, Seen]) -> None:
+    text = pages["configuration.html"].text
+    assert [name for name, meaning in ENVIRONMENT_VARIABLES if name not in text or meaning not in text] == []
 
 
 def test_graph_model_and_configuration_are_rendered(pages: Mapping[str, Seen]) -> None:

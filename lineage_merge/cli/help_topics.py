@@ -9,7 +9,7 @@ from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.exit_codes import EXIT_CODES
 
-_VARIABLES = (
+ENVIRONMENT_VARIABLES = (
     ("LINEAGE_MERGE_CONFIG", "configuration file, as --config"),
     (
         "LINEAGE_MERGE_<KEY>",
@@ -67,7 +67,7 @@ def _configuration(formatter: click.HelpFormatter) -> None:
 
 
 def _environment_variables(formatter: click.HelpFormatter) -> None:
-    _write_rows(formatter, "Environment variables", _VARIABLES)
+    _write_rows(formatter, "Environment variables", ENVIRONMENT_VARIABLES)
 
 
 def _completion(formatter: click.HelpFormatter) -> None:

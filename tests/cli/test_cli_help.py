@@ -1,12 +1,14 @@
 import re
 import shlex
+from pathlib import Path
 
 import click
 import pytest
 
+import lineage_merge
 from lineage_merge.cli import main
 from lineage_merge.cli.commands import HEADINGS
-from lineage_merge.cli.help_topics import TOPICS
+from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES, TOPICS
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import PROGRAM, in_process, python_imports
 
@@ -132,6 +134,19 @@ def test_the_complete_help_groups_keys_by_section() -> None:
     assert flags["dbt"] == {"--dbt"}
     assert all(each.startswith("--gremlin-") for each in flags["Gremlin"])
     assert "--gremlin-bulk-s3" in flags["Gremlin"]
+
+
+def test_the_topic_of_variables_has_all_that_the_package_reads() -> None:
+    read = {
+        name
+        for file in Path(lineage_merge.__file__).parent.rglob("*.py")
+        for name in re.findall(r"\bLINEAGE_MERGE_[A-Z_]*[A-Z]\b", file.read_text())
+    }
+    of_keys = {key.variable for key in CONFIGURATION.settable}
+    # Airflow's task passes a connection's password by this one.
+    read -= {*of_keys, "LINEAGE_MERGE_CONNECTION_PASSWORD"}
+    listed = {name for name, _ in ENVIRONMENT_VARIABLES if re.fullmatch(r"LINEAGE_MERGE_[A-Z_]+", name)}
+    assert listed == read
 
 
 @every_command
