@@ -58,9 +58,11 @@ def is_typed(*parameters: str) -> bool:
 
 def require_graph_file(graph_file: Path | None, demo: bool) -> None:
     """Raise `ConfigError` if a selected graph to read does not exist, as a file or in a running server."""
+    if graph_file is None or graph_file.exists():
+        return
     from lineage_merge.infra.embedded import file_lock
 
-    if graph_file is None or graph_file.exists() or file_lock.served_at(graph_file):
+    if file_lock.served_at(graph_file):
         return
     if demo:
         raise ConfigError("--demo", "the demo has no graph. Fix: lineage-merge demo")
