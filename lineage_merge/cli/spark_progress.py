@@ -1,4 +1,4 @@
-"""Counts of Spark's tasks in progress lines: ``joining (120 of 400 tasks)``.
+"""Counts of Spark's tasks in progress lines: ``joining (stage 7: 120 of 400 tasks)``.
 
 Stages of the merge report when they begin; on a large input one takes minutes.
 """
@@ -67,9 +67,9 @@ class _TaskCounter:
         if not before:
             return
         found = (self._tracker.getStageInfo(each) for each in self._tracker.getActiveStageIds())
-        stages = [(each.numTasks, each.numCompletedTasks) for each in found if each]
-        total, done = max(stages, default=(0, 0))
+        stages = [(each.numTasks, each.numCompletedTasks, each.stageId) for each in found if each]
+        total, done, stage = max(stages, default=(0, 0, 0))
         with self._lock:
             # The line may have changed meanwhile.
             if total >= _FEWEST_TASKS and self._line == before:
-                self._on_progress(f"{before} ({done} of {total} tasks)")
+                self._on_progress(f"{before} (stage {stage}: {done} of {total} tasks)")

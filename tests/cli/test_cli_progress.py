@@ -211,15 +211,16 @@ def test_terminals_show_the_estimate_in_the_spinner(clock: Clock, shown: Callabl
 
 def test_the_estimate_restarts_with_the_next_stage(clock: Clock, shown: Callable[[], list[str]]) -> None:
     with show_progress(clock=clock) as on_progress:
-        for done, total in ((0, 100), (90, 100), (10, 100), (20, 100), (5, 400), (45, 400)):
-            on_progress(f"joining ({done} of {total} tasks)")
+        counts = "1: 0 of 100", "1: 90 of 100", "2: 10 of 100", "2: 20 of 100", "3: 5 of 400", "3: 45 of 400"
+        for count in counts:
+            on_progress(f"joining (stage {count} tasks)")
             clock.now += 2 * EVERY_SECONDS
 
     assert shown() == [
-        "0.0 s  joining (0 of 100 tasks)",
-        "10.0 s  joining (90 of 100 tasks), about 1 s left",
-        "20.0 s  joining (10 of 100 tasks)",
-        "30.0 s  joining (20 of 100 tasks), about 80 s left",
-        "40.0 s  joining (5 of 400 tasks)",
-        "50.0 s  joining (45 of 400 tasks), about 90 s left",
+        "0.0 s  joining (stage 1: 0 of 100 tasks)",
+        "10.0 s  joining (stage 1: 90 of 100 tasks), about 1 s left",
+        "20.0 s  joining (stage 2: 10 of 100 tasks)",
+        "30.0 s  joining (stage 2: 20 of 100 tasks), about 80 s left",
+        "40.0 s  joining (stage 3: 5 of 400 tasks)",
+        "50.0 s  joining (stage 3: 45 of 400 tasks), about 90 s left",
     ]

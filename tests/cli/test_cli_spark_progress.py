@@ -14,7 +14,8 @@ from lineage_merge.cli.spark_progress import count_tasks
 class Stage(NamedTuple):
     """What Spark's tracker has of a stage."""
 
-    numTasks: int  # noqa: N815 - Spark's name
+    stageId: int  # noqa: N815 - Spark's name
+    numTasks: int  # noqa: N815
     numCompletedTasks: int  # noqa: N815
 
 
@@ -36,7 +37,7 @@ class Tracker:
 
 
 class Lines(list[str]):
-    """Collected lines; `after` waits for a number of reports of the poller."""
+    """Collected lines."""
 
     def wait_for(self, line: str) -> None:
         deadline = time.monotonic() + 10
@@ -54,16 +55,16 @@ def test_the_last_line_is_repeated_with_the_largest_stage(tracker: Tracker) -> N
     lines = Lines()
     with count_tasks(tracker, lines.append, 0.01) as on_progress:  # type: ignore[arg-type]
         on_progress("joining")
-        tracker.stages = {1: Stage(8, 8), 2: Stage(400, 120), 3: None}
-        lines.wait_for("joining (120 of 400 tasks)")
+        tracker.stages = {1: Stage(1, 8, 8), 2: Stage(2, 400, 120), 3: None}
+        lines.wait_for("joining (stage 2: 120 of 400 tasks)")
         on_progress("comparing with the graph")
-        lines.wait_for("comparing with the graph (120 of 400 tasks)")
+        lines.wait_for("comparing with the graph (stage 2: 120 of 400 tasks)")
 
 
 @pytest.mark.parametrize("line", ["", "writing edges (2 of 4 partitions)"])
 def test_nothing_is_added_without_a_line_or_to_one_with_a_count(tracker: Tracker, line: str) -> None:
     lines = Lines()
-    tracker.stages = {1: Stage(400, 120)}
+    tracker.stages = {1: Stage(1, 400, 120)}
     with count_tasks(tracker, lines.append, 0.01) as on_progress:  # type: ignore[arg-type]
         if line:
             on_progress(line)
@@ -73,7 +74,7 @@ def test_nothing_is_added_without_a_line_or_to_one_with_a_count(tracker: Tracker
 
 def test_a_few_tasks_are_not_counted(tracker: Tracker) -> None:
     lines = Lines()
-    tracker.stages = {1: Stage(2, 1)}
+    tracker.stages = {1: Stage(1, 2, 1)}
     with count_tasks(tracker, lines.append, 0.01) as on_progress:  # type: ignore[arg-type]
         on_progress("joining")
         time.sleep(0.1)
@@ -100,6 +101,6 @@ def test_tasks_of_spark_are_counted(spark: SparkSession) -> None:
     with count_tasks(spark, lines.append, 0.1) as on_progress:
         on_progress("joining")
         assert spark.sparkContext.parallelize(range(12), 12).mapPartitions(slowly).count() == 12
-    done = [int(each.split("(")[1].split()[0]) for each in lines if each.endswith("of 12 tasks)")]
+    done = [int(each.split()[-4]) for each in lines if each.endswith("of 12 tasks)")]
     assert len(set(done)) > 1
     assert done == sorted(done)
