@@ -127,7 +127,7 @@ def test_a_source_is_built_with_the_listed_files(tree: Tree, settings: Path, tmp
 
 def test_settings_of_a_source_are_flags_and_validated(tree: Tree, settings: Path, tmp_path: Path) -> None:
     with_letters(tree)
-    helped = tree.run("build", "--help")
+    helped = tree.run("build", "--help-all")
     assert "--letters-file" in helped.stdout
     missing = tree.run(
         "build", "-c", settings, "--out", tmp_path / "out", "--letters-file", tmp_path / "absent"

@@ -13,6 +13,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from lineage_merge.cli import main
+from lineage_merge.cli.commands import HEADINGS
+from lineage_merge.cli.exit_codes import EXIT_CODES
+from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES
 from lineage_merge.graph_format import schema
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -109,9 +112,22 @@ def test_each_command_has_a_page_with_its_options(pages: Mapping[str, Seen]) -> 
     text = pages["commands/upstream.html"].text
     assert "--format [tree|table|json|mermaid|dot|graphml]" in text
     assert "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns" in text
-    # Keys of the configuration have a page of their own.
-    assert "--spline-lookback" not in pages["commands/run.html"].text
-    assert "--allow-retire" in pages["commands/run.html"].text
+    run = pages["commands/run.html"]
+    assert {"options", "general", "spline", "dbt", "gremlin"} <= run.ids
+    assert [key.flag for key in CONFIGURATION.settable if key.flag not in run.text] == []
+    assert "--allow-retire" in run.text
+    assert {title.lower() for title in HEADINGS} <= pages["commands/index.html"].ids
+
+
+def test_exit_codes_are_rendered(pages: Mapping[str, Seen]) -> None:
+    page = pages["operations.html"]
+    assert [each.code for each in EXIT_CODES if each.action and each.action not in page.text] == []
+    assert {"#failed-loads", "#refused-retirement"} <= set(page.links)
+
+
+def test_environment_variables_are_rendered(pages: Mapping[str, Seen]) -> None:
+    text = pages["configuration.html"].text
+    assert [name for name, meaning in ENVIRONMENT_VARIABLES if name not in text or meaning not in text] == []
 
 
 def test_graph_model_and_configuration_are_rendered(pages: Mapping[str, Seen]) -> None:

@@ -1,7 +1,7 @@
 """A page per command, generated from the command line, and a list of commands.
 
 By click's public functions rather than by mkdocs-click: its tables show click's own marks for
-"no default", and have no place for the sixty flags that are keys of the configuration.
+"no default", and know no sections of options.
 """
 
 import inspect
@@ -13,9 +13,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from lineage_merge.cli import main
+from lineage_merge.cli.command import sections
 
 PROGRAM = "lineage-merge"
-_OF_CONFIGURATION = "key_"  # what `lineage_merge.cli.options` begins such a parameter's name with
 _TITLE = "Commands"
 
 
@@ -47,23 +47,22 @@ def _index() -> str:
     lines = [
         "# Commands",
         "",
-        "Progress goes to standard error, the outcome to standard output. How a command ended is shown by",
-        "its [exit code](../operations.md#failed-runs).",
-        "",
-        "| command | |",
-        "| --- | --- |",
+        "Progress is written to standard error, the result to standard output; how a command ended is shown",
+        "by its [exit code](../operations.md#failed-runs). `--help` shows the common options of a command,",
+        "`--help-all` all. [Shell completion](../completion.md) completes names in the graph.",
     ]
-    lines += [
-        f"| [`{name}`]({name}.md) | {_cell(command.get_short_help_str(200))} |"
-        for name, command in _commands().items()
-    ]
+    for title, names in main.by_heading():
+        lines += ["", f"## {title}", "", "| command | |", "| --- | --- |"]
+        lines += [f"| [`{name}`]({name}.md) | {_cell(_summary(main.commands[name]))} |" for name in names]
     return "\n".join(lines) + "\n"
+
+
+def _summary(command: click.Command) -> str:
+    return inspect.cleandoc(command.help or "").partition("\n\n")[0]
 
 
 def _page(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"{PROGRAM} {name}")
-    options = [each for each in command.params if isinstance(each, click.Option)]
-    own = [each for each in options if not str(each.name).startswith(_OF_CONFIGURATION)]
     parts = [
         f"---\ntitle: {name}\n---\n# {PROGRAM} {name}",
         _text(command.help or ""),
@@ -71,18 +70,16 @@ def _page(name: str, command: click.Command) -> str:
     ]
     if examples := _examples(command.epilog or ""):
         parts.append(f"```sh\n{examples}\n```")
-    parts.append(f"## Options\n\n{_options(own, context)}")
-    if len(own) < len(options):
-        parts.append("Every key of the [configuration](../configuration.md) is a flag as well.")
+    groups = sections(command, context, everything=True)
+    parts += [f"## {title}\n\n{_options(records)}" for title, records in groups.items()]
+    if len(groups) > 1:
+        parts.append("Each key of the [configuration](../configuration.md) is a flag and a variable.")
     return "\n\n".join(parts) + "\n"
 
 
-def _options(options: list[click.Option], context: click.Context) -> str:
+def _options(records: list[tuple[str, str]]) -> str:
     lines = ["| option | |", "| --- | --- |"]
-    for option in options:
-        if record := option.get_help_record(context):
-            flags, text = record
-            lines.append(f"| `{flags}` | {_cell(text)} |")
+    lines += [f"| `{flags}` | {_cell(text)} |" for flags, text in records]
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
@@ -13,10 +14,12 @@ _MAX_FLAWS = 100
 
 
 @click.command(
+    cls=Command,
+    short_help="Check connections and permissions, and print fixes.",
     epilog=epilog(
         "lineage-merge doctor --config lineage_merge.yml",
         "lineage-merge doctor -c lineage_merge.yml --json",
-    )
+    ),
 )
 @configured
 @as_json_or_text
@@ -33,7 +36,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
         try:
             config = settings.load()
         except ConfigError as error:
-            fix = "correct the file, flag or variable; see lineage-merge run --help for all keys"
+            fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
             found = [Finding(CONFIGURATION, "failed", error.message, fix, error.exit_code)]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
@@ -53,9 +56,11 @@ def doctor(settings: Settings, as_json: bool) -> None:
 
 
 @click.command(
+    cls=Command,
+    short_help="Check node and edge files against the JSON Schemas.",
     epilog=epilog(
         "lineage-merge validate lineage",
-    )
+    ),
 )
 @click.argument("folder", metavar="DIR")
 @as_json_or_text

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.cli.command import Command
+from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
+from lineage_merge.cli.graph_options import (
+    EMBEDDED,
+    demo_option,
+    is_typed,
+    rare_graph_file_option,
+    require_graph_file,
+    select_graph_file,
+)
 from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError, GraphError
 
@@ -15,7 +25,11 @@ if TYPE_CHECKING:
 
 _GRAPH_OPTIONS = (
     click.option(
-        "--environment", metavar="NAME", envvar="LINEAGE_MERGE_ENVIRONMENT", help="environment, such as prod"
+        "--environment",
+        metavar="NAME",
+        envvar="LINEAGE_MERGE_ENVIRONMENT",
+        shell_complete=complete_environments,
+        help="environment, such as prod",
     ),
     click.option(
         "--gremlin-endpoint",
@@ -23,6 +37,7 @@ _GRAPH_OPTIONS = (
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
         help="embedded, ws://host:8182/gremlin or wss://...",
     ),
+    rare_graph_file_option,
     with_config_file,
 )
 
@@ -35,31 +50,49 @@ def _graph_options(command: Any) -> Any:
 
 
 @click.command(
+    cls=Command,
+    short_help="Show what the last merge of a DAG joined.",
     epilog=epilog(
         "lineage-merge report --config lineage_merge.yml",
         "lineage-merge report --environment dev --dag tickit_daily --json",
-    )
+    ),
 )
-@click.option("--dag", "dag_name", metavar="NAME", envvar="LINEAGE_MERGE_DAG_NAME", help="Airflow DAG")
+@click.option(
+    "--dag",
+    "dag_name",
+    metavar="NAME",
+    envvar="LINEAGE_MERGE_DAG_NAME",
+    shell_complete=complete_dags,
+    help="Airflow DAG",
+)
 @_graph_options
+@demo_option
 @as_json_or_text
 def report(
     dag_name: str | None,
     environment: str | None,
     gremlin_endpoint: str | None,
+    graph_file: Path | None,
     config_file: Path | None,
+    demo: bool,
     as_json: bool,
 ) -> None:
     """Show the stored report of the last merge of a DAG: what it joined, and what it could not join."""
     from lineage_merge.cli.printing import print_merge_run
 
     with handle_errors(), progress(True) as on_progress:
-        config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
+        selected = select_graph_file(graph_file, demo, gremlin_endpoint)
+        config = (
+            _demo_config(dag_name, environment)
+            if demo
+            else _graph_config(config_file, dag_name, environment, EMBEDDED if selected else gremlin_endpoint)
+        )
+        require_graph_file(selected, demo)
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
 
-        with pipeline.endpoint(config, on_progress) as target:
+        with pipeline.endpoint(config, on_progress, selected) as target:
             check(target.reader)
             found = merge_run.read_last(target.reader, config.environment, config.dag_name)
         if found is None:
@@ -71,13 +104,23 @@ def report(
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
         "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
-    )
+    ),
 )
-@click.option("--dag", "dag_name", metavar="NAME", required=True, help="Airflow DAG to remove")
-@click.option("--job", metavar="NAME", default="", help="only this job of the DAG")
+@click.option(
+    "--dag",
+    "dag_name",
+    metavar="NAME",
+    required=True,
+    shell_complete=complete_dags,
+    help="Airflow DAG to remove",
+)
+@click.option(
+    "--job", metavar="NAME", default="", shell_complete=complete_jobs, help="only this job of the DAG"
+)
 @_graph_options
 @click.option("--dry-run", is_flag=True, help="print what would be removed, without removing it")
 @as_json_or_text
@@ -86,6 +129,7 @@ def remove(
     job: str,
     environment: str | None,
     gremlin_endpoint: str | None,
+    graph_file: Path | None,
     config_file: Path | None,
     dry_run: bool,
     as_json: bool,
@@ -97,12 +141,15 @@ def remove(
     from lineage_merge.cli.printing import removed_text
 
     with handle_errors(), progress(True) as on_progress:
-        config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
+        selected = select_graph_file(graph_file, endpoint=gremlin_endpoint)
+        endpoint = EMBEDDED if selected else gremlin_endpoint
+        config = _graph_config(config_file, dag_name, environment, endpoint)
+        require_graph_file(selected, demo=False)
         from lineage_merge.load import remove_dag as removing
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
 
-        with pipeline.endpoint(config, on_progress) as target:
+        with pipeline.endpoint(config, on_progress, selected) as target:
             check(target)
             what = removing.Pipeline(config.environment, dag_name, job)
             removed = removing.remove(target, what, dry_run=dry_run)
@@ -124,3 +171,13 @@ def _graph_config(
         if file is None and key not in flags:
             raise ConfigError("", f"{key} is missing: set {flag} or --config")
     return CONFIGURATION.load(file, flags=flags, needs_source=False)
+
+
+def _demo_config(dag_name: str | None, environment: str | None) -> "Config":
+    """Return the sample's configuration; flags take precedence, variables do not count."""
+    from lineage_merge.cli import sample
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+
+    given = {"dag_name": dag_name, "environment": environment}
+    flags = {key: value for key, value in given.items() if value and is_typed(key)}
+    return CONFIGURATION.load(sample.config_file(), environ={}, flags=flags)

@@ -19,19 +19,11 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 600
 _TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
 
-_EXIT_CODES = """\
-Exit codes: 0 success; 2 invalid configuration or usage; 3 a source cannot be
-read; 4 invalid node or edge files; 5 the graph is unreachable or rejected a
-request; 6 the embedded server cannot start; 7 success, but invalid documents
-were skipped; 8 stopped before retiring too much; 9 name not found in the
-graph; 10 ambiguous name; 11 export failed; 12 check of SQL files failed;
-130 interrupted (Ctrl-C); 1 other errors."""
-
 
 def epilog(*examples: str) -> str:
-    """Return the end of a command's help: examples and exit codes."""
+    """Return the end of a command's help: examples."""
     lines = "\n".join(f"  {example}" for example in examples)
-    return f"\b\nExamples:\n{lines}\n\n\b\n{_EXIT_CODES}"
+    return f"\b\nExamples:\n{lines}"
 
 
 ReportError = Callable[[str, int], None]
@@ -60,6 +52,8 @@ def handle_errors(report_error: ReportError = _echo_error) -> Iterator[None]:
     except KeyboardInterrupt:
         report_error("interrupted", 130)
         sys.exit(130)
+    except click.ClickException:
+        raise  # click prints usage errors
     except ModuleNotFoundError as error:
         if error.name not in ("pyspark", "py4j"):
             raise

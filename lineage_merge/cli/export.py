@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import click
 
+from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
@@ -12,14 +13,15 @@ from lineage_merge.model.errors import ConfigError
 
 
 @click.command(
+    cls=Command,
+    short_help="Export the lineage to DataHub, OpenLineage or files.",
     epilog=epilog(
         "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
         "lineage-merge export --to datahub --out datahub.json --folder lineage",
         "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
         "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
         "lineage-merge export --to neptune-csv --out copy",
-        "lineage-merge export --to mermaid",
-    )
+    ),
 )
 @click.option(
     "--to",
@@ -61,6 +63,8 @@ def export(options: QueryOptions, name: str, out: str | None, url: str | None, t
         with progress(not exporter.has_destination(settings)) as on_progress:
             export = Export(session.graph, settings, session.environment, options.dag, on_progress)
             result = exporter.send(export)
+        if hint := session.empty_hint():
+            click.echo(hint, err=True)
     if options.format == "json":
         print_json({"to": name, "environment": session.environment, "dag": options.dag, **asdict(result)})
     elif result.destination:

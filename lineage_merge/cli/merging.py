@@ -1,14 +1,16 @@
-"""Commands that merge: the sample (`demo`), sources to graph (`run`), its two halves (`build`, `load`)."""
+"""Commands that merge: sources to graph (`run`), and its two halves (`build`, `load`)."""
 
 import dataclasses
 import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import (
     epilog,
     handle_errors,
@@ -18,10 +20,14 @@ from lineage_merge.cli.error_handling import (
     print_json,
     progress,
 )
+from lineage_merge.cli.graph_options import EMBEDDED, rare_graph_file_option
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from lineage_merge.config import Config
+    from lineage_merge.infra.progress import ProgressCallback
 
 # In addition to `LineageMergeError.exit_code`: success, but invalid documents were skipped.
 EXIT_REJECTED = 7
@@ -32,87 +38,38 @@ _allow_retire = click.option(
     help="allow retiring more than 30% of the DAG's edges, or all edges of a job",
 )
 _verify = click.option(
-    "--verify", is_flag=True, help="compare everything that the graph stores for the DAG, not only changes"
+    "--verify",
+    cls=Option,
+    more=True,
+    is_flag=True,
+    help="compare everything that the graph stores for the DAG, not only changes",
 )
 
 
 @click.command(
-    epilog=epilog(
-        "lineage-merge demo",
-        "lineage-merge demo --json",
-    )
-)
-@as_json_or_text
-@without_progress
-def demo(as_json: bool, quiet: bool) -> None:
-    """Merge the sample pipeline into an embedded graph and show the paths through it.
-
-    The sample consists of two Spark applications and a dbt project (TICKIT) in sample_data/. No server is
-    needed: the first start downloads and caches the Gremlin Server's jars.
-    """
-    from lineage_merge.cli.printing import loaded_text, print_report
-    from lineage_merge.query.formats.tree import tree
-
-    with handle_errors(), progress(quiet) as on_progress:
-        from lineage_merge.cli import sample
-        from lineage_merge.cli.interrupt import session
-        from lineage_merge.infra.embedded.early_start import started_ahead
-        from lineage_merge.orchestration import pipeline
-        from lineage_merge.orchestration.configuration import CONFIGURATION
-        from lineage_merge.query.backends.opening import open_graph
-        from lineage_merge.query.paths import all_paths
-
-        settings = CONFIGURATION.load(sample.config_file(), environ={})
-        with (
-            started_ahead(settings.gremlin.endpoint, on_progress) as server,
-            session(settings.spark, on_progress) as spark,
-        ):
-            server.check()
-            built = pipeline.build(spark, settings, on_progress)
-            server.wait()
-            with pipeline.endpoint(settings, on_progress) as target:
-                loaded = pipeline.load_graph(built, settings, target, on_progress)
-                on_progress("querying the paths")
-                with open_graph(target) as graph:
-                    ends = sample.path_ends(settings.environment)
-                    at = {each.id: each for each in graph.vertices(ends)}
-                    found = all_paths(graph, at[ends[0]], at[ends[1]])
-    if as_json:
-        hops = [
-            {
-                "source": edge.from_id,
-                "target": edge.to_id,
-                "job": edge.job,
-                "via": edge.properties.get("via", ""),
-            }
-            for edge in found.edges
-        ]
-        print_json({"report": built.report.as_json(), "written": _written(loaded), "path": hops})
-        return
-    console = make_console()
-    print_report(console, built.report, loaded_text(loaded))
-    console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
-    for line in tree(found, ends[:1]):
-        console.print(line, soft_wrap=True)
-    console.print("\nThe graph is stored: `lineage-merge serve` opens it for a notebook or console.")
-
-
-@click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge run --config lineage_merge.yml",
         "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
         "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
         "lineage-merge run -c lineage_merge.yml --dry-run",
-    )
+    ),
 )
 @configured
+@rare_graph_file_option
 @dry_run_only
 @_allow_retire
 @_verify
 @as_json_or_text
 @without_progress
 def run(
-    settings: Settings, dry_run: bool, allow_retire: bool, verify: bool, as_json: bool, quiet: bool
+    settings: Settings,
+    graph_file: Path | None,
+    dry_run: bool,
+    allow_retire: bool,
+    verify: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Read the sources, merge them, and update the graph.
 
@@ -121,10 +78,8 @@ def run(
     """
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report
 
-    with (
-        handle_errors(),
-        _observed_run(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
-    ):
+    settings = _with_flags(settings, graph_file, allow_retire, verify)
+    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline, preflight
@@ -132,11 +87,12 @@ def run(
         preflight.check_sources(config)
         preflight.check_graph(config)
         with (
-            started_ahead(config.gremlin.endpoint, on_progress) as server,
+            started_ahead(config.gremlin.endpoint, on_progress, graph_file) as server,
             session(config.spark, on_progress) as spark,
         ):
             server.wait()
-            outcome = pipeline.run(spark, config, on_progress, dry_run=dry_run)
+            with _task_counts(spark, config, on_progress) as counted:
+                outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
     else:
@@ -146,10 +102,11 @@ def run(
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge build --config lineage_merge.yml --out lineage",
         "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
-    )
+    ),
 )
 @configured
 @click.option(
@@ -178,9 +135,12 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
-        with session(config.spark, on_progress) as spark:
-            built = pipeline.build(spark, config, on_progress)
-            on_progress(f"writing {folder}")
+        with (
+            session(config.spark, on_progress) as spark,
+            _task_counts(spark, config, on_progress) as counted,
+        ):
+            built = pipeline.build(spark, config, counted)
+            counted(f"writing {folder}")
             pipeline.write_folder(built, folder, file_format)
     if as_json:
         print_json({"report": built.report.as_json(), "out": folder})
@@ -190,13 +150,15 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge load lineage --config lineage_merge.yml",
         "lineage-merge load lineage -c lineage_merge.yml --dry-run",
-    )
+    ),
 )
 @click.argument("folder", metavar="DIR")
 @configured
+@rare_graph_file_option
 @dry_run_only
 @_allow_retire
 @_verify
@@ -205,6 +167,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 def load(
     settings: Settings,
     folder: str,
+    graph_file: Path | None,
     dry_run: bool,
     allow_retire: bool,
     verify: bool,
@@ -214,16 +177,19 @@ def load(
     """Update the graph from the node and edge files of DIR."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
-    with (
-        handle_errors(),
-        _observed_run(_with_flags(settings, allow_retire, verify), quiet, as_json) as (config, on_progress),
-    ):
+    settings = _with_flags(settings, graph_file, allow_retire, verify)
+    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
-        with session(config.spark, on_progress) as spark:
-            loaded = pipeline.load_folder(spark, config, folder, on_progress, dry_run=dry_run)
+        with (
+            session(config.spark, on_progress) as spark,
+            _task_counts(spark, config, on_progress) as counted,
+        ):
+            loaded = pipeline.load_folder(
+                spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
+            )
     if as_json:
         print_json({"written": _written(loaded)})
     else:
@@ -231,9 +197,14 @@ def load(
         print_difference(make_console(), loaded)
 
 
-def _with_flags(settings: Settings, allow_retire: bool, verify: bool) -> Settings:
+def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool, verify: bool) -> Settings:
     given = {"load.allow_retire": allow_retire, "load.verify": verify}
     flags = {name: "true" for name, is_given in given.items() if is_given}
+    if graph_file:
+        endpoint = settings.flags.get("gremlin.endpoint", EMBEDDED)
+        if endpoint != EMBEDDED:
+            raise click.UsageError("--graph-file and --gremlin-endpoint select different graphs: set one")
+        flags["gremlin.endpoint"] = EMBEDDED
     return Settings(settings.file, {**settings.flags, **flags})
 
 
@@ -262,6 +233,20 @@ def _observed_run(
         return
     with running(config, out), progress(quiet) as on_progress:
         yield config, on_progress
+
+
+@contextmanager
+def _task_counts(
+    spark: "SparkSession", config: "Config", on_progress: "ProgressCallback"
+) -> "Iterator[ProgressCallback]":
+    """Yield a progress callback with counts of Spark's tasks; without them for JSON logs."""
+    if config.log.format == "json":
+        yield on_progress
+        return
+    from lineage_merge.cli.spark_progress import count_tasks
+
+    with count_tasks(spark, on_progress) as counted:
+        yield counted
 
 
 def _written(loaded: Any) -> dict[str, Any]:

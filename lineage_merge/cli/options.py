@@ -1,4 +1,7 @@
-"""Options: flags for the keys of the configuration, generated from its schema, and common options."""
+"""Options: flags for the keys of the configuration, generated from its schema, and common options.
+
+Most keys are set in the file, so their flags are only in `--help-all`, by section of the configuration.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,14 +10,21 @@ from typing import Any, TypeVar
 import click
 
 from lineage_merge import config
+from lineage_merge.cli.command import Option
+from lineage_merge.cli.completion import complete_dags, complete_environments
 from lineage_merge.config import Config
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.registry import SOURCES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Structured values are given as YAML.
 _METAVARS = {"array": "YAML", "object": "YAML", "integer": "N", "number": "N"}
+# The keys in the short help.
+_COMMON_KEYS = {"dag_name", "environment", "gremlin.endpoint"}
+_COMPLETED = {"dag_name": complete_dags, "environment": complete_environments}
+_SECTIONS = {source.key: source.name for source in SOURCES}
 
 
 class Settings:
@@ -71,10 +81,22 @@ def _parameter(key: config.Key) -> str:
 
 
 def _option(key: config.Key) -> Callable[[Any], Any]:
-    text = f"{key.schema['description']}  [env: {key.variable}]"
+    attributes: dict[str, Any] = {
+        "cls": Option,
+        "more": key.dotted not in _COMMON_KEYS,
+        "section": _section(key),
+        "help": f"{key.schema['description']}  [env: {key.variable}]",
+        "shell_complete": _COMPLETED.get(key.dotted),
+    }
     if key.schema.get("type") == "boolean":
-        return click.option(f"{key.flag}/--no-{key.flag[2:]}", _parameter(key), default=None, help=text)
-    return click.option(key.flag, _parameter(key), metavar=_metavar(key), help=text)
+        return click.option(f"{key.flag}/--no-{key.flag[2:]}", _parameter(key), default=None, **attributes)
+    return click.option(key.flag, _parameter(key), metavar=_metavar(key), **attributes)
+
+
+def _section(key: config.Key) -> str:
+    """Return the heading of a key: its source or section; "General" for single keys."""
+    first = key.path[0]
+    return _SECTIONS.get(first) or (first.capitalize() if len(key.path) > 1 else "General")
 
 
 def _metavar(key: config.Key) -> str:

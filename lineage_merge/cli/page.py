@@ -4,20 +4,28 @@ from typing import Any
 
 import click
 
+from lineage_merge.cli.command import Command
+from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog, print_json
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge html --out lineage.html",
         "lineage-merge html --out lineage.html --focus top_events_by_sales",
         "lineage-merge html --out marts.html --folder lineage --dag tickit_daily",
         "lineage-merge html --out s3://docs/lineage.html -c lineage_merge.yml --environment prod",
-    )
+    ),
 )
 @click.option("--out", "location", required=True, metavar="FILE", help="output file, local or s3://")
-@click.option("--focus", metavar="DATASET", help="only the lineage of this dataset")
+@click.option(
+    "--focus",
+    metavar="DATASET",
+    shell_complete=complete_datasets,
+    help="only the lineage of this dataset",
+)
 @click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops from --focus  [default: unlimited]"
 )
@@ -50,11 +58,13 @@ def html(
             Options(
                 title=title or (start.name if start else options.dag) or "Lineage",
                 focus=start.id if start else "",
-                source=options.folder or session.config.gremlin.endpoint,
+                source=str(options.folder or options.graph_file or session.config.gremlin.endpoint),
                 made_at=datetime.now(tz=UTC).strftime("%Y-%m-%d %H:%M UTC"),
             ),
         )
         storage.write_text(location, page)
+        if hint := session.empty_hint():
+            click.echo(hint, err=True)
     columns = sum(each.label == "column" for each in graph.vertices.values())
     header: dict[str, Any] = {
         "out": location,

@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.completion import (
+    complete_datasets,
+    complete_datasets_and_jobs,
+    complete_environments,
+)
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
 from lineage_merge.model.errors import ConfigError
@@ -20,6 +26,8 @@ _DEPTH = click.option(
 _COLUMNS = click.option("--columns", is_flag=True, help="include columns and column lineage")
 _INFLUENCES = click.option(
     "--influences",
+    cls=Option,
+    more=True,
     is_flag=True,
     help="include columns that determine rows (filters, joins); they are not followed",
 )
@@ -59,14 +67,15 @@ def _lineage(
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge upstream top_events_by_sales",
         "lineage-merge upstream top_events_by_sales#total_sales",
         "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns",
         "lineage-merge upstream top_events_by_sales --folder lineage --format mermaid",
-    )
+    ),
 )
-@click.argument("dataset", metavar="DATASET[#COLUMN]")
+@click.argument("dataset", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
 @_DEPTH
 @_COLUMNS
 @_INFLUENCES
@@ -80,13 +89,14 @@ def upstream(options: QueryOptions, dataset: str, depth: int | None, columns: bo
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge downstream s3://tickit-raw/sales",
         "lineage-merge downstream s3://tickit-raw/sales#pricepaid --influences",
         "lineage-merge downstream s3://tickit-raw/sales --dag tickit_daily --format graphml",
-    )
+    ),
 )
-@click.argument("dataset", metavar="DATASET[#COLUMN]")
+@click.argument("dataset", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
 @_DEPTH
 @_COLUMNS
 @_INFLUENCES
@@ -102,13 +112,15 @@ def downstream(
 
 
 @click.command(
+    cls=Command,
+    short_help="Show all paths from one dataset or column to another.",
     epilog=epilog(
         "lineage-merge path s3://tickit-raw/sales top_events_by_sales",
         "lineage-merge path s3://tickit-raw/sales#pricepaid top_events_by_sales#total_sales --json",
-    )
+    ),
 )
-@click.argument("start", metavar="FROM")
-@click.argument("end", metavar="TO")
+@click.argument("start", metavar="FROM", shell_complete=complete_datasets)
+@click.argument("end", metavar="TO", shell_complete=complete_datasets)
 @_DEPTH
 @_COLUMNS
 @_INFLUENCES
@@ -135,13 +147,15 @@ def path(
 
 
 @click.command(
+    cls=Command,
+    short_help="List everything that depends on a dataset, column or job.",
     epilog=epilog(
         "lineage-merge impact s3://tickit-raw/sales",
         "lineage-merge impact s3://tickit-raw/sales#pricepaid",
         "lineage-merge impact tickit_sales_ingest --json",
-    )
+    ),
 )
-@click.argument("what", metavar="DATASET[#COLUMN]|JOB")
+@click.argument("what", metavar="DATASET[#COLUMN]|JOB", shell_complete=complete_datasets_and_jobs)
 @_DEPTH
 @query_command("table")
 def impact(options: QueryOptions, what: str, depth: int | None) -> None:
@@ -173,10 +187,11 @@ def impact(options: QueryOptions, what: str, depth: int | None) -> None:
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge datasets --search sales",
         "lineage-merge datasets --environment dev --dag tickit_daily --columns --format tree",
-    )
+    ),
 )
 @_SEARCH
 @_LIMIT
@@ -195,10 +210,11 @@ def datasets(options: QueryOptions, search: str, limit: int | None, columns: boo
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge jobs",
         "lineage-merge jobs --search ingest --environment prod",
-    )
+    ),
 )
 @_SEARCH
 @_LIMIT
@@ -234,10 +250,11 @@ def _print_listed(
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge no-consumer",
         "lineage-merge no-consumer --environment prod --dag tickit_daily",
-    )
+    ),
 )
 @query_command("table")
 def no_consumer(options: QueryOptions) -> None:
@@ -252,10 +269,12 @@ def no_consumer(options: QueryOptions) -> None:
 
 
 @click.command(
+    cls=Command,
+    short_help="List datasets that a job reads and no job writes.",
     epilog=epilog(
         "lineage-merge no-producer",
         "lineage-merge no-producer --folder lineage --json",
-    )
+    ),
 )
 @query_command("table")
 def no_producer(options: QueryOptions) -> None:
@@ -269,10 +288,12 @@ def no_producer(options: QueryOptions) -> None:
 
 
 @click.command(
+    cls=Command,
+    short_help="List datasets that feed themselves.",
     epilog=epilog(
         "lineage-merge cycles",
         "lineage-merge cycles --environment prod --format mermaid",
-    )
+    ),
 )
 @query_command("table")
 def cycles(options: QueryOptions) -> None:
@@ -294,12 +315,22 @@ def cycles(options: QueryOptions) -> None:
 
 
 @click.command(
+    cls=Command,
+    short_help="Show the differences of two environments.",
     epilog=epilog(
         "lineage-merge diff --environment dev prod",
         "lineage-merge diff --environment dev prod --dag tickit_daily --json",
-    )
+    ),
 )
-@click.option("--environment", "both", nargs=2, required=True, metavar="A B", help="environments to compare")
+@click.option(
+    "--environment",
+    "both",
+    nargs=2,
+    required=True,
+    metavar="A B",
+    shell_complete=complete_environments,
+    help="environments to compare",
+)
 @query_command("table", environment=False, formats=("table", "json"))
 def diff(options: QueryOptions, both: tuple[str, str]) -> None:
     """Show the datasets, feeds and columns that only one of two environments has.
@@ -329,10 +360,12 @@ def diff(options: QueryOptions, both: tuple[str, str]) -> None:
 
 
 @click.command(
+    cls=Command,
+    short_help="List edges that violate a declared order of layers.",
     epilog=epilog(
         "lineage-merge layers --layer 'raw=s3://*-raw/*' --layer 'mart=*_marts.*'",
         "lineage-merge layers --config lineage_merge.yml --adjacent --json",
-    )
+    ),
 )
 @click.option(
     "--layer",
@@ -387,7 +420,8 @@ def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
     from lineage_merge.query.names import check_scope
 
     check_scope(session.graph, session.environment, options.dag)
-    return note
+    hint = session.empty_hint()
+    return f"{note}; {hint}" if hint else note
 
 
 COMMANDS: tuple[click.Command, ...] = (

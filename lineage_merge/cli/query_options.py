@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import FORMATS
+from lineage_merge.cli.completion import complete_dags, complete_environments
 from lineage_merge.cli.error_handling import handle_errors, progress
+from lineage_merge.cli.graph_options import (
+    EMBEDDED,
+    demo_option,
+    empty_hint,
+    is_typed,
+    rare_graph_file_option,
+    require_graph_file,
+    select_graph_file,
+)
 from lineage_merge.cli.options import with_config_file
+from lineage_merge.model.errors import NotFound
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -21,7 +32,10 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
-    """The graph to query, the scope, and the output format."""
+    """The graph to query, the scope, and the output format.
+
+    `graph_file`: the embedded graph that `--graph-file` or `demo` selects.
+    """
 
     file: Path | None
     endpoint: str | None
@@ -29,6 +43,8 @@ class QueryOptions:
     environment: str | None
     dag: str | None
     format: str
+    graph_file: Path | None = None
+    demo: bool = False
 
     def config(self) -> "tuple[Config, str | None]":
         """Return the configuration, and the environment if one is set. Raises `ConfigError`."""
@@ -39,6 +55,8 @@ class QueryOptions:
             self.file, flags={key: value for key, value in given.items() if value}
         )
         environment = settings.get("environment")
+        if self.demo:
+            environment = self.environment  # that of the configuration is one of the user's own
         # Queries do not require these keys: the default is all environments and DAGs.
         filled = {"dag_name": "none", "environment": "none"} | settings
         return CONFIGURATION.parse(filled, needs_source=False), environment
@@ -55,6 +73,14 @@ class Session:
     graph: "LineageGraph"
     environment: str | None
     config: "Config"
+    is_own: bool = False
+
+    def empty_hint(self) -> str:
+        """Return a note if the graph is the user's own embedded graph, and empty; otherwise ""."""
+        from lineage_merge.query.elements import VERTEX_LABELS
+
+        is_empty = self.is_own and not self.graph.search("", VERTEX_LABELS, limit=1)
+        return empty_hint() if is_empty else ""
 
 
 @contextmanager
@@ -62,15 +88,27 @@ def open_session(options: QueryOptions) -> Iterator[Session]:
     """Open the graph; errors are printed and end the command."""
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
+        require_graph_file(options.graph_file, options.demo)
         from lineage_merge.query.backends.opening import open_graph
 
-        with open_graph(options.folder or config.gremlin, on_progress) as graph:
-            yield Session(graph, environment, config)
+        is_own = not (options.folder or options.graph_file) and config.gremlin.endpoint == EMBEDDED
+        with open_graph(options.folder or config.gremlin, on_progress, options.graph_file) as graph:
+            session = Session(graph, environment, config, is_own)
+            try:
+                yield session
+            except NotFound as error:
+                if hint := session.empty_hint():
+                    raise NotFound(f"{error.message}; {hint}", error.candidates) from None
+                raise
 
 
 _GRAPH_OPTIONS = (
     click.option(
-        "--dag", "dag", metavar="NAME", help="only lineage (in lists: elements) of this Airflow DAG"
+        "--dag",
+        "dag",
+        metavar="NAME",
+        shell_complete=complete_dags,
+        help="only lineage (in lists: elements) of this Airflow DAG",
     ),
     click.option("--folder", metavar="DIR", help="read the node and edge files of build; needs no server"),
     click.option(
@@ -80,12 +118,15 @@ _GRAPH_OPTIONS = (
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
         help="embedded, ws://host:8182/gremlin or wss://...  [default: embedded]",
     ),
+    rare_graph_file_option,
+    demo_option,
     with_config_file,
 )
 _ENVIRONMENT = click.option(
     "--environment",
     metavar="NAME",
     envvar="LINEAGE_MERGE_ENVIRONMENT",
+    shell_complete=complete_environments,
     help="environment, such as prod  [default: that of the configuration, or all]",
 )
 
@@ -101,13 +142,26 @@ def query_command(
             endpoint: str | None,
             folder: str | None,
             dag: str | None,
+            graph_file: Path | None,
+            demo: bool,
             output: str,
             as_json: bool,
             **given: Any,
         ) -> None:
             only_environment = given.pop("environment") if environment else None
-            output_format = "json" if as_json else output
-            options = QueryOptions(config_file, endpoint, folder, only_environment, dag, output_format)
+            if demo and not is_typed("environment"):
+                only_environment = None
+            selected = select_graph_file(graph_file, demo, endpoint, folder)
+            options = QueryOptions(
+                config_file,
+                EMBEDDED if selected else endpoint,
+                folder,
+                only_environment,
+                dag,
+                "json" if as_json else output,
+                selected,
+                demo,
+            )
             command(options, **given)
 
         gather.__name__ = command.__name__

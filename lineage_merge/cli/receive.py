@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -17,12 +18,14 @@ _POSITIVE = click.IntRange(min=1)
 
 
 @click.command(
+    cls=Command,
+    short_help="Receive lineage from Spline agents and OpenLineage clients.",
     epilog=epilog(
         "lineage-merge receive --out received",
         "lineage-merge receive --out received --port 8090 --file-seconds 60",
         "lineage-merge receive --out received --host 10.0.0.5 --token-env RECEIVE_TOKEN",
         "lineage-merge receive --out received --upload s3://lineage/received",
-    )
+    ),
 )
 @click.option(
     "--out",
@@ -49,19 +52,35 @@ _POSITIVE = click.IntRange(min=1)
 @click.option("--no-token", is_flag=True, help="accept all senders on a non-local address")
 @click.option(
     "--max-body",
+    cls=Option,
+    more=True,
     type=_POSITIVE,
     default=64,
     show_default=True,
     help="maximum size of a request, uncompressed, in MB",
 )
 @click.option(
-    "--max-connections", type=_POSITIVE, default=256, show_default=True, help="maximum concurrent requests"
+    "--max-connections",
+    cls=Option,
+    more=True,
+    type=_POSITIVE,
+    default=256,
+    show_default=True,
+    help="maximum concurrent requests",
 )
 @click.option(
-    "--file-megabytes", type=_POSITIVE, default=64, show_default=True, help="maximum size of a file in MB"
+    "--file-megabytes",
+    cls=Option,
+    more=True,
+    type=_POSITIVE,
+    default=64,
+    show_default=True,
+    help="maximum size of a file in MB",
 )
 @click.option(
     "--file-seconds",
+    cls=Option,
+    more=True,
     type=_POSITIVE,
     default=300,
     show_default=True,
@@ -69,6 +88,8 @@ _POSITIVE = click.IntRange(min=1)
 )
 @click.option(
     "--keep-free",
+    cls=Option,
+    more=True,
     type=click.IntRange(min=0),
     default=100,
     show_default=True,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
+from lineage_merge.cli.graph_options import require_graph_file
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.model.errors import CheckFailed, ConfigError
 
@@ -22,28 +24,38 @@ _REJECTED = 7
 
 
 @click.command(
+    cls=Command,
+    short_help="Show the lineage of SQL files, or check a merge request.",
     epilog=epilog(
         "lineage-merge sql etl --dialect hive",
         "lineage-merge sql etl --dialect spark --schema ddl --columns --format mermaid",
-        "lineage-merge sql etl --dialect redshift --namespace redshift://wh.us-east-1 --database dev.public",
         "lineage-merge sql etl --dialect hive --var env=prod --since origin/main --check",
-        "lineage-merge sql --config lineage_merge.yml --since origin/main --check --environment prod",
-    )
+    ),
 )
 @click.argument("paths", nargs=-1)
 @click.option("--dialect", metavar="NAME", help="hive, spark, redshift or another dialect of sqlglot")
 @click.option(
-    "--namespace", metavar="TEXT", help="namespace of the tables  [default: spark_catalog for Hive and Spark]"
+    "--namespace",
+    cls=Option,
+    more=True,
+    metavar="TEXT",
+    help="namespace of the tables  [default: spark_catalog for Hive and Spark]",
 )
 @click.option(
     "--database",
+    cls=Option,
+    more=True,
     metavar="NAME",
     help="database.schema of unqualified names; database for Hive, Spark and MySQL",
 )
-@click.option("--project", metavar="NAME", help="project name  [default: name of the folder]")
+@click.option(
+    "--project", cls=Option, more=True, metavar="NAME", help="project name  [default: name of the folder]"
+)
 @click.option(
     "--schema",
     "schema",
+    cls=Option,
+    more=True,
     multiple=True,
     metavar="PATH",
     help="files with CREATE TABLE statements that define columns",
@@ -58,13 +70,17 @@ _REJECTED = 7
 @click.option(
     "--since",
     metavar="REV",
-    help="only files changed since the branch point from REV (committed or not), compared with it",
+    help="only files changed since the branch point from REV, compared with it",
 )
-@click.option(
-    "--check", is_flag=True, help="fail (exit code 12) if something breaks or a statement cannot be parsed"
-)
+@click.option("--check", is_flag=True, help="fail if something breaks or a statement cannot be parsed")
 @click.option("--columns", is_flag=True, help="include columns and column lineage")
-@click.option("--influences", is_flag=True, help="include columns that determine rows (filters, joins)")
+@click.option(
+    "--influences",
+    cls=Option,
+    more=True,
+    is_flag=True,
+    help="include columns that determine rows (filters, joins)",
+)
 @query_command("tree")
 def sql(
     options: QueryOptions,
@@ -78,8 +94,8 @@ def sql(
     """Show the lineage of SQL files without running them, or check a merge request.
 
     PATHS are folders or files; the default is `sql` in the configuration. A graph (--folder,
-    --gremlin-endpoint, or gremlin.endpoint in --config) provides columns of tables that the files do not
-    define, and the readers of dropped datasets and columns.
+    --gremlin-endpoint, gremlin.endpoint in --config) provides columns that the files do not define, and the
+    readers of dropped datasets and columns.
     """
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
@@ -115,6 +131,7 @@ def _open_named_graph(
     """Open the graph if one is named; otherwise yield None."""
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
+    require_graph_file(options.graph_file, options.demo)
     named = options.folder or options.endpoint
     if not named and options.file:
         named = CONFIGURATION.gather(options.file, {}).get("gremlin", {}).get("endpoint")
@@ -123,7 +140,7 @@ def _open_named_graph(
         return
     from lineage_merge.query.backends.opening import open_graph
 
-    with open_graph(options.folder or config.gremlin, on_progress) as graph:
+    with open_graph(options.folder or config.gremlin, on_progress, options.graph_file) as graph:
         yield graph
 
 

@@ -17,11 +17,11 @@ from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.infra.embedded.graph_store import default_graph_file
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.graph_files import default_graph_file
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
@@ -147,10 +147,15 @@ def _local_engine() -> LocalEngine:
 
 
 def run(
-    spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress, *, dry_run: bool = False
+    spark: SparkSession,
+    config: Config,
+    on_progress: ProgressCallback = no_progress,
+    *,
+    dry_run: bool = False,
+    graph_file: Path | None = None,
 ) -> Outcome:
     """Build and load: `build` and `load_graph`."""
-    with running(config), endpoint(config, on_progress) as target:
+    with running(config), endpoint(config, on_progress, graph_file) as target:
         check(target)
         with build(spark, config, on_progress) as built:
             return Outcome(built.report, load_graph(built, config, target, on_progress, dry_run=dry_run))
@@ -193,9 +198,10 @@ def load_folder(
     on_progress: ProgressCallback = no_progress,
     *,
     dry_run: bool = False,
+    graph_file: Path | None = None,
 ) -> LoadResult:
     """Load node and edge files. Without `coverage` in their report nothing is retired."""
-    with endpoint(config, on_progress) as target:
+    with endpoint(config, on_progress, graph_file) as target:
         check(target)
         with own_errors():
             is_small = files.unpacked_size(folder) <= config.spark.distribute_above_mb << 20
@@ -312,7 +318,10 @@ def _report_of(folder: str) -> dict[str, Any]:
 def endpoint(
     config: Config, on_progress: ProgressCallback = no_progress, graph_file: Path | None = None
 ) -> Iterator[Endpoint]:
-    """Yield the endpoint of the graph; the embedded server is started, and saved at the end."""
+    """Yield the endpoint of the graph; the embedded server is started, and saved at the end.
+
+    `graph_file`: that of the embedded graph.
+    """
     if config.gremlin.endpoint != EMBEDDED:
         yield configured_endpoint.endpoint(config.gremlin)
         return

@@ -1,10 +1,15 @@
 import re
 import shlex
+from pathlib import Path
 
+import click
 import pytest
 
+import lineage_merge
 from lineage_merge.cli import main
-from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.cli.commands import HEADINGS
+from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES, TOPICS
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import PROGRAM, in_process, python_imports
 
 EXPENSIVE_MODULES = {
@@ -39,21 +44,15 @@ def words(example: str) -> list[str]:
     return split[start + 1 :]
 
 
-def every_exit_code() -> set[int]:
-    codes: set[int] = set()
-    kinds: list[type[LineageMergeError]] = [LineageMergeError]
-    while kinds:
-        kind = kinds.pop()
-        codes.add(kind.exit_code)
-        kinds += kind.__subclasses__()
-    return codes
+def shown_help(*arguments: str, width: int = 80) -> str:
+    outcome = in_process(*arguments, COLUMNS=str(width))
+    assert outcome.code == 0, outcome
+    return outcome.out
 
 
-def assert_all_exit_codes_are_listed(text: str) -> None:
-    epilog = re.search(r"Exit codes: ([\s\S]+)", text)
-    assert epilog, text
-    codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", " ".join(epilog[1].split()))}
-    assert codes == every_exit_code() | {0, 7, 130}
+def option_names(text: str) -> set[str]:
+    """Return the long options in the lists of a help."""
+    return set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE))
 
 
 @every_command
@@ -69,22 +68,114 @@ def test_help_examples_of_commands_are_valid(name: str) -> None:
 
 
 def test_the_main_help_lists_examples_and_commands() -> None:
-    shown = in_process("--help")
+    text = shown_help("--help")
 
-    assert shown.code == 0
-    for example in examples(shown.out):
+    for example in examples(text):
         first, *rest = words(example)
         main.commands[first].make_context(first, rest)
-    listed = re.findall(r"^  ([\w-]+)  ", shown.out.partition("Commands:")[2], re.MULTILINE)
-    assert set(listed) == set(main.commands)
+    listed = re.findall(r"^  ([\w-]+)  ", text.partition("Build:")[2], re.MULTILINE)
+    assert sorted(listed) == sorted(main.commands)
 
 
+def test_each_command_is_under_one_heading() -> None:
+    listed = [name for names in HEADINGS.values() for name in names]
+
+    assert len(listed) == len(set(listed))
+    assert set(main.commands) <= set(listed)
+    assert [title for title, _ in main.by_heading()] == list(HEADINGS)
+
+
+@pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in sorted(main.commands))])
-def test_the_help_lists_all_exit_codes(arguments: list[str]) -> None:
-    assert_all_exit_codes_are_listed(in_process(*arguments).out)
+def test_a_help_fits_a_screen(arguments: list[str], width: int) -> None:
+    lines = shown_help(*arguments, width=width).splitlines()
+
+    assert len(lines) <= 40
+    # Examples are not wrapped, so that they can be copied.
+    assert [line for line in lines if len(line) > width and "lineage-merge " not in line] == []
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["build", "-h"]])
+@every_command
+def test_the_complete_help_has_every_option(name: str) -> None:
+    options = [each for each in main.commands[name].params if isinstance(each, click.Option)]
+    declared = {next(flag for flag in each.opts if flag.startswith("--")) for each in options}
+    short, complete = (option_names(shown_help(name, flag)) for flag in ("--help", "--help-all"))
+
+    assert declared <= complete
+    assert short <= complete | {"--help-all"}
+    assert ("--help-all" in short) == (short - {"--help-all"} < complete)
+    assert len(short) <= 15
+
+
+def test_the_short_help_of_a_run_has_what_people_use() -> None:
+    assert option_names(shown_help("run", "--help")) == {
+        *("--config", "--dag-name", "--environment", "--gremlin-endpoint", "--dry-run", "--allow-retire"),
+        *("--json", "--quiet", "--help", "--help-all"),
+    }
+
+
+def test_the_complete_help_groups_keys_by_section() -> None:
+    text = shown_help("run", "--help-all")
+    parts = re.split(r"^([\w ]+):\n", text.partition("\nOptions:")[2], flags=re.MULTILINE)
+    flags = {title: option_names(body) for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+    assert {
+        "General",
+        "Spline",
+        "OpenLineage",
+        "Hive",
+        "dbt",
+        "SQL files",
+        "Merge",
+        "Gremlin",
+        "Spark",
+    } <= set(flags)
+    assert {"--dag-name", "--environment", "--strict"} <= flags["General"]
+    assert flags["dbt"] == {"--dbt"}
+    assert all(each.startswith("--gremlin-") for each in flags["Gremlin"])
+    assert "--gremlin-bulk-s3" in flags["Gremlin"]
+
+
+def test_the_topic_of_variables_has_all_that_the_package_reads() -> None:
+    read = {
+        name
+        for file in Path(lineage_merge.__file__).parent.rglob("*.py")
+        for name in re.findall(r"\bLINEAGE_MERGE_[A-Z_]*[A-Z]\b", file.read_text())
+    }
+    of_keys = {key.variable for key in CONFIGURATION.settable}
+    # Airflow's task passes a connection's password by this one.
+    read -= {*of_keys, "LINEAGE_MERGE_CONNECTION_PASSWORD"}
+    listed = {name for name, _ in ENVIRONMENT_VARIABLES if re.fullmatch(r"LINEAGE_MERGE_[A-Z_]+", name)}
+    assert listed == read
+
+
+@every_command
+def test_help_of_a_command_is_its_help(name: str) -> None:
+    assert shown_help("help", name) == shown_help(name, "--help")
+
+
+def test_help_lists_topics_and_each_has_a_text() -> None:
+    listed = shown_help("help").partition("Topics:")[2]
+
+    for topic in TOPICS:
+        assert topic in listed
+        assert len(shown_help("help", topic).splitlines()) > 5
+
+
+def test_an_unknown_topic_is_a_usage_error() -> None:
+    outcome = in_process("help", "rnu")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "unknown command or topic: rnu" in outcome.err
+
+
+def test_the_topic_of_the_configuration_has_every_key() -> None:
+    shown = set(shown_help("help", "configuration").split())
+    assert {key.dotted for key in CONFIGURATION.settable} <= shown
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["run", "--help-all"], ["build", "-h"], ["help"]]
+)
 def test_help_imports_no_expensive_modules(arguments: list[str]) -> None:
     imported = python_imports(PROGRAM, *arguments)
 

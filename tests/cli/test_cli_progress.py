@@ -141,3 +141,86 @@ def test_quiet_shows_nothing(shown: Callable[[], list[str]]) -> None:
         on_progress("starting Spark")
 
     assert shown() == []
+
+
+def written(done: int, total: int = 400) -> str:
+    return f"writing edges ({done} of {total} partitions)"
+
+
+def test_long_work_shows_the_time_that_is_left(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
+        on_progress(written(0))
+        for done in (40, 120, 400):
+            clock.now += 2 * EVERY_SECONDS
+            on_progress(written(done))
+
+    assert shown() == [
+        "0.0 s  writing edges (0 of 400 partitions)",
+        "10.0 s  writing edges (40 of 400 partitions), about 90 s left",
+        "20.0 s  writing edges (120 of 400 partitions), about 50 s left",
+        "30.0 s  writing edges (400 of 400 partitions)",
+    ]
+
+
+def test_work_that_is_resumed_is_estimated_by_its_own_speed(
+    clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    with show_progress(clock=clock) as on_progress:
+        on_progress("fetching jars: 1,000.5 of 2,000.5 MB")
+        clock.now += EVERY_SECONDS
+        on_progress("fetching jars: 1,010.5 of 2,000.5 MB")
+
+    assert shown()[-1] == "5.0 s  fetching jars: 1,010.5 of 2,000.5 MB, about 8 min left"
+
+
+def test_short_work_shows_no_estimate(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
+        on_progress(written(0))
+        clock.now += EVERY_SECONDS
+        on_progress(written(300))
+
+    assert shown()[-1] == "5.0 s  writing edges (300 of 400 partitions)"
+
+
+def test_the_estimate_of_other_work_begins_with_it(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
+        on_progress("writing nodes (0 of 4 partitions)")
+        clock.now += 60
+        on_progress(written(0))
+        clock.now += 1  # too early for an estimate
+        on_progress(written(1))
+        clock.now += EVERY_SECONDS
+        on_progress(written(60))
+
+    assert shown()[-2:] == [
+        "60.0 s  writing edges (0 of 400 partitions)",
+        "66.0 s  writing edges (60 of 400 partitions), about 30 s left",
+    ]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_terminals_show_the_estimate_in_the_spinner(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
+        on_progress(written(0))
+        clock.now += 10
+        on_progress(written(100))
+        on_progress("saving the graph")
+
+    assert "writing edges (100 of 400 partitions), about 30 s left" in " ".join(shown())
+
+
+def test_the_estimate_restarts_with_the_next_stage(clock: Clock, shown: Callable[[], list[str]]) -> None:
+    with show_progress(clock=clock) as on_progress:
+        counts = "1: 0 of 100", "1: 90 of 100", "2: 10 of 100", "2: 20 of 100", "3: 5 of 400", "3: 45 of 400"
+        for count in counts:
+            on_progress(f"joining (stage {count} tasks)")
+            clock.now += 2 * EVERY_SECONDS
+
+    assert shown() == [
+        "0.0 s  joining (stage 1: 0 of 100 tasks)",
+        "10.0 s  joining (stage 1: 90 of 100 tasks), about 1 s left",
+        "20.0 s  joining (stage 2: 10 of 100 tasks)",
+        "30.0 s  joining (stage 2: 20 of 100 tasks), about 80 s left",
+        "40.0 s  joining (stage 3: 5 of 400 tasks)",
+        "50.0 s  joining (stage 3: 45 of 400 tasks), about 90 s left",
+    ]

@@ -22,12 +22,12 @@ from gremlin_python.statics import long
 from lineage_merge.infra.embedded import EmbeddedServer, file_lock
 from lineage_merge.infra.embedded.graph_store import (
     connected,
-    default_graph_file,
     fault,
     without_login,
 )
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import gremlin_jars
+from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
 from lineage_merge.model.errors import EmbeddedError
 
 SALES = "dev|s3://tickit-raw|sales"
@@ -396,6 +396,10 @@ def test_serve_says_how_to_connect_and_saves_when_it_is_ended(tmp_path: Path, en
 def test_the_default_graph_file_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_HOME", str(tmp_path))
     assert default_graph_file() == tmp_path / "graph.json"
+    monkeypatch.setenv("LINEAGE_MERGE_GRAPH_FILE", str(tmp_path / "a" / ".." / "own.json"))
+    assert default_graph_file() == tmp_path / "own.json"
+    assert demo_graph_file() == tmp_path / "demo.json"
+    monkeypatch.delenv("LINEAGE_MERGE_GRAPH_FILE")
     monkeypatch.delenv("LINEAGE_MERGE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)

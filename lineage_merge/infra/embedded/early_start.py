@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from lineage_merge.config import EMBEDDED
-from lineage_merge.infra.embedded.graph_store import default_graph_file
 from lineage_merge.infra.embedded.server import EmbeddedServer
+from lineage_merge.infra.graph_files import default_graph_file
 from lineage_merge.infra.progress import ProgressCallback
 
 
@@ -56,16 +57,17 @@ class EarlyStart:
 
 
 @contextmanager
-def started_ahead(endpoint: str, on_progress: ProgressCallback) -> Iterator[EarlyStart]:
-    """Start the server of the default graph file in the background, if `endpoint` is the embedded graph.
+def started_ahead(
+    endpoint: str, on_progress: ProgressCallback, graph_file: Path | None = None
+) -> Iterator[EarlyStart]:
+    """Start the server of a graph file in the background, if `endpoint` is the embedded graph.
 
     In the block, `pipeline.endpoint` attaches to it. It is stopped at the end, unless another process started
     it.
     """
+    file = graph_file or default_graph_file()
     embedded = endpoint == EMBEDDED
-    ahead = EarlyStart(
-        EmbeddedServer.attach_or_start(default_graph_file(), on_progress=on_progress) if embedded else None
-    )
+    ahead = EarlyStart(EmbeddedServer.attach_or_start(file, on_progress=on_progress) if embedded else None)
     try:
         yield ahead
     finally:

@@ -32,19 +32,6 @@ logging.getLogger("gremlinpython").addHandler(logging.NullHandler())
 _PAUSE_SECONDS = 0.5
 
 
-def default_graph_file() -> Path:
-    """``graph.json`` in ``$LINEAGE_MERGE_HOME`` or in the user's data directory."""
-    if home := os.environ.get("LINEAGE_MERGE_HOME"):
-        return Path(home) / "graph.json"
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "lineage-merge" / "graph.json"
-
-
-def is_default_folder(folder: Path) -> bool:
-    """Whether this is the folder in the user's data directory, which contains only files of this package."""
-    return not os.environ.get("LINEAGE_MERGE_HOME") and folder == default_graph_file().parent
-
-
 def without_login(url: str) -> str:
     """Return a server URL without user and password, for messages."""
     parts = urlsplit(url)

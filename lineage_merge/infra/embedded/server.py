@@ -7,6 +7,7 @@ from typing import Self
 
 from gremlin_python.driver.protocol import GremlinServerError
 
+from lineage_merge.infra import graph_files
 from lineage_merge.infra.embedded import file_lock, graph_store
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import gremlin_jars
@@ -47,7 +48,7 @@ class EmbeddedServer:
         password: str | None = None,
     ) -> None:
         """`user_seconds`: maximum wait at the end for other processes that use this server."""
-        self._graph_file = graph_file.absolute() if graph_file else None
+        self._graph_file = graph_file.resolve() if graph_file else None  # one lock per file
         self._port = port
         self._host = host
         self._transactional = transactional
@@ -162,7 +163,7 @@ class EmbeddedServer:
         if not self._graph_file:
             return True
         folder = self._graph_file.parent
-        make_folder(folder, own=graph_store.is_default_folder(folder))
+        make_folder(folder, own=graph_files.is_private_folder(folder))
         deadline = time.monotonic() + _ATTACH_SECONDS
         while True:
             if hold := file_lock.own(self._graph_file):

@@ -5,7 +5,7 @@ Starting a server would take longer than the query, and would rewrite the file.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +25,16 @@ def open_embedded(
 ) -> Iterator[LineageGraph]:
     """Open the embedded graph for reading. Raises `GraphError`, `EmbeddedError`."""
     from lineage_merge.infra.embedded import file_lock
-    from lineage_merge.infra.embedded.graph_store import default_graph_file
+    from lineage_merge.infra.graph_files import default_graph_file
     from lineage_merge.load.gremlin.configured_endpoint import endpoint
     from lineage_merge.load.gremlin.connection import check
     from lineage_merge.query.backends.gremlin import open_gremlin
 
     file = graph_file or default_graph_file()
     # Holding the server prevents its end. None: it is ending, and writes its file.
-    hold = file_lock.use(file) if file.parent.is_dir() else None
+    hold = None
+    with suppress(PermissionError):  # another user's folder: the file can be read
+        hold = file_lock.use(file) if file.parent.is_dir() else None
     try:
         url = file_lock.served_at(file) if hold else None
         target = endpoint(gremlin, url) if url else None

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_graph(
-    location: "Endpoint | Gremlin | Path | str", on_progress: ProgressCallback = no_progress
+    location: "Endpoint | Gremlin | Path | str",
+    on_progress: ProgressCallback = no_progress,
+    graph_file: Path | None = None,
 ) -> Iterator[LineageGraph]:
     """Open the graph of an endpoint, a configuration (`config.gremlin`), or a folder of `build`.
 
     Queries go to the reader endpoint if there is one. The embedded graph is queried through a running server;
-    without one, its file is read, which is faster than a start. Raises `GraphError`, `IntermediateError`,
-    `SourceError`.
+    without one, its file (`graph_file`) is read, which is faster than a start. Raises `GraphError`,
+    `IntermediateError`, `SourceError`.
     """
     from lineage_merge.config import EMBEDDED, Gremlin
 
@@ -35,7 +37,7 @@ def open_graph(
         if location.endpoint == EMBEDDED:
             from lineage_merge.query.backends.embedded import open_embedded
 
-            with open_embedded(location, on_progress) as graph:
+            with open_embedded(location, on_progress, graph_file) as graph:
                 yield graph
             return
         from lineage_merge.load.gremlin.configured_endpoint import endpoint

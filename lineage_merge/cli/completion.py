@@ -1,0 +1,119 @@
+"""Shell completion of names in the graph. It starts no server, prints no errors and ends within a second."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from lineage_merge.cli.graph_ids import Ids, Kind, Location
+
+# For reading names; starting Python takes the rest of a second.
+_SECONDS = 0.5
+_ENDPOINTS = ("endpoint", "gremlin_endpoint", "key_gremlin_endpoint")
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _quiet(complete: Complete) -> Complete:
+    """Return a function that completes nothing instead of raising an error."""
+
+    def completed(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        try:
+            return complete(context, parameter, typed)
+        except Exception:  # noqa: BLE001 - the command itself reports errors
+            return []
+
+    return completed
+
+
+@_quiet
+def complete_datasets(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return names of datasets, or of columns after ``dataset#``."""
+    from lineage_merge.cli import name_forms
+
+    if "#" not in typed:
+        return name_forms.dataset_names(_ids(context, ("dataset",), typed)["dataset"], typed)
+    ids = _ids(context, ("dataset", "column"), typed)
+    return name_forms.column_names(ids["dataset"], ids["column"], typed)
+
+
+@_quiet
+def complete_jobs(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return names of jobs."""
+    from lineage_merge.cli import name_forms
+
+    return name_forms.job_names(_ids(context, ("job",), typed)["job"], typed)
+
+
+def complete_datasets_and_jobs(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Return names of datasets, columns and jobs."""
+    return [*complete_datasets(context, parameter, typed), *complete_jobs(context, parameter, typed)]
+
+
+@_quiet
+def complete_environments(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the environments of the graph's jobs."""
+    from lineage_merge.cli import name_forms
+
+    return name_forms.environments(_ids(context, ("job",), "", one_environment=False)["job"], typed)
+
+
+@_quiet
+def complete_dags(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the DAGs of the graph's jobs."""
+    from lineage_merge.cli import name_forms
+
+    return name_forms.dags(_ids(context, ("job",), "")["job"], typed)
+
+
+def _ids(
+    context: click.Context, kinds: "tuple[Kind, ...]", typed: str, *, one_environment: bool = True
+) -> "Ids":
+    """Return the ids of the graph and environment that the options typed so far select."""
+    deadline = time.monotonic() + _SECONDS
+    from lineage_merge.cli.graph_ids import read_ids
+    from lineage_merge.model.elements import encode
+
+    location, environment = _selected(context)
+    ids = read_ids(location, kinds, typed, deadline)
+    if not (one_environment and environment):
+        return ids
+    prefix = f"{encode(environment)}|"
+    return {kind: [each for each in found if each.startswith(prefix)] for kind, found in ids.items()}
+
+
+def _selected(context: click.Context) -> "tuple[Location, str]":
+    from lineage_merge.cli.graph_ids import Location
+    from lineage_merge.cli.graph_options import EMBEDDED
+    from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
+
+    given = context.params
+    environment = given.get("environment") or given.get("key_environment") or ""
+    if given.get("demo"):
+        return Location(graph_file=demo_graph_file()), ""
+    settings = _settings(given)
+    environment = str(environment or settings.get("environment", ""))
+    if folder := given.get("folder"):
+        return Location(folder=Path(folder)), environment
+    if graph_file := given.get("graph_file"):
+        return Location(graph_file=graph_file), environment
+    gremlin = settings.get("gremlin", {})
+    if gremlin.get("endpoint", EMBEDDED) != EMBEDDED:
+        return Location(gremlin=gremlin), environment
+    return Location(graph_file=default_graph_file()), environment
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration, without the file if it is invalid or not local."""
+    from lineage_merge.model.errors import ConfigError
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+
+    endpoint = next((given[each] for each in _ENDPOINTS if given.get(each)), None)
+    flags = {"gremlin.endpoint": endpoint} if endpoint else {}
+    try:
+        return CONFIGURATION.gather(given.get("config_file"), flags=flags)
+    except ConfigError:
+        return CONFIGURATION.gather(flags=flags)

@@ -1,0 +1,119 @@
+"""Ids of vertices for shell completion: read from a graph file, a folder or a server within a time limit.
+
+Ids contain all names. So a graph file is only searched for ids, not parsed, and no server is started.
+"""
+
+import gzip
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.query.elements import COLUMN, JOB
+
+_MAX_IDS = 5_000
+_IDS_PER_CHECK = 500
+# A line of GraphSON: a vertex with its edges, which need not be parsed.
+_VERTEX = re.compile(r'\{\s*"id":\s*"((?:[^"\\]|\\.)*)",\s*"label":\s*"(\w+)"')
+
+Kind = Literal["dataset", "column", "job"]
+Ids = Mapping[Kind, list[str]]
+
+_KINDS: Mapping[str, Kind] = {**dict.fromkeys(DATASET_LABELS, "dataset"), COLUMN: "column", JOB: "job"}
+
+
+class Location(NamedTuple):
+    """Where the graph is: a folder of `build`, a server (settings below `gremlin`), or a graph file."""
+
+    graph_file: Path | None = None
+    folder: Path | None = None
+    gremlin: Mapping[str, Any] | None = None
+
+
+def read_ids(location: Location, kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
+    """Return the ids of vertices by kind, or as many as are read until `deadline` (`time.monotonic`).
+
+    `typed`: the start of a name, by which a server selects vertices.
+    """
+    if location.gremlin is not None:
+        return _of_server(location.gremlin, kinds, typed, deadline)
+    found: dict[Kind, list[str]] = {kind: [] for kind in kinds}
+    vertices = _of_folder(location.folder) if location.folder else _of_graph_file(location.graph_file)
+    for number, (identifier, label) in enumerate(vertices):
+        if number % _IDS_PER_CHECK == 0 and time.monotonic() > deadline:
+            break
+        kind = _KINDS.get(label)
+        if kind in found:
+            found[kind].append(identifier)
+    return found
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, str]]:
+    for file in sorted((folder / "nodes").iterdir()):
+        if file.name.startswith((".", "_")):
+            continue
+        if file.suffix == ".parquet":
+            from pyarrow import parquet
+
+            rows = parquet.read_table(file, columns=["id", "label"])
+            yield from zip(rows["id"].to_pylist(), rows["label"].to_pylist(), strict=True)
+        else:
+            with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
+                for row in map(json.loads, lines):
+                    yield row["id"], row["label"]
+
+
+def _of_graph_file(file: Path | None) -> Iterator[tuple[str, str]]:
+    if file is None:
+        return
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for vertex in filter(None, map(_VERTEX.match, lines)):
+            identifier = vertex[1]
+            yield (json.loads(f'"{identifier}"') if "\\" in identifier else identifier), vertex[2]
+
+
+def _of_server(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
+    found: dict[Kind, list[str]] = {kind: [] for kind in kinds}
+
+    def query() -> None:
+        with suppress(Exception):  # no names instead of an error
+            found.update(_queried(gremlin, kinds, typed))
+
+    # A daemon: a server that does not respond must not delay the shell.
+    thread = threading.Thread(target=query, daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    return found
+
+
+def _queried(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str) -> Ids:
+    from gremlin_python.process.graph_traversal import __
+    from gremlin_python.process.traversal import TextP
+
+    from lineage_merge.config import Gremlin
+    from lineage_merge.load.gremlin.configured_endpoint import endpoint
+    from lineage_merge.load.gremlin.executor import open_executor
+
+    keys = ("endpoint", "reader_endpoint", "iam_auth", "region", "role_arn")
+    known = {key: gremlin[key] for key in keys if key in gremlin}
+    target = endpoint(Gremlin(**known, timeout_seconds=1, retry_seconds=0)).reader
+    start = typed.partition("#")[0]
+    namespace = "/".join(start.split("/")[:3]).partition("|")[0]
+
+    def traversal(g: Any, kind: Kind) -> Any:
+        vertices = g.V().has_label(*((JOB,) if kind == "job" else DATASET_LABELS))
+        if start:
+            named = [__.has(key, TextP.starting_with(start)) for key in ("name", "qualified_name")]
+            vertices = vertices.or_(*named, __.has("namespace", TextP.starting_with(namespace)))
+        if kind == "column":
+            vertices = vertices.out("has_column").dedup()
+        return vertices.limit(_MAX_IDS).id_()
+
+    with open_executor(target) as execute:
+        return {kind: execute(partial(traversal, kind=kind)) for kind in kinds}

@@ -1,0 +1,78 @@
+"""Options that select an embedded graph: `--graph-file` and `--demo`."""
+
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from lineage_merge.cli.command import Option
+from lineage_merge.model.errors import ConfigError
+
+EMBEDDED = "embedded"  # as in `config`, which takes longer to import
+_EMPTY = "the graph is empty"
+
+graph_file_option = click.option(
+    "--graph-file",
+    type=click.Path(path_type=Path, dir_okay=False, resolve_path=True),
+    help="file of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
+)
+rare_graph_file_option = click.option(
+    "--graph-file",
+    cls=Option,
+    more=True,
+    type=click.Path(path_type=Path, dir_okay=False, resolve_path=True),
+    help="file of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
+)
+demo_option = click.option("--demo", is_flag=True, help="the graph of lineage-merge demo")
+
+
+def select_graph_file(
+    graph_file: Path | None, demo: bool = False, endpoint: str | None = None, folder: str | None = None
+) -> Path | None:
+    """Return the file that `--graph-file` or `--demo` selects; None: neither is set.
+
+    Raises `click.UsageError` if another graph is selected on the command line, too.
+    """
+    remote = endpoint not in (None, EMBEDDED) and is_typed("endpoint", "gremlin_endpoint")
+    flags = {
+        "--demo": demo,
+        "--graph-file": graph_file is not None,
+        "--folder": folder is not None,
+        "--gremlin-endpoint": remote,
+    }
+    given = [flag for flag, is_given in flags.items() if is_given]
+    if (demo or graph_file) and len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} select different graphs: set one of them")
+    if not demo:
+        return graph_file
+    from lineage_merge.infra.graph_files import demo_graph_file
+
+    return demo_graph_file()
+
+
+def is_typed(*parameters: str) -> bool:
+    """Whether one of these parameters of the running command was set on the command line."""
+    context = click.get_current_context()
+    return any(context.get_parameter_source(each) == ParameterSource.COMMANDLINE for each in parameters)
+
+
+def require_graph_file(graph_file: Path | None, demo: bool) -> None:
+    """Raise `ConfigError` if a selected graph to read does not exist, as a file or in a running server."""
+    if graph_file is None or graph_file.exists():
+        return
+    from lineage_merge.infra.embedded import file_lock
+
+    if file_lock.served_at(graph_file):
+        return
+    if demo:
+        raise ConfigError("--demo", "the demo has no graph. Fix: lineage-merge demo")
+    raise ConfigError("--graph-file", f"no such file: {graph_file}")
+
+
+def empty_hint() -> str:
+    """Return a note about the user's own graph, which is empty."""
+    from lineage_merge.infra.graph_files import demo_graph_file
+
+    if demo_graph_file().exists():
+        return f"{_EMPTY}; the demo's lineage: add --demo"
+    return f"{_EMPTY}. Fix: lineage-merge run --config FILE"

@@ -1,0 +1,127 @@
+"""The command `help`: help of a command, or of a topic that concerns several."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import click
+
+from lineage_merge.cli.command import Command
+from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.exit_codes import EXIT_CODES
+
+ENVIRONMENT_VARIABLES = (
+    ("LINEAGE_MERGE_CONFIG", "configuration file, as --config"),
+    (
+        "LINEAGE_MERGE_<KEY>",
+        "key of the configuration, such as LINEAGE_MERGE_GREMLIN_ENDPOINT",
+    ),
+    ("LINEAGE_MERGE_GRAPH_FILE", "file of the embedded graph, as --graph-file"),
+    ("LINEAGE_MERGE_HOME", "folder of the embedded graphs  [default: ~/.local/share/lineage-merge]"),
+    ("LINEAGE_MERGE_CACHE", "folder of the embedded server's jars  [default: ~/.cache/lineage-merge]"),
+    ("LINEAGE_MERGE_MAVEN_REPOSITORY", "Maven repository of the embedded server's jars"),
+    ("LINEAGE_MERGE_IVY_SETTINGS", "Ivy settings for fetching the jars"),
+    ("LINEAGE_MERGE_TRACEBACK", "1: print the traceback of an internal error"),
+    ("NO_COLOR", "any value: no colours"),
+    ("JAVA_HOME", "Java 17 or newer for Spark and the embedded server"),
+)
+
+_COMPLETION = """\
+Add one line to the shell's startup file, then open a new shell:
+
+  bash (4.4+), ~/.bashrc:  eval "$(_LINEAGE_MERGE_COMPLETE=bash_source lineage-merge)"
+  zsh, ~/.zshrc:           eval "$(_LINEAGE_MERGE_COMPLETE=zsh_source lineage-merge)"
+  fish, ~/.config/fish/completions/lineage-merge.fish:
+                           _LINEAGE_MERGE_COMPLETE=fish_source lineage-merge | source
+
+TAB then completes commands, options, and names in the graph: datasets, columns after "#", jobs,
+environments and DAGs.
+"""
+
+
+class Topic(NamedTuple):
+    """A topic: a line about it, and its text, written to a formatter."""
+
+    summary: str
+    write: Callable[[click.HelpFormatter], None]
+
+
+def _exit_codes(formatter: click.HelpFormatter) -> None:
+    _write_rows(
+        formatter,
+        "Exit codes",
+        ((str(each.code), each.text) for each in EXIT_CODES),
+    )
+
+
+def _configuration(formatter: click.HelpFormatter) -> None:
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+
+    formatter.write_text(
+        "The configuration is one YAML file (--config). Each key is also an environment variable and a flag"
+        " (spline.arango.hosts: LINEAGE_MERGE_SPLINE_ARANGO_HOSTS, --spline-arango-hosts). Flags take"
+        " precedence over variables, variables over the file."
+    )
+    formatter.write_paragraph()
+    rows = ((key.dotted, key.schema["description"]) for key in CONFIGURATION.settable)
+    _write_rows(formatter, "Keys", rows)
+
+
+def _environment_variables(formatter: click.HelpFormatter) -> None:
+    _write_rows(formatter, "Environment variables", ENVIRONMENT_VARIABLES)
+
+
+def _completion(formatter: click.HelpFormatter) -> None:
+    formatter.write(_COMPLETION)
+
+
+def _write_rows(formatter: click.HelpFormatter, title: str, rows: Iterable[tuple[str, str]]) -> None:
+    with formatter.section(title):
+        formatter.write_dl(list(rows))
+
+
+TOPICS: Mapping[str, Topic] = {
+    "exit-codes": Topic("meaning of exit codes, and what to do", _exit_codes),
+    "configuration": Topic("all keys of the configuration", _configuration),
+    "environment-variables": Topic("variables that commands read", _environment_variables),
+    "completion": Topic("completion in bash, zsh and fish", _completion),
+}
+
+
+def _complete(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    group = context.parent.command if context.parent else None
+    names = [*(group.commands if isinstance(group, click.Group) else ()), *TOPICS]
+    return [each for each in names if each.startswith(typed)]
+
+
+@click.command(
+    "help",
+    cls=Command,
+    short_help="Show the help of a command or topic, such as exit-codes.",
+    epilog=epilog(
+        "lineage-merge help run",
+        "lineage-merge help exit-codes",
+    ),
+)
+@click.argument("topic", required=False, metavar="[COMMAND|TOPIC]", shell_complete=_complete)
+@click.pass_context
+def help_command(context: click.Context, topic: str | None) -> None:
+    """Show the help of a command or topic: exit-codes, configuration, environment-variables, completion."""
+    program = context.parent or context
+    group = program.command
+    command = group.commands.get(topic or "") if isinstance(group, click.Group) else None
+    if topic is None:
+        click.echo(program.get_help())
+        formatter = program.make_formatter()
+        formatter.write_paragraph()
+        _write_rows(formatter, "Topics", ((name, each.summary) for name, each in TOPICS.items()))
+        click.echo(formatter.getvalue(), nl=False)
+    elif command:
+        with click.Context(command, info_name=topic, parent=program) as inner:
+            click.echo(command.get_help(inner))
+    elif topic in TOPICS:
+        formatter = program.make_formatter()
+        TOPICS[topic].write(formatter)
+        click.echo(formatter.getvalue(), nl=False)
+    else:
+        known = ", ".join(TOPICS)
+        raise click.UsageError(f"unknown command or topic: {topic}. Topics: {known}")

@@ -1,0 +1,236 @@
+"""The demo's graph and several graphs of one's own: `--demo`, `--graph-file`, LINEAGE_MERGE_GRAPH_FILE."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from gremlin_python.process.traversal import T
+from pyspark.sql import SparkSession
+
+from lineage_merge.cli.sample import config_file
+from lineage_merge.infra.embedded import EmbeddedServer, file_lock
+from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.model.errors import EmbeddedError
+from tests.command_line import Outcome, in_process
+from tests.test_docs_commands import commands
+
+HINT = "the graph is empty; the demo's lineage: add --demo"
+
+
+def write_graph(file: Path, *names: str, environment: str = "dev") -> Path:
+    """Write a graph file of tables, as the server writes it."""
+    properties = {"environment": environment, "dag_name": "daily", "namespace": "redshift://wh:5439"}
+    rows = []
+    for name in names:
+        values = properties | {"name": name, "qualified_name": f"dev.public.{name}"}
+        rows.append(
+            {
+                "id": f"{environment}|redshift://wh:5439|dev.public.{name}",
+                "label": "table",
+                "properties": {
+                    key: [{"id": {"@type": "g:Int64", "@value": at}, "value": value}]
+                    for at, (key, value) in enumerate(values.items())
+                },
+            }
+        )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def names(outcome: Outcome) -> set[str]:
+    assert outcome.code == 0, outcome
+    return {each["properties"]["name"] for each in json.loads(outcome.out)["vertices"]}
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Run a command in an empty folder, with an empty data folder."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def asked(*arguments: str | Path, **variables: str) -> Outcome:
+        return in_process(*arguments, LINEAGE_MERGE_HOME=str(home), **variables)
+
+    return asked
+
+
+Ask = Callable[..., Outcome]
+
+
+def test_questions_read_the_selected_graph(ask: Ask, tmp_path: Path) -> None:
+    write_graph(tmp_path / "home/graph.json", "own")
+    write_graph(tmp_path / "home/demo.json", "sample")
+    write_graph(tmp_path / "other.json", "other")
+    variable = {"LINEAGE_MERGE_GRAPH_FILE": "other.json"}
+
+    assert names(ask("datasets", "--json")) == {"own"}
+    assert names(ask("datasets", "--json", "--demo")) == {"sample"}
+    assert names(ask("datasets", "--json", "--graph-file", "other.json")) == {"other"}
+    assert names(ask("datasets", "--json", **variable)) == {"other"}
+    assert names(ask("datasets", "--json", "--demo", **variable)) == {"sample"}
+    assert names(ask("datasets", "--json", "--graph-file", "home/graph.json", **variable)) == {"own"}
+
+
+def test_the_demo_ignores_endpoint_and_environment_of_the_own_graph(ask: Ask, tmp_path: Path) -> None:
+    write_graph(tmp_path / "home/demo.json", "sample")
+    (tmp_path / "own.yml").write_text("environment: prod\ngremlin: {endpoint: 'ws://127.0.0.1:1/gremlin'}\n")
+    variables = {
+        "LINEAGE_MERGE_ENVIRONMENT": "prod",
+        "LINEAGE_MERGE_GREMLIN_ENDPOINT": "ws://127.0.0.1:1/gremlin",
+        "LINEAGE_MERGE_CONFIG": "own.yml",
+    }
+    assert names(ask("datasets", "--json", "--demo", **variables)) == {"sample"}
+    typed = ask("datasets", "--demo", "--environment", "prod", **variables)
+    assert (typed.code, typed.err) == (9, "error: unknown environment: prod; the graph has:\n  dev\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "datasets --demo --folder lineage",
+        "upstream a --graph-file a.json --folder lineage",
+        "datasets --demo --graph-file a.json",
+        "html --out a.html --demo --gremlin-endpoint ws://localhost:8182/gremlin",
+        "export --to mermaid --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
+        "report --dag d --environment e --demo --graph-file a.json",
+        "remove --dag d --environment e --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
+        "run --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
+        "load lineage --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
+        "serve --demo --graph-file a.json",
+    ],
+)
+def test_two_graphs_are_a_usage_error(ask: Ask, arguments: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").touch()
+    outcome = ask(*arguments.split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "select different graphs" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("datasets --demo", "--demo: the demo has no graph. Fix: lineage-merge demo"),
+        ("html --out a.html --demo", "--demo: the demo has no graph. Fix: lineage-merge demo"),
+        ("report --demo", "--demo: the demo has no graph. Fix: lineage-merge demo"),
+        ("serve --demo", "--demo: the demo has no graph. Fix: lineage-merge demo"),
+        ("sql etl --demo --dialect hive", "--demo: the demo has no graph. Fix: lineage-merge demo"),
+        ("datasets --graph-file a.json", "--graph-file: no such file: {folder}/a.json"),
+        ("report --dag d --environment e --graph-file a.json", "--graph-file: no such file: {folder}/a.json"),
+        ("remove --dag d --environment e --graph-file a.json", "--graph-file: no such file: {folder}/a.json"),
+    ],
+)
+def test_a_selected_graph_must_exist(ask: Ask, arguments: str, message: str, tmp_path: Path) -> None:
+    outcome = ask(*arguments.split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"configuration: {message.format(folder=tmp_path)}\n"
+
+
+def test_an_empty_own_graph_points_to_the_demo(ask: Ask, tmp_path: Path) -> None:
+    write_graph(tmp_path / "home/demo.json", "sample")
+
+    missing = ask("upstream", "sample")
+    assert (missing.code, missing.err) == (9, f"error: not found: sample; {HINT}\n")
+    assert ask("datasets").err == f"no matching dataset; {HINT}\n"
+    assert ask("no-consumer").err == f"all written datasets have a consumer; {HINT}\n"
+    assert ask("html", "--out", "a.html").err == f"{HINT}\n"
+    assert ask("export", "--to", "mermaid").err == f"{HINT}\n"
+
+
+def test_without_a_demo_an_empty_own_graph_points_to_a_run(ask: Ask) -> None:
+    fix = "the graph is empty. Fix: lineage-merge run --config FILE"
+    assert ask("impact", "sales").err == f"error: not found: sales; {fix}\n"
+
+
+def test_other_graphs_do_not_point_to_the_demo(ask: Ask, tmp_path: Path) -> None:
+    write_graph(tmp_path / "home/demo.json", "sample")
+    write_graph(tmp_path / "empty.json")
+    assert ask("upstream", "sample", "--graph-file", "empty.json").err == "error: not found: sample\n"
+    assert ask("upstream", "nothing", "--demo").err == "error: not found: nothing\n"
+    write_graph(tmp_path / "home/graph.json", "own")
+    assert ask("upstream", "sample").err == "error: not found: sample\n"
+
+
+def test_the_demo_has_a_graph_of_its_own(ask: Ask, spark: SparkSession, tmp_path: Path) -> None:
+    made = ask("demo", "--quiet")
+
+    assert made.code == 0, made
+    assert {each.name for each in (tmp_path / "home").glob("*.json")} == {"demo.json"}
+    shown = [line.split()[1:] for line in made.out.splitlines() if line.startswith("  lineage-merge ")]
+    assert len(shown) == 3
+    for words in shown:
+        outcome = ask(*words)
+        assert (outcome.code, outcome.err) == (0, ""), words
+        assert "--demo" in words
+    assert ask("upstream", "top_events_by_sales").err == f"error: not found: top_events_by_sales; {HINT}\n"
+    assert "tickit_daily in dev" in ask("report", "--demo", LINEAGE_MERGE_ENVIRONMENT="prod").out
+    assert "tickit_sales_load" in ask("export", "--to", "mermaid", "--demo").out
+    page = [each.words for each in commands() if each.place.startswith("queries.md")]
+    assert len(page) >= 20
+    assert [words for words in page if ask(*words, "--demo").code != 0] == []
+
+
+def test_runs_and_loads_write_the_selected_graph(
+    ask: Ask, spark: SparkSession, tickit_folder: Path, tmp_path: Path
+) -> None:
+    settings = yaml.safe_load(config_file().read_text())
+    del settings["spline"]
+    for project in settings["dbt"]:
+        project["manifest"] = str(config_file().parent / project["manifest"])
+    # A typed file takes precedence over the endpoint of the configuration.
+    settings["gremlin"] = {"endpoint": "ws://127.0.0.1:1/gremlin"}
+    (tmp_path / "own.yml").write_text(yaml.safe_dump(settings))
+
+    run = ask("run", "-c", "own.yml", "--graph-file", "of_run.json", "--quiet")
+    assert run.code == 0, run
+    load = ask("load", tickit_folder, "-c", "own.yml", "--graph-file", "of_load.json", "--quiet")
+    assert load.code == 0, load
+
+    scope = ("--dag", "tickit_daily", "--environment", "dev")
+    jobs = {
+        file: names(ask("jobs", "--json", "--graph-file", file)) for file in ("of_run.json", "of_load.json")
+    }
+    assert "tickit_sales_load" in jobs["of_load.json"] - jobs["of_run.json"]
+    assert "tickit_daily in dev" in ask("report", *scope, "--graph-file", "of_run.json").out
+    removed = ask("remove", *scope, "--graph-file", "of_load.json")
+    assert removed.code == 0, removed
+    assert names(ask("jobs", "--json", "--graph-file", "of_load.json")) == set()
+    assert names(ask("jobs", "--json", "--graph-file", "of_run.json")) == jobs["of_run.json"]
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_each_graph_file_has_a_server_of_its_own(tmp_path: Path) -> None:
+    own, demo = (tmp_path / name for name in ("graph.json", "demo.json"))
+    with EmbeddedServer(own) as first, EmbeddedServer(demo) as second:
+        assert first.url != second.url
+        for server, name in ((first, "a"), (second, "b")):
+            with connected(server.url) as g:
+                g.add_v("file").property(T.id, name).iterate()
+        # Questions find the running server of their file.
+        assert (file_lock.served_at(own), file_lock.served_at(demo)) == (first.url, second.url)
+    assert ['"a"' in own.read_text(), '"b"' in own.read_text()] == [True, False]
+    assert ['"a"' in demo.read_text(), '"b"' in demo.read_text()] == [False, True]
+
+
+def test_a_file_has_one_server_under_all_its_paths(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
+    with EmbeddedServer(tmp_path / "graph.json") as first:
+        other = EmbeddedServer.attach_or_start(tmp_path / "linked" / "graph.json")
+        with other:
+            assert (other.attached, other.url) == (True, first.url)
+        with pytest.raises(EmbeddedError, match="already served by another process"):
+            EmbeddedServer(tmp_path / "linked" / "graph.json").start()
+
+
+def test_a_graph_file_in_a_folder_of_another_user_is_read(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_graph(tmp_path / "shared.json", "shared")
+
+    def denied(_file: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(file_lock, "use", denied)
+    assert names(ask("datasets", "--json", "--graph-file", "shared.json")) == {"shared"}
