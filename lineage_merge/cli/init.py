@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -19,15 +20,18 @@ if TYPE_CHECKING:
     from lineage_merge.orchestration.init.sources import Sources
 
 _OUT = "lineage_merge.yml"
+# Sections of `--help-all`.
+_SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
 
 
 @click.command(
+    cls=Command,
     epilog=epilog(
         "lineage-merge init",
         "lineage-merge init . --yes",
         "lineage-merge init --spline-export spline --dbt target/manifest.json",
         "lineage-merge init --spline-arango http://arangodb:8529 --dbt s3://bucket/dbt/manifest.json",
-    )
+    ),
 )
 @click.argument("folder", metavar="[FOLDER]", required=False)
 @click.option("--out", default=_OUT, show_default=True, metavar="FILE", help="configuration file to write")
@@ -35,19 +39,85 @@ _OUT = "lineage_merge.yml"
 @click.option("--environment", default="", metavar="NAME", help="environment  [default: dev]")
 @click.option("--spline-export", default="", metavar="PATH", help="folder of an export of Spline's database")
 @click.option("--spline-arango", default="", metavar="URL", help="address of Spline's ArangoDB")
-@click.option("--spline-database", default="", metavar="NAME", help="its database  [default: spline]")
-@click.option("--spline-username", default="", metavar="NAME", help="its user  [default: root]")
 @click.option(
-    "--spline-password-env", default="", metavar="VAR", help="environment variable with its password"
+    "--spline-database",
+    cls=Option,
+    more=True,
+    section=_SPLINE,
+    default="",
+    metavar="NAME",
+    help="its database  [default: spline]",
 )
-@click.option("--spline-agent", multiple=True, metavar="PATH", help="files of Spline's agent; repeatable")
-@click.option("--openlineage", multiple=True, metavar="PATH", help="OpenLineage events; repeatable")
-@click.option("--hive", multiple=True, metavar="PATH", help="logs with Hive's lineage; repeatable")
-@click.option("--sql", multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
-@click.option("--sql-dialect", default="spark", show_default=True, metavar="NAME", help="their dialect")
+@click.option(
+    "--spline-username",
+    cls=Option,
+    more=True,
+    section=_SPLINE,
+    default="",
+    metavar="NAME",
+    help="its user  [default: root]",
+)
+@click.option(
+    "--spline-password-env",
+    cls=Option,
+    more=True,
+    section=_SPLINE,
+    default="",
+    metavar="VAR",
+    help="environment variable with its password",
+)
+@click.option(
+    "--spline-agent",
+    cls=Option,
+    more=True,
+    section=_SPLINE,
+    multiple=True,
+    metavar="PATH",
+    help="files of Spline's agent; repeatable",
+)
+@click.option(
+    "--openlineage",
+    cls=Option,
+    more=True,
+    section=_OTHERS,
+    multiple=True,
+    metavar="PATH",
+    help="OpenLineage events; repeatable",
+)
+@click.option(
+    "--hive",
+    cls=Option,
+    more=True,
+    section=_OTHERS,
+    multiple=True,
+    metavar="PATH",
+    help="logs with Hive's lineage; repeatable",
+)
+@click.option(
+    "--sql",
+    cls=Option,
+    more=True,
+    section=_OTHERS,
+    multiple=True,
+    metavar="PATH",
+    help="folder of SQL files; repeatable",
+)
+@click.option(
+    "--sql-dialect",
+    cls=Option,
+    more=True,
+    section=_OTHERS,
+    default="spark",
+    show_default=True,
+    metavar="NAME",
+    help="their dialect",
+)
 @click.option("--dbt", multiple=True, metavar="MANIFEST", help="dbt's manifest.json; repeatable")
 @click.option(
     "--dbt-namespace",
+    cls=Option,
+    more=True,
+    section=_DBT,
     default="",
     metavar="URL",
     help="namespace of dbt's tables  [default: derived]",
