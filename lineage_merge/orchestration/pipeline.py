@@ -34,9 +34,10 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.types import Merge
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import REPORT, Report
-from lineage_merge.merge.report_builder import report
+from lineage_merge.merge.report_builder import report, with_near_misses
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess, why_not_retired
 from lineage_merge.model.elements import JobKey
@@ -103,7 +104,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
             with step("join"):
                 on_progress("joining")
                 merged = join.merge(records, config.environment, config.dag_name, config.merge)
-                found = report(records, merged)
+                found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
                 found = replace(found, not_retired=why_not_retired(config, found))
             building.count(**report_counts(found))
             return Built(

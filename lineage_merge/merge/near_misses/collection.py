@@ -1,0 +1,273 @@
+"""Near misses of a merge: collects the datasets without producer and their counterparts from the merged rows.
+
+On Spark the driver collects only the datasets that are read and never written, written ones with a similar
+name, and the columns of pairs, all bounded.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineage_merge import naming
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
+from lineage_merge.merge.near_misses.names import parts_of
+from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
+from lineage_merge.merge.report import NearMiss
+from lineage_merge.model.elements import Problem, decode
+from lineage_merge.model.errors import NamingError
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+
+# Datasets of each side, and edges: bounds the memory of the driver.
+MAX_DATASETS = 20_000
+MAX_FLOWS = 500_000
+MAX_COLUMNS = 500
+MAX_NEAR_MISSES = 100
+# Datasets that are searched for a path, per start.
+_MAX_VISITED = 20_000
+_EXPOSURES = "dbt://"
+
+
+class NearMisses(NamedTuple):
+    """The near misses of a merge, best first, at most `MAX_NEAR_MISSES`, and notes about exceeded limits."""
+
+    found: tuple[NearMiss, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass(slots=True)
+class _Uses:
+    """Jobs that read and write a dataset; its own input does not count as a reader."""
+
+    readers: set[str] = field(default_factory=set)
+    writers: set[str] = field(default_factory=set)
+    is_fed: bool = False
+
+    def __reduce__(self) -> tuple[type["_Uses"], tuple[set[str], set[str], bool]]:
+        return _Uses, (self.readers, self.writers, self.is_fed)
+
+
+def near_misses(elements: Rows[Row], config: "Config") -> NearMisses:
+    """Return the near misses among the rows of a merge, which are read several times: cache them."""
+    engine = elements.engine
+    uses = elements.flat_map(_uses).combine(_itself, _add, _add).cache()
+    confirmed = frozenset(uses.flat_map(_confirmed).distinct().collect())
+    unwritten, notes = _bounded(uses.flat_map(_unwritten), "without producer")
+    if not unwritten:
+        return NearMisses()
+    keys = {key for each in unwritten for key in index_keys(parts_of(each.id))}
+    shared_keys = engine.share(frozenset(keys))
+    written, more = _bounded(uses.map_partitions(partial(_written_alike, shared_keys)), "with similar names")
+    found = candidates(unwritten, written)
+    if not found:
+        return NearMisses(notes=(*notes, *more))
+    ids = engine.share(frozenset(end.id for each in found for end in (each.read, each.written)))
+    columns: dict[str, set[str]] = defaultdict(set)
+    for dataset, column in elements.map_partitions(partial(_columns, ids)).collect():
+        columns[dataset].add(column)
+    selected = pairs(found, columns, Flows.of(elements).reaches)
+    jobs = {each.id: each.jobs for each in (*unwritten, *written)}
+    known = tuple(sorted(jobs))
+    return NearMisses(as_near_misses(selected, settings_of(config, jobs, confirmed, known)), (*notes, *more))
+
+
+def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, ...]:
+    """Return the pairs with their fixes."""
+    fix = fixes(selected, settings)
+    return tuple(
+        NearMiss(
+            each.written.id, each.read.id, each.score, each.evidence, *fix[each.read.id, each.written.id]
+        )
+        for each in selected[:MAX_NEAR_MISSES]
+    )
+
+
+def settings_of(
+    config: "Config",
+    jobs: Mapping[str, frozenset[str]],
+    confirmed: frozenset[str],
+    known: tuple[str, ...],
+) -> Settings:
+    """Return the parts of a configuration that decide names. `jobs`: of each dataset."""
+    found = [
+        NamespaceSetting(
+            f"dbt[{index}].namespace", each.namespace, "dbt", {"manifest": naming.redact(each.manifest)}
+        )
+        for index, each in enumerate(config.dbt)
+    ]
+    for index, files in enumerate(config.sources.get("sql", ())):
+        entry = {"path": naming.redact(files.path), "dialect": files.dialect}
+        found.append(NamespaceSetting(f"sql[{index}].namespace", files.namespace, "sql", entry))
+    hive = config.sources.get("hive")
+    if hive:
+        found.append(NamespaceSetting("hive.metastore", hive.namespace, "hive", {}, "metastore"))
+    by_jdbc = (
+        frozenset(each for each, types in jobs.items() if "spark" in types) if config.spline else frozenset()
+    )
+    return Settings(
+        tuple(each._replace(namespace=_canonical(each.namespace)) for each in found),
+        config.merge.default_schemas,
+        _canonical(hive.metastore) if hive and hive.metastore else "",
+        hive.spark_catalogs if hive else (),
+        confirmed,
+        by_jdbc,
+        known,
+    )
+
+
+def _canonical(namespace: str) -> str:
+    try:
+        return naming.canonical_namespace(namespace)
+    except NamingError:
+        return namespace
+
+
+def _uses(row: Row) -> Iterator[tuple[str, _Uses]]:
+    label = row["label"]
+    if label == "feeds" and row["from"] != row["to"]:
+        job = _job(row)
+        yield row["from"], _Uses(readers={job})
+        yield row["to"], _Uses(is_fed=True)
+    elif label == "writes":
+        yield row["to"], _Uses(writers={_job(row)})
+
+
+def _job(row: Row) -> str:
+    """Return the type of an edge's job, dbt's with the project: ``dbt:tickit``."""
+    if row["job_type"] != "dbt":
+        return str(row["job_type"])
+    project, slash, _ = row["job_name"].partition("/")
+    if not slash:
+        project = row["job_name"].split(".", 2)[1] if "." in row["job_name"] else ""
+    return f"dbt:{project.partition('@')[0]}"
+
+
+def _itself(uses: _Uses) -> _Uses:
+    return uses
+
+
+def _add(one: _Uses, other: _Uses) -> _Uses:
+    one.readers |= other.readers
+    one.writers |= other.writers
+    one.is_fed = one.is_fed or other.is_fed
+    return one
+
+
+def _unwritten(each: tuple[str, _Uses]) -> Iterator[OpenDataset]:
+    identifier, uses = each
+    if uses.readers and not uses.writers and not uses.is_fed:
+        yield OpenDataset(identifier, frozenset(uses.readers))
+
+
+def _confirmed(each: tuple[str, _Uses]) -> Iterator[str]:
+    """Yield the namespace of a dataset that one type of job writes and another one reads."""
+    identifier, uses = each
+    if uses.writers and uses.readers - uses.writers:
+        types = [{job.partition(":")[0] for job in jobs} for jobs in (uses.writers, uses.readers)]
+        if types[1] - types[0]:
+            yield decode(identifier.split("|", 2)[1])
+
+
+def _written_alike(keys: Shared[frozenset[str]], rows: Iterable[tuple[str, _Uses]]) -> Iterator[OpenDataset]:
+    wanted = keys.value
+    for identifier, uses in rows:
+        is_written = uses.writers and f"|{_EXPOSURES}" not in identifier
+        if is_written and not wanted.isdisjoint(index_keys(parts_of(identifier))):
+            yield OpenDataset(identifier, frozenset(uses.writers | uses.readers), bool(uses.readers))
+
+
+def _bounded(rows: Rows[OpenDataset], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
+    """Collect datasets up to the limit, the smallest ids, with a note if there are more."""
+    parts = rows.map_partitions(_first).collect()
+    found = sorted((each for part in parts for each in part[0]), key=_id)
+    total = sum(part[1] for part in parts)
+    if total <= MAX_DATASETS:
+        return found, ()
+    note = f"only the first {MAX_DATASETS:,} of {total:,} datasets {what} were compared"
+    return found[:MAX_DATASETS], (Problem("notice", "near misses", "", note),)
+
+
+def _id(dataset: OpenDataset) -> str:
+    return dataset.id
+
+
+def _first(rows: Iterable[OpenDataset]) -> Iterator[tuple[list[OpenDataset], int]]:
+    found: list[OpenDataset] = []
+    total = 0
+    for each in rows:
+        total += 1
+        found.append(each)
+        if len(found) >= 2 * MAX_DATASETS:
+            found = sorted(found, key=_id)[:MAX_DATASETS]
+    yield sorted(found, key=_id)[:MAX_DATASETS], total
+
+
+def _columns(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    wanted = ids.value
+    number: dict[str, int] = defaultdict(int)
+    for row in rows:
+        if row["label"] == "has_column" and row["from"] in wanted and number[row["from"]] < MAX_COLUMNS:
+            number[row["from"]] += 1
+            yield row["from"], row["to"].rpartition("|")[2]
+
+
+class Flows:
+    """Edges between datasets, by hashes of their ids: whether one dataset leads to another."""
+
+    def __init__(self, flows: Iterable[bytes]) -> None:
+        self._targets: dict[bytes, list[bytes]] = defaultdict(list)
+        for each in flows:
+            self._targets[each[:_SIZE]].append(each[_SIZE:])
+        self._reached: dict[bytes, set[bytes]] = {}
+        self._left = MAX_FLOWS * 10
+
+    @classmethod
+    def of(cls, elements: Rows[Row], limit: int = MAX_FLOWS) -> "Flows":
+        """Collect the edges of a merge, of each partition at most `limit`."""
+        parts = elements.map_partitions(partial(_packed, limit)).collect()
+        return cls(
+            part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)
+        )
+
+    def reaches(self, start: str, end: str) -> bool:
+        """Whether lineage leads from one dataset to another; true if the search would take too long."""
+        from_hash = _hash(start)
+        known = self._reached.get(from_hash)
+        if known is None:
+            known = self._reached[from_hash] = self._search(from_hash)
+        return not known or _hash(end) in known
+
+    def _search(self, start: bytes) -> set[bytes]:
+        """Return the datasets that one leads to; empty beyond the limit."""
+        seen: set[bytes] = {start}
+        waiting = [start]
+        while waiting:
+            for each in self._targets.get(waiting.pop(), ()):
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+            if len(seen) > _MAX_VISITED:
+                return set()
+        self._left -= len(seen)
+        return seen if self._left > 0 else set()
+
+
+_SIZE = 8
+
+
+def _hash(identifier: str) -> bytes:
+    return blake2b(identifier.encode(), digest_size=_SIZE).digest()
+
+
+def _packed(limit: int, rows: Iterable[Row]) -> Iterator[bytes]:
+    found = bytearray()
+    for row in rows:
+        if row["label"] == "feeds" and row["from"] != row["to"] and len(found) < limit * 2 * _SIZE:
+            found += _hash(row["from"]) + _hash(row["to"])
+    yield bytes(found)
