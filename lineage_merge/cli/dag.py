@@ -38,20 +38,37 @@ def _graph_options(command: Any) -> Any:
     epilog=epilog(
         "lineage-merge report --config lineage_merge.yml",
         "lineage-merge report --environment dev --dag tickit_daily --json",
+        "lineage-merge report --config lineage_merge.yml --near-misses",
     )
 )
 @click.option("--dag", "dag_name", metavar="NAME", envvar="LINEAGE_MERGE_DAG_NAME", help="Airflow DAG")
 @_graph_options
+@click.option(
+    "--near-misses",
+    "is_near_misses",
+    is_flag=True,
+    help="search the whole environment for datasets that are probably one, and print how to join them",
+)
+@click.option("--all", "everything", is_flag=True, help="list every problem, also outputs without consumer")
 @as_json_or_text
 def report(
     dag_name: str | None,
     environment: str | None,
     gremlin_endpoint: str | None,
     config_file: Path | None,
+    is_near_misses: bool,
+    everything: bool,
     as_json: bool,
 ) -> None:
-    """Show the stored report of the last merge of a DAG: what it joined, and what it could not join."""
+    """Show the stored report of the last merge of a DAG: what it joined, and what it could not join.
+
+    With --near-misses, search the graph: another DAG may write what this one reads.
+    """
     from lineage_merge.cli.printing import print_merge_run
+
+    if is_near_misses:
+        _report_near_misses(dag_name, environment, gremlin_endpoint, config_file, as_json)
+        return
 
     with handle_errors(), progress(True) as on_progress:
         config = _graph_config(config_file, dag_name, environment, gremlin_endpoint)
@@ -67,7 +84,35 @@ def report(
     if as_json:
         print_json(found.as_json())
     else:
-        print_merge_run(make_console(), found)
+        print_merge_run(make_console(), found, everything=everything)
+
+
+def _report_near_misses(
+    dag_name: str | None,
+    environment: str | None,
+    gremlin_endpoint: str | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    from lineage_merge.cli.near_misses import print_near_misses
+
+    with handle_errors(), progress(True) as on_progress:
+        # The fixes depend on the configuration; the search itself on the environment alone.
+        config = _graph_config(config_file, dag_name or "none", environment, gremlin_endpoint)
+        from lineage_merge.query.backends.opening import open_graph
+        from lineage_merge.query.near_misses import near_misses
+
+        with open_graph(config.gremlin, on_progress) as graph:
+            found, notes = near_misses(graph, config)
+    if as_json:
+        listed = [{**each._asdict(), "evidence": list(each.evidence)} for each in found]
+        print_json({"near_misses": listed, "notes": [each.message for each in notes]})
+        return
+    print_near_misses(make_console(), found)
+    for note in notes:
+        click.echo(f"note: {note.message}")
+    if not found:
+        click.echo(f"no near misses in {config.environment}")
 
 
 @click.command(

@@ -25,7 +25,7 @@ read; 4 invalid node or edge files; 5 the graph is unreachable or rejected a
 request; 6 the embedded server cannot start; 7 success, but invalid documents
 were skipped; 8 stopped before retiring too much; 9 name not found in the
 graph; 10 ambiguous name; 11 export failed; 12 check of SQL files failed;
-130 interrupted (Ctrl-C); 1 other errors."""
+13 the merge joins less than merge.expect; 130 interrupted (Ctrl-C); 1 other errors."""
 
 
 def epilog(*examples: str) -> str:
@@ -37,7 +37,8 @@ def epilog(*examples: str) -> str:
 ReportError = Callable[[str, int], None]
 
 
-def _echo_error(line: str, _exit_code: int) -> None:
+def echo_error(line: str, _exit_code: int) -> None:
+    """Print an error on standard error."""
     click.echo(line, err=True)
 
 
@@ -47,7 +48,7 @@ def log_error(line: str, exit_code: int) -> None:
 
 
 @contextmanager
-def handle_errors(report_error: ReportError = _echo_error) -> Iterator[None]:
+def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
     """Turn exceptions into one line and an exit code, without traceback, followed by similar names if any."""
     try:
         yield

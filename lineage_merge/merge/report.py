@@ -44,6 +44,7 @@ class Report:
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
     nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
+    `unmet`: expectations of the configuration (`merge.expect`) that the merge does not meet.
     """
 
     read: Mapping[str, int]
@@ -55,6 +56,7 @@ class Report:
     by_source: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     not_retired: tuple[str, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
+    unmet: tuple[str, ...] = ()
 
     def of_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
@@ -86,6 +88,7 @@ class Report:
                 )
                 for each in stored.get("near_misses", ())
             ),
+            unmet=tuple(stored.get("unmet", ())),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -99,6 +102,7 @@ class Report:
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),
             "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in self.near_misses],
+            "unmet": list(self.unmet),
             "problems": [
                 {
                     "kind": problem.kind,

@@ -34,6 +34,7 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.types import Merge
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.expectations import fail_if_unmet, unmet
 from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import REPORT, Report
@@ -105,7 +106,11 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                 on_progress("joining")
                 merged = join.merge(records, config.environment, config.dag_name, config.merge)
                 found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
-                found = replace(found, not_retired=why_not_retired(config, found))
+                found = replace(
+                    found,
+                    not_retired=why_not_retired(config, found),
+                    unmet=unmet(merged.elements, found, config.merge.expect),
+                )
             building.count(**report_counts(found))
             return Built(
                 merged.nodes,
@@ -150,10 +155,15 @@ def _local_engine() -> LocalEngine:
 def run(
     spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress, *, dry_run: bool = False
 ) -> Outcome:
-    """Build and load: `build` and `load_graph`."""
+    """Build and load: `build` and `load_graph`. A dry run also compares a merge that joins too little.
+
+    Raises `TooFewJoined` before the load if the merge joins less than `merge.expect`.
+    """
     with running(config), endpoint(config, on_progress) as target:
         check(target)
         with build(spark, config, on_progress) as built:
+            if not dry_run:
+                fail_if_unmet(built.report)
             return Outcome(built.report, load_graph(built, config, target, on_progress, dry_run=dry_run))
 
 
@@ -195,7 +205,13 @@ def load_folder(
     *,
     dry_run: bool = False,
 ) -> LoadResult:
-    """Load node and edge files. Without `coverage` in their report nothing is retired."""
+    """Load node and edge files. Without `coverage` in their report nothing is retired.
+
+    Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
+    """
+    found = _report_of(folder)
+    if not dry_run:
+        fail_if_unmet(Report.from_json(found) if found else EMPTY)
     with endpoint(config, on_progress) as target:
         check(target)
         with own_errors():
@@ -206,7 +222,6 @@ def load_folder(
                 aliases = files.read_facts(engine, spark, folder, "aliases", ALIAS_DDL)
                 runs = files.read_facts(engine, spark, folder, "runs", RUNS_DDL)
                 resolved = files.read_facts(engine, spark, folder, "identities", IDENTITY_DDL)
-        found = _report_of(folder)
         built = Built(
             nodes,
             edges,

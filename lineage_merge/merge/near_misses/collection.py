@@ -5,15 +5,15 @@ name, and the columns of pairs, all bounded.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge import naming
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
@@ -24,13 +24,10 @@ from lineage_merge.model.errors import NamingError
 if TYPE_CHECKING:
     from lineage_merge.config import Config
 
-# Datasets of each side, and edges: bounds the memory of the driver.
+# Datasets of each side: bounds the memory of the driver.
 MAX_DATASETS = 20_000
-MAX_FLOWS = 500_000
 MAX_COLUMNS = 500
 MAX_NEAR_MISSES = 100
-# Datasets that are searched for a path, per start.
-_MAX_VISITED = 20_000
 _EXPOSURES = "dbt://"
 
 
@@ -53,8 +50,15 @@ class _Uses:
         return _Uses, (self.readers, self.writers, self.is_fed)
 
 
-def near_misses(elements: Rows[Row], config: "Config") -> NearMisses:
-    """Return the near misses among the rows of a merge, which are read several times: cache them."""
+# Returns the columns of datasets, by dataset and in lower case.
+ColumnsOf = Callable[[frozenset[str]], Mapping[str, set[str]]]
+
+
+def near_misses(elements: Rows[Row], config: "Config", columns_of: ColumnsOf | None = None) -> NearMisses:
+    """Return the near misses among the rows of a merge, which are read several times: cache them.
+
+    `columns_of`: by default from the same rows.
+    """
     engine = elements.engine
     uses = elements.flat_map(_uses).combine(_itself, _add, _add).cache()
     confirmed = frozenset(uses.flat_map(_confirmed).distinct().collect())
@@ -67,10 +71,8 @@ def near_misses(elements: Rows[Row], config: "Config") -> NearMisses:
     found = candidates(unwritten, written)
     if not found:
         return NearMisses(notes=(*notes, *more))
-    ids = engine.share(frozenset(end.id for each in found for end in (each.read, each.written)))
-    columns: dict[str, set[str]] = defaultdict(set)
-    for dataset, column in elements.map_partitions(partial(_columns, ids)).collect():
-        columns[dataset].add(column)
+    ids = frozenset(end.id for each in found for end in (each.read, each.written))
+    columns = (columns_of or partial(_columns_of, elements))(ids)
     selected = pairs(found, columns, Flows.of(elements).reaches)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
     known = tuple(sorted(jobs))
@@ -208,6 +210,14 @@ def _first(rows: Iterable[OpenDataset]) -> Iterator[tuple[list[OpenDataset], int
     yield sorted(found, key=_id)[:MAX_DATASETS], total
 
 
+def _columns_of(elements: Rows[Row], ids: frozenset[str]) -> Mapping[str, set[str]]:
+    columns: dict[str, set[str]] = defaultdict(set)
+    shared = elements.engine.share(ids)
+    for dataset, column in elements.map_partitions(partial(_columns, shared)).collect():
+        columns[dataset].add(column)
+    return columns
+
+
 def _columns(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
     wanted = ids.value
     number: dict[str, int] = defaultdict(int)
@@ -215,59 +225,3 @@ def _columns(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple
         if row["label"] == "has_column" and row["from"] in wanted and number[row["from"]] < MAX_COLUMNS:
             number[row["from"]] += 1
             yield row["from"], row["to"].rpartition("|")[2]
-
-
-class Flows:
-    """Edges between datasets, by hashes of their ids: whether one dataset leads to another."""
-
-    def __init__(self, flows: Iterable[bytes]) -> None:
-        self._targets: dict[bytes, list[bytes]] = defaultdict(list)
-        for each in flows:
-            self._targets[each[:_SIZE]].append(each[_SIZE:])
-        self._reached: dict[bytes, set[bytes]] = {}
-        self._left = MAX_FLOWS * 10
-
-    @classmethod
-    def of(cls, elements: Rows[Row], limit: int = MAX_FLOWS) -> "Flows":
-        """Collect the edges of a merge, of each partition at most `limit`."""
-        parts = elements.map_partitions(partial(_packed, limit)).collect()
-        return cls(
-            part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)
-        )
-
-    def reaches(self, start: str, end: str) -> bool:
-        """Whether lineage leads from one dataset to another; true if the search would take too long."""
-        from_hash = _hash(start)
-        known = self._reached.get(from_hash)
-        if known is None:
-            known = self._reached[from_hash] = self._search(from_hash)
-        return not known or _hash(end) in known
-
-    def _search(self, start: bytes) -> set[bytes]:
-        """Return the datasets that one leads to; empty beyond the limit."""
-        seen: set[bytes] = {start}
-        waiting = [start]
-        while waiting:
-            for each in self._targets.get(waiting.pop(), ()):
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
-            if len(seen) > _MAX_VISITED:
-                return set()
-        self._left -= len(seen)
-        return seen if self._left > 0 else set()
-
-
-_SIZE = 8
-
-
-def _hash(identifier: str) -> bytes:
-    return blake2b(identifier.encode(), digest_size=_SIZE).digest()
-
-
-def _packed(limit: int, rows: Iterable[Row]) -> Iterator[bytes]:
-    found = bytearray()
-    for row in rows:
-        if row["label"] == "feeds" and row["from"] != row["to"] and len(found) < limit * 2 * _SIZE:
-            found += _hash(row["from"]) + _hash(row["to"])
-    yield bytes(found)

@@ -17,59 +17,13 @@ PLACE = 20
 
 # Last names that say nothing about the content.
 _GENERIC = frozenset(
-    [
-        "archive",
-        "avro",
-        "backup",
-        "bronze",
-        "clean",
-        "cleaned",
-        "csv",
-        "curated",
-        "current",
-        "daily",
-        "data",
-        "dataset",
-        "default",
-        "delta",
-        "dump",
-        "export",
-        "file",
-        "files",
-        "final",
-        "full",
-        "gold",
-        "hourly",
-        "in",
-        "incremental",
-        "input",
-        "json",
-        "landing",
-        "latest",
-        "main",
-        "monthly",
-        "new",
-        "old",
-        "orc",
-        "out",
-        "output",
-        "outputs",
-        "parquet",
-        "part",
-        "parts",
-        "raw",
-        "result",
-        "results",
-        "silver",
-        "stage",
-        "staging",
-        "table",
-        "temp",
-        "temporary",
-        "test",
-        "tmp",
-        "weekly",
-    ]
+    re.findall(
+        r"\w+",
+        "archive avro backup bronze clean cleaned csv curated current daily data dataset default delta dump"
+        " export file files final full gold hourly in incremental input json landing latest main monthly new"
+        " old orc out output outputs parquet part parts raw result results silver stage staging table temp"
+        " temporary test tmp weekly",
+    )
 )
 _DATE_OR_NUMBER = re.compile(r"v?\d[\d_.:-]*(?:t\d+z?)?|(?:19|20)\d\d[-_]?(?:[01]\d)?.*", re.IGNORECASE)
 _EXTENSION = re.compile(
