@@ -104,7 +104,9 @@ def _names(row: Row) -> Iterator[str]:
     namespace, name = str(row.get("namespace", "")), str(row.get("qualified_name", "")).lower()
     if namespace:
         yield f"{namespace.lower()}|{name}"
-        yield path_of(DatasetName(namespace.lower(), name))
+        path = path_of(DatasetName(namespace.lower(), name))
+        yield path
+        yield path.partition("://")[2]
     while name:
         yield name
         name = name.partition(".")[2]

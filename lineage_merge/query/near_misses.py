@@ -1,13 +1,11 @@
 """Near misses of a whole environment: also of datasets that different DAGs write and read."""
 
-from collections import defaultdict
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge.near_misses.collection import NearMisses
+from lineage_merge.merge.near_misses.collection import Details, NearMisses
 from lineage_merge.merge.near_misses.collection import near_misses as of_rows
 from lineage_merge.query.elements import Edge
 from lineage_merge.query.graph import LineageGraph
@@ -23,7 +21,7 @@ def near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
     """
     edges = graph.everything(config.environment, None, ("feeds", "writes"))
     rows = LocalEngine().rows(_row(each) for each in edges if isinstance(each, Edge))
-    return of_rows(rows, config, partial(_columns_of, graph))
+    return of_rows(rows, config, partial(_details_of, graph))
 
 
 def _row(edge: Edge) -> Row:
@@ -36,8 +34,11 @@ def _row(edge: Edge) -> Row:
     }
 
 
-def _columns_of(graph: LineageGraph, ids: frozenset[str]) -> Mapping[str, set[str]]:
-    columns: dict[str, set[str]] = defaultdict(set)
+def _details_of(graph: LineageGraph, ids: frozenset[str]) -> Details:
+    details = Details()
     for edge in graph.edges_from(sorted(ids), ("has_column",)):
-        columns[edge.from_id].add(edge.to_id.rpartition("|")[2])
-    return columns
+        details.add(_row(edge))
+    for vertex in graph.vertices(sorted(ids)):
+        names = vertex.properties.get("resolved_names", ())
+        details.add({"label": vertex.label, "id": vertex.id, "resolved_names": names})
+    return details

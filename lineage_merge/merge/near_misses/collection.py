@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineage_merge import naming
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.merge.dataset_resolver import DEFAULT
 from lineage_merge.merge.flows import Flows
+from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
 from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
@@ -50,14 +52,39 @@ class _Uses:
         return _Uses, (self.readers, self.writers, self.is_fed)
 
 
-# Returns the columns of datasets, by dataset and in lower case.
-ColumnsOf = Callable[[frozenset[str]], Mapping[str, set[str]]]
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Properties of datasets by id: their columns (in lower case), and how the configuration names them.
+
+    `completed`: by a default schema. `directories`: the ids of temporary directories that a rule resolves to them.
+    """
+
+    columns: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    completed: set[str] = field(default_factory=set)
+    directories: dict[str, str] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        """Add a `has_column` edge or a dataset."""
+        if row["label"] == "has_column":
+            columns = self.columns[row["from"]]
+            if len(columns) < MAX_COLUMNS:
+                columns.add(row["to"].rpartition("|")[2])
+            return
+        for each in row.get("resolved_names") or ():
+            _, rule, namespace, name = each.split("|")
+            if rule in (DEFAULT, REDSHIFT_TEMPORARY):
+                self.completed.add(row["id"])
+            if rule == REDSHIFT_TEMPORARY:
+                self.directories[row["id"]] = f"{row['id'].partition('|')[0]}|{namespace}|{name}"
 
 
-def near_misses(elements: Rows[Row], config: "Config", columns_of: ColumnsOf | None = None) -> NearMisses:
+DetailsOf = Callable[[frozenset[str]], Details]
+
+
+def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | None = None) -> NearMisses:
     """Return the near misses among the rows of a merge, which are read several times: cache them.
 
-    `columns_of`: by default from the same rows.
+    `details_of` returns the details of datasets, by default from the same rows.
     """
     engine = elements.engine
     uses = elements.flat_map(_uses).combine(_itself, _add, _add).cache()
@@ -72,11 +99,12 @@ def near_misses(elements: Rows[Row], config: "Config", columns_of: ColumnsOf | N
     if not found:
         return NearMisses(notes=(*notes, *more))
     ids = frozenset(end.id for each in found for end in (each.read, each.written))
-    columns = (columns_of or partial(_columns_of, elements))(ids)
-    selected = pairs(found, columns, Flows.of(elements).reaches)
+    details = (details_of or partial(_details_of, elements))(ids)
+    selected = pairs(found, details.columns, Flows.of(elements).reaches)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
-    known = tuple(sorted(jobs))
-    return NearMisses(as_near_misses(selected, settings_of(config, jobs, confirmed, known)), (*notes, *more))
+    return NearMisses(
+        as_near_misses(selected, settings_of(config, jobs, confirmed, details)), (*notes, *more)
+    )
 
 
 def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, ...]:
@@ -94,7 +122,7 @@ def settings_of(
     config: "Config",
     jobs: Mapping[str, frozenset[str]],
     confirmed: frozenset[str],
-    known: tuple[str, ...],
+    details: Details,
 ) -> Settings:
     """Return the parts of a configuration that decide names. `jobs`: of each dataset."""
     found = [
@@ -119,7 +147,9 @@ def settings_of(
         hive.spark_catalogs if hive else (),
         confirmed,
         by_jdbc,
-        known,
+        frozenset(details.completed),
+        details.directories,
+        tuple(sorted(jobs)),
     )
 
 
@@ -210,18 +240,21 @@ def _first(rows: Iterable[OpenDataset]) -> Iterator[tuple[list[OpenDataset], int
     yield sorted(found, key=_id)[:MAX_DATASETS], total
 
 
-def _columns_of(elements: Rows[Row], ids: frozenset[str]) -> Mapping[str, set[str]]:
-    columns: dict[str, set[str]] = defaultdict(set)
-    shared = elements.engine.share(ids)
-    for dataset, column in elements.map_partitions(partial(_columns, shared)).collect():
-        columns[dataset].add(column)
-    return columns
+def _details_of(elements: Rows[Row], ids: frozenset[str]) -> Details:
+    details = Details()
+    for row in elements.map_partitions(partial(_rows_of, elements.engine.share(ids))).collect():
+        details.add(row)
+    return details
 
 
-def _columns(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+def _rows_of(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the columns and the names of datasets."""
     wanted = ids.value
     number: dict[str, int] = defaultdict(int)
     for row in rows:
-        if row["label"] == "has_column" and row["from"] in wanted and number[row["from"]] < MAX_COLUMNS:
-            number[row["from"]] += 1
-            yield row["from"], row["to"].rpartition("|")[2]
+        if row["label"] == "has_column":
+            if row["from"] in wanted and number[row["from"]] < MAX_COLUMNS:
+                number[row["from"]] += 1
+                yield {each: row[each] for each in ("label", "from", "to")}
+        elif row.get("resolved_names") and row["id"] in wanted:
+            yield {each: row[each] for each in ("label", "id", "resolved_names")}

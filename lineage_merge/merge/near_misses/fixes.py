@@ -15,7 +15,7 @@ import yaml
 
 from lineage_merge import naming
 from lineage_merge.infra.redaction import MASK
-from lineage_merge.merge.near_misses.names import NameParts
+from lineage_merge.merge.near_misses.names import NameParts, parts_of
 from lineage_merge.merge.near_misses.pairs import Pair
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.identifiers import join_name
@@ -41,8 +41,9 @@ class Settings:
     """The parts of a configuration that decide names.
 
     `confirmed`: namespaces in which a source and another one have a dataset in common, so they are correct.
-    `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `known`: ids that a rule for a
-    path must not match, sorted.
+    `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `completed`: short names that a
+    default schema completes, by dataset; `directories`: temporary directories by the table that they
+    represent. `known`: ids that a rule for a path must not match, sorted.
     """
 
     namespaces: tuple[NamespaceSetting, ...] = ()
@@ -51,6 +52,8 @@ class Settings:
     spark_catalogs: tuple[str, ...] = ()
     confirmed: frozenset[str] = frozenset()
     by_jdbc: frozenset[str] = frozenset()
+    completed: Mapping[str, str] = field(default_factory=dict)
+    directories: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
 
 
@@ -178,10 +181,7 @@ def _default_schema(pair: Pair, settings: Settings) -> Fix | None:
         elif short.namespace != namespace:
             continue
         else:
-            known = settings.default_schemas.get(namespace)
-            # A name that the present default completed is as short as its last part.
-            is_completed = known is not None and join_name(short.containers).lower() == known.lower()
-            name = short.leaf if is_completed else short.name
+            name = settings.completed.get(short.id, short.name)
         completed = _renamed(namespace, name, {namespace: default})
         is_short = name != short.name or _renamed(namespace, name) != completed
         if completed == (namespace, whole.name) and is_short and naming.completes_names(namespace, default):
@@ -241,6 +241,8 @@ def _matched_end(pair: Pair, settings: Settings) -> tuple[NameParts, NameParts] 
         if source.is_path and MASK not in f"{source.id}{target.id}":
             return source, target
     for source, target in ((pair.written, pair.read), (pair.read, pair.written)):
+        if source.id in settings.directories:
+            return parts_of(settings.directories[source.id]), target
         if source.id in settings.by_jdbc and source.containers and MASK not in f"{source.id}{target.id}":
             return source, target
     return None
