@@ -56,11 +56,12 @@ class _Uses:
 class Details:
     """Properties of datasets by id: their columns (in lower case), and how the configuration names them.
 
-    `completed`: by a default schema. `directories`: the ids of temporary directories that a rule resolves to them.
+    `completed`: the short name that a default schema completes. `directories`: the id of a temporary directory
+    that a rule resolves to the dataset.
     """
 
     columns: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    completed: set[str] = field(default_factory=set)
+    completed: dict[str, str] = field(default_factory=dict)
     directories: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
@@ -72,10 +73,12 @@ class Details:
             return
         for each in row.get("resolved_names") or ():
             _, rule, namespace, name = each.split("|")
-            if rule in (DEFAULT, REDSHIFT_TEMPORARY):
-                self.completed.add(row["id"])
-            if rule == REDSHIFT_TEMPORARY:
-                self.directories[row["id"]] = f"{row['id'].partition('|')[0]}|{namespace}|{name}"
+            if rule == DEFAULT:
+                self.completed[row["id"]] = decode(name)
+            elif rule == REDSHIFT_TEMPORARY:
+                directory = f"{row['id'].partition('|')[0]}|{namespace}|{name}"
+                self.completed[row["id"]] = parts_of(directory).leaf
+                self.directories[row["id"]] = directory
 
 
 DetailsOf = Callable[[frozenset[str]], Details]
@@ -147,7 +150,7 @@ def settings_of(
         hive.spark_catalogs if hive else (),
         confirmed,
         by_jdbc,
-        frozenset(details.completed),
+        details.completed,
         details.directories,
         tuple(sorted(jobs)),
     )

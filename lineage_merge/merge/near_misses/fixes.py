@@ -41,8 +41,8 @@ class Settings:
     """The parts of a configuration that decide names.
 
     `confirmed`: namespaces in which a source and another one have a dataset in common, so they are correct.
-    `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `completed`: short names that a
-    default schema completes, by dataset; `directories`: temporary directories by the table that they
+    `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `completed`: short names that
+    a default schema completes, by dataset; `directories`: temporary directories by the table that they
     represent. `known`: ids that a rule for a path must not match, sorted.
     """
 
