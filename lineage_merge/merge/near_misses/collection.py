@@ -56,8 +56,8 @@ class _Uses:
 class Details:
     """Properties of datasets by id: their columns (in lower case), and how the configuration names them.
 
-    `completed`: the short name that a default schema completes. `directories`: the id of a temporary directory
-    that a rule resolves to the dataset.
+    `completed`: the short name that a default schema completes. `directories`: the id of a temporary
+    directory that a rule resolves to the dataset.
     """
 
     columns: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))

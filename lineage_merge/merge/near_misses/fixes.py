@@ -70,10 +70,12 @@ def fixes(pairs: Sequence[Pair], settings: Settings) -> dict[tuple[str, str], Fi
     Pairs that the fix of another one also joins have the same fix.
     """
     found: dict[tuple[str, str], Fix] = {}
-    _fix_namespaces(pairs, settings, found)
+    catalogs = {_ids(pair): _spark_catalog(pair, settings) for pair in pairs}
+    found |= {ids: fix for ids, fix in catalogs.items() if fix}
+    _fix_namespaces([pair for pair in pairs if _ids(pair) not in found], settings, found)
     rest = [pair for pair in pairs if _ids(pair) not in found]
     for pair in rest:
-        fix = _spark_catalog(pair, settings) or _default_schema(pair, settings)
+        fix = _default_schema(pair, settings)
         if fix:
             found[_ids(pair)] = fix
     _fix_by_rules([pair for pair in rest if _ids(pair) not in found], settings, found)
@@ -86,7 +88,12 @@ def _ids(pair: Pair) -> tuple[str, str]:
 
 def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, found: dict[tuple[str, str], Fix]) -> None:
     """Find namespaces that are wrong: most near misses of their tables are in one other namespace."""
-    for namespace in dict.fromkeys(each.namespace for each in settings.namespaces):
+    read_from = {pair.read.namespace for pair in pairs}
+    # If the namespaces of both sides are configured, that of what is read.
+    configured = sorted(
+        {each.namespace for each in settings.namespaces}, key=lambda each: (each not in read_from, each)
+    )
+    for namespace in configured:
         if namespace in settings.confirmed:
             continue
         of_namespace = [
@@ -292,7 +299,7 @@ def _path_pattern(path: NameParts) -> str:
     scheme, _, authority = path.namespace.partition("://")
     host, colon, port = authority.partition(":")
     server = _escape(host) + (f"(?::{port})?" if colon else "")
-    return f"^{_SCHEMES.get(scheme, scheme)}://{server}/{above}"
+    return f"^{_SCHEMES.get(scheme, scheme)}://{server}/+{above}"
 
 
 def _jdbc_pattern(table: NameParts, chosen: str) -> str:

@@ -43,8 +43,8 @@ _CATALOGS = frozenset({"hive", "spark_catalog", "arn", "awsathena", "trino"})
 class NameParts:
     """A dataset id in parts. `leaf`: the last name that is not generic, "" if there is none.
 
-    `containers`: database and schema, or the folders above `leaf`, without generic ones; `below`: the number
-    of generic segments below `leaf`.
+    `containers`: database and schema, or the folders above `leaf`, without generic ones; `below`: generic
+    segments below `leaf`.
     """
 
     id: str
@@ -54,7 +54,7 @@ class NameParts:
     is_path: bool
     containers: tuple[str, ...]
     leaf: str
-    below: int = 0
+    below: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -80,7 +80,7 @@ def parts_of(dataset: str) -> NameParts:
     """Split the id of a dataset."""
     environment, namespace, name = map(decode, dataset.split("|", 2))
     is_path = _is_path(namespace)
-    below = 0
+    below: list[str] = []
     if is_path:
         segments = [each for each in name.split("/") if each]
     elif namespace.startswith("kafka:"):
@@ -90,14 +90,13 @@ def parts_of(dataset: str) -> NameParts:
         segments = [each.value for each in split_name(dotted)]
     if is_path:
         while segments and is_generic(segments[-1]):
-            segments.pop()
-            below += 1
+            below.insert(0, segments.pop())
     leaf = _EXTENSION.sub("", segments[-1]) if segments else ""
     if is_generic(leaf):
         leaf = ""
     above = segments[:-1]
     containers = tuple(each for each in above if not is_generic(each)) if is_path else tuple(above)
-    return NameParts(dataset, environment, namespace, name, is_path, containers, leaf, below)
+    return NameParts(dataset, environment, namespace, name, is_path, containers, leaf, tuple(below))
 
 
 @lru_cache(maxsize=65_536)
@@ -124,6 +123,8 @@ def normalize(name: str) -> str:
 def compare(read: NameParts, written: NameParts) -> Similarity | None:
     """Compare the names of two datasets; None if they are different things by their names."""
     if not read.leaf or not written.leaf or read.id == written.id or read.environment != written.environment:
+        return None
+    if read.below and written.below and read.below != written.below:
         return None
     table = _table_of_directory(read, written)
     if table is not None:
