@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MAX_DATASETS = 20_000
 MAX_COLUMNS = 500
 MAX_NEAR_MISSES = 100
+# Near misses that share fixes; more of them say nothing new.
+_MAX_FIXED = 1000
 _EXPOSURES = "dbt://"
 
 
@@ -112,7 +114,7 @@ def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | N
 
 def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, ...]:
     """Return the pairs with their fixes."""
-    fix = fixes(selected, settings)
+    fix = fixes(selected[:_MAX_FIXED], settings)
     return tuple(
         NearMiss(
             each.written.id, each.read.id, each.score, each.evidence, *fix[each.read.id, each.written.id]

@@ -76,6 +76,7 @@ class Similarity:
     is_whole: bool = False
 
 
+@lru_cache(maxsize=65_536)
 def parts_of(dataset: str) -> NameParts:
     """Split the id of a dataset."""
     environment, namespace, name = map(decode, dataset.split("|", 2))
