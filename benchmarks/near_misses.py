@@ -9,7 +9,7 @@ Half of the datasets are read and never written, half written and never read; ea
     one folder          paths of one folder whose names begin with the same word
     ordinary            names of three words, of which few are alike
 
-Figures are medians of seconds of CPU, as there is one thread and no I/O. The naive comparison scores all pairs
+Figures are medians of seconds of CPU: one thread, no I/O. The naive comparison scores all pairs
 of 2,000 datasets with the same functions; both must find the same pairs.
 """
 

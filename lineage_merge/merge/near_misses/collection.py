@@ -93,13 +93,15 @@ def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | N
     """
     engine = elements.engine
     uses = elements.flat_map(_uses).combine(_itself, _add, _add).cache()
-    confirmed = frozenset(uses.flat_map(_confirmed).distinct().collect())
-    unwritten, notes = _bounded(uses.flat_map(_unwritten), "without producer")
+    parts = uses.map_partitions(_without_producer).collect()
+    confirmed = frozenset(each for part in parts for each in part.confirmed)
+    unwritten, notes = _bounded([part.unwritten for part in parts], "without producer")
     if not unwritten:
         return NearMisses()
     keys = {key for each in unwritten for key in index_keys(parts_of(each.id))}
     shared_keys = engine.share(frozenset(keys))
-    written, more = _bounded(uses.map_partitions(partial(_written_alike, shared_keys)), "with similar names")
+    alike = uses.map_partitions(partial(_written_alike, shared_keys)).map_partitions(_first)
+    written, more = _bounded(alike.collect(), "with similar names")
     found = candidates(unwritten, written)
     if not found:
         return NearMisses(notes=(*notes, *more))
@@ -196,21 +198,6 @@ def _add(one: _Uses, other: _Uses) -> _Uses:
     return one
 
 
-def _unwritten(each: tuple[str, _Uses]) -> Iterator[OpenDataset]:
-    identifier, uses = each
-    if uses.readers and not uses.writers and not uses.is_fed:
-        yield OpenDataset(identifier, frozenset(uses.readers))
-
-
-def _confirmed(each: tuple[str, _Uses]) -> Iterator[str]:
-    """Yield the namespace of a dataset that one type of job writes and another one reads."""
-    identifier, uses = each
-    if uses.writers and uses.readers - uses.writers:
-        types = [{job.partition(":")[0] for job in jobs} for jobs in (uses.writers, uses.readers)]
-        if types[1] - types[0]:
-            yield decode(identifier.split("|", 2)[1])
-
-
 def _written_alike(keys: Shared[frozenset[str]], rows: Iterable[tuple[str, _Uses]]) -> Iterator[OpenDataset]:
     wanted = keys.value
     for identifier, uses in rows:
@@ -219,11 +206,45 @@ def _written_alike(keys: Shared[frozenset[str]], rows: Iterable[tuple[str, _Uses
             yield OpenDataset(identifier, frozenset(uses.writers | uses.readers), bool(uses.readers))
 
 
-def _bounded(rows: Rows[OpenDataset], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
-    """Collect datasets up to the limit, the smallest ids, with a note if there are more."""
-    parts = rows.map_partitions(_first).collect()
-    found = sorted((each for part in parts for each in part[0]), key=_id)
-    total = sum(part[1] for part in parts)
+class _Listed(NamedTuple):
+    """Datasets of a partition, those with the smallest ids, and the number of all."""
+
+    datasets: list[OpenDataset]
+    total: int
+
+
+class _Reads(NamedTuple):
+    """Datasets of a partition without producer, and namespaces in which another type of job writes tables."""
+
+    unwritten: _Listed
+    confirmed: set[str]
+
+
+def _without_producer(rows: Iterable[tuple[str, _Uses]]) -> Iterator[_Reads]:
+    confirmed: set[str] = set()
+
+    def unwritten() -> Iterator[OpenDataset]:
+        for identifier, uses in rows:
+            if uses.readers and not uses.writers and not uses.is_fed:
+                yield OpenDataset(identifier, frozenset(uses.readers))
+            elif _is_confirmed(uses):
+                confirmed.add(decode(identifier.split("|", 2)[1]))
+
+    (listed,) = _first(unwritten())
+    yield _Reads(listed, confirmed)
+
+
+def _is_confirmed(uses: _Uses) -> bool:
+    """Whether one type of job writes a dataset and another one reads it."""
+    writers, readers = ({job.partition(":")[0] for job in jobs} for jobs in (uses.writers, uses.readers))
+    return bool(writers and readers - writers)
+
+
+def _bounded(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
+    """Return datasets up to the limit, the smallest ids, with a note if there are more."""
+    listed = list(parts)
+    found = sorted((each for part in listed for each in part.datasets), key=_id)
+    total = sum(part.total for part in listed)
     if total <= MAX_DATASETS:
         return found, ()
     note = f"only the first {MAX_DATASETS:,} of {total:,} datasets {what} were compared"
@@ -234,7 +255,7 @@ def _id(dataset: OpenDataset) -> str:
     return dataset.id
 
 
-def _first(rows: Iterable[OpenDataset]) -> Iterator[tuple[list[OpenDataset], int]]:
+def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
     found: list[OpenDataset] = []
     total = 0
     for each in rows:
@@ -242,7 +263,7 @@ def _first(rows: Iterable[OpenDataset]) -> Iterator[tuple[list[OpenDataset], int
         found.append(each)
         if len(found) >= 2 * MAX_DATASETS:
             found = sorted(found, key=_id)[:MAX_DATASETS]
-    yield sorted(found, key=_id)[:MAX_DATASETS], total
+    yield _Listed(sorted(found, key=_id)[:MAX_DATASETS], total)
 
 
 def _details_of(elements: Rows[Row], ids: frozenset[str]) -> Details:

@@ -43,8 +43,7 @@ _CATALOGS = frozenset({"hive", "spark_catalog", "arn", "awsathena", "trino"})
 class NameParts:
     """A dataset id in parts. `leaf`: the last name that is not generic, "" if there is none.
 
-    `containers`: database and schema, or the folders above `leaf`, without generic ones; `below`: generic
-    segments below `leaf`.
+    `containers`: database and schema, or the folders above `leaf`; `below`: generic segments below `leaf`.
     """
 
     id: str
@@ -79,7 +78,7 @@ class Similarity:
 @lru_cache(maxsize=65_536)
 def parts_of(dataset: str) -> NameParts:
     """Split the id of a dataset."""
-    environment, namespace, name = map(decode, dataset.split("|", 2))
+    environment, namespace, name = (*map(decode, dataset.split("|", 2)), "", "")[:3]
     is_path = _is_path(namespace)
     below: list[str] = []
     if is_path:
@@ -95,9 +94,7 @@ def parts_of(dataset: str) -> NameParts:
     leaf = _EXTENSION.sub("", segments[-1]) if segments else ""
     if is_generic(leaf):
         leaf = ""
-    above = segments[:-1]
-    containers = tuple(each for each in above if not is_generic(each)) if is_path else tuple(above)
-    return NameParts(dataset, environment, namespace, name, is_path, containers, leaf, tuple(below))
+    return NameParts(dataset, environment, namespace, name, is_path, tuple(segments[:-1]), leaf, tuple(below))
 
 
 @lru_cache(maxsize=65_536)
