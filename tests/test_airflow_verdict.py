@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.orchestration.airflow.report_check import (
+    NEAR_MISS,
     REJECTED,
     RETIRE_REFUSED,
     Verdict,
@@ -59,6 +60,16 @@ def test_problems_of_any_kind_can_have_a_policy() -> None:
     assert judge(found, LOADED, {**WARN, "expected-join": "fail"}).failures == (
         "1 expected-join: dev|s3://b|sales: expected an object",
     )
+
+
+def test_near_misses_can_have_a_policy() -> None:
+    found = [{"written": f"dev|a|{each}", "read": f"dev|b|{each}"} for each in range(7)]
+
+    (line,) = judge({"near_misses": found}, LOADED, {**WARN, NEAR_MISS: "fail"}).failures
+
+    assert line.startswith("7 near misses: written dev|a|0, read dev|b|0; written dev|a|1, read dev|b|1; ")
+    assert line.endswith("; and 2 more")
+    assert judge({"near_misses": found}, LOADED, WARN) == judge({}, LOADED, {NEAR_MISS: "fail"})
 
 
 def test_the_count_is_that_of_all_documents_and_the_examples_are_few() -> None:

@@ -106,6 +106,8 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "merge.default_schemas": (f'{{"{WAREHOUSE}": dev.public}}', {WAREHOUSE: "dev.public"}),
     "merge.collapse_datasets": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
     "merge.collapse_run_local": ("on", True),
+    "merge.expect.joined_at_least": ("3", 3),
+    "merge.expect.joined": ("[[s3://raw/a, b], [c, d]]", (("s3://raw/a", "b"), ("c", "d"))),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
     "exporters": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),

@@ -22,6 +22,7 @@ from lineage_merge.model.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.infra.progress import ProgressCallback
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -55,6 +56,7 @@ def _graph_options(command: Any) -> Any:
     epilog=epilog(
         "lineage-merge report --config lineage_merge.yml",
         "lineage-merge report --environment dev --dag tickit_daily --json",
+        "lineage-merge report --config lineage_merge.yml --near-misses",
     ),
 )
 @click.option(
@@ -67,6 +69,13 @@ def _graph_options(command: Any) -> Any:
 )
 @_graph_options
 @demo_option
+@click.option(
+    "--near-misses",
+    "is_near_misses",
+    is_flag=True,
+    help="search the whole environment for datasets that are probably one, and print how to join them",
+)
+@click.option("--all", "everything", is_flag=True, help="list every problem, also outputs without consumer")
 @as_json_or_text
 def report(
     dag_name: str | None,
@@ -75,19 +84,29 @@ def report(
     graph_file: Path | None,
     config_file: Path | None,
     demo: bool,
+    is_near_misses: bool,
+    everything: bool,
     as_json: bool,
 ) -> None:
-    """Show the stored report of the last merge of a DAG: what it joined, and what it could not join."""
+    """Show the stored report of the last merge of a DAG: what it joined, and what it could not join.
+
+    With --near-misses, search the graph: another DAG may write what this one reads.
+    """
     from lineage_merge.cli.printing import print_merge_run
 
     with handle_errors(), progress(True) as on_progress:
         selected = select_graph_file(graph_file, demo, gremlin_endpoint)
+        # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
+        name = dag_name or ("none" if is_near_misses and config_file is None else None)
         config = (
-            _demo_config(dag_name, environment)
+            _demo_config(name, environment)
             if demo
-            else _graph_config(config_file, dag_name, environment, EMBEDDED if selected else gremlin_endpoint)
+            else _graph_config(config_file, name, environment, EMBEDDED if selected else gremlin_endpoint)
         )
         require_graph_file(selected, demo)
+        if is_near_misses:
+            _report_near_misses(config, selected, on_progress, as_json)
+            return
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
@@ -100,7 +119,27 @@ def report(
     if as_json:
         print_json(found.as_json())
     else:
-        print_merge_run(make_console(), found)
+        print_merge_run(make_console(), found, everything=everything)
+
+
+def _report_near_misses(
+    config: "Config", graph_file: Path | None, on_progress: "ProgressCallback", as_json: bool
+) -> None:
+    from lineage_merge.cli.near_misses import print_near_misses
+    from lineage_merge.query.backends.opening import open_graph
+    from lineage_merge.query.near_misses import near_misses
+
+    with open_graph(config.gremlin, on_progress, graph_file) as graph:
+        found, notes = near_misses(graph, config)
+    if as_json:
+        listed = [{**each._asdict(), "evidence": list(each.evidence)} for each in found]
+        print_json({"near_misses": listed, "notes": [each.message for each in notes]})
+        return
+    print_near_misses(make_console(), found)
+    for note in notes:
+        click.echo(f"note: {note.message}")
+    if not found:
+        click.echo(f"no near misses in {config.environment}")
 
 
 @click.command(

@@ -29,7 +29,8 @@ def epilog(*examples: str) -> str:
 ReportError = Callable[[str, int], None]
 
 
-def _echo_error(line: str, _exit_code: int) -> None:
+def echo_error(line: str, _exit_code: int) -> None:
+    """Print an error on standard error."""
     click.echo(line, err=True)
 
 
@@ -39,7 +40,7 @@ def log_error(line: str, exit_code: int) -> None:
 
 
 @contextmanager
-def handle_errors(report_error: ReportError = _echo_error) -> Iterator[None]:
+def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
     """Turn exceptions into one line and an exit code, without traceback, followed by similar names if any."""
     try:
         yield

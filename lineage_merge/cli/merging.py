@@ -12,6 +12,7 @@ import click
 
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import (
+    echo_error,
     epilog,
     handle_errors,
     log_error,
@@ -76,7 +77,7 @@ def run(
     Removed lineage is retired: models that a dbt manifest no longer contains, Spark targets that later
     successful runs of their job did not write.
     """
-    from lineage_merge.cli.printing import loaded_text, print_difference, print_report
+    from lineage_merge.cli.printing import loaded_text, print_difference, print_report, too_few_joined
 
     settings = _with_flags(settings, graph_file, allow_retire, verify)
     with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
@@ -91,7 +92,7 @@ def run(
             session(config.spark, on_progress) as spark,
         ):
             server.wait()
-            with _task_counts(spark, config, on_progress) as counted:
+            with _task_counts(spark, config, on_progress) as counted, too_few_joined(as_json):
                 outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
@@ -254,12 +255,17 @@ def _written(loaded: Any) -> dict[str, Any]:
 
 
 def _exit_for(report: Any, config: "Config") -> None:
-    """Exit with a line and `EXIT_REJECTED` if documents were rejected."""
+    """Exit with a line and a code if the merge joins too little, or documents were rejected."""
+    from lineage_merge.merge.expectations import fail_if_unmet
+
+    with handle_errors(log_error if config.log.format == "json" else echo_error):
+        fail_if_unmet(report)
     rejected = report.totals.get("rejected")
     if rejected and config.log.format == "json":
         sys.exit(EXIT_REJECTED)  # the last log line contains the counts
     if rejected:
-        from lineage_merge.cli.printing import counted, problem_text
+        from lineage_merge.cli.collapsed import problem_text
+        from lineage_merge.cli.printing import counted
 
         skipped = counted(rejected, "invalid document", "invalid documents")
         first = one_line(problem_text(report.of_kind("rejected")[0]))

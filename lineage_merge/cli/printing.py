@@ -1,5 +1,7 @@
 """Output of merges and loads. Query results are printed by `answers`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -7,29 +9,39 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lineage_merge.cli.collapsed import collapsed, problem_text
+from lineage_merge.cli.near_misses import print_near_misses
+from lineage_merge.model.errors import TooFewJoined
+
 if TYPE_CHECKING:
     from lineage_merge.load.merge_run import MergeRun
     from lineage_merge.load.remove_dag import Removed
     from lineage_merge.load.result import LoadResult
     from lineage_merge.merge.report import Report
-    from lineage_merge.model.elements import Problem
     from lineage_merge.orchestration.publish import Published
 
+# The most important first.
 _PROBLEM_TITLES = {
     "rejected": "invalid documents, skipped",
     "not-joined": "not joined",
-    "no-columns": "column lineage unavailable",
     "no-producer": "dbt sources without producer",
-    "no-consumer": "outputs without consumer",
-    "skipped": "documents without lineage",
+    "no-columns": "column lineage unavailable",
     "notice": "notices",
+    "skipped": "documents without lineage",
+    "no-consumer": "outputs without consumer",
 }
+# Counted in the table only: most pipelines end in such datasets.
+_NOT_LISTED = {"no-consumer": "lineage-merge no-consumer lists them"}
 # The complete list is in report.json and `--json`.
 _MAX_LISTED = 20
+_MAX_NEAR_MISSES = 5
 
 
-def print_report(console: Console, report: "Report", written: str) -> None:
-    """Print the summary of a build or run: read, translated, joined, written, problems."""
+def print_report(console: Console, report: "Report", written: str, *, everything: bool = False) -> None:
+    """Print the summary of a build or run: read, translated, joined, written, problems.
+
+    `everything`: list all problems, each in a line of its own.
+    """
     table = Table(title="lineage_merge", title_justify="left", show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -41,14 +53,35 @@ def print_report(console: Console, report: "Report", written: str) -> None:
     joined = [f"{counted(each.datasets, 'dataset', 'datasets')} by {each.rule}" for each in report.joined]
     table.add_row("joined", Text("\n".join(joined) or "nothing"))
     table.add_row("written", Text(written))
+    if report.unmet:
+        table.add_row("expected", Text("\n".join(report.unmet)))
     for kind, title in _PROBLEM_TITLES.items():
         # Zero is shown, too, for datasets that are not joined.
         if kind in report.totals or kind == "not-joined":
-            table.add_row(title, str(report.totals.get(kind, 0)))
+            hint = "" if everything else _NOT_LISTED.get(kind, "")
+            table.add_row(title, f"{report.totals.get(kind, 0):,}{f' ({hint})' if hint else ''}")
+        if kind == "rejected" and report.near_misses:
+            table.add_row("near misses", str(len(report.near_misses)))
     if report.not_retired:
         table.add_row("not retired", Text("\n".join(report.not_retired)))
     console.print(table)
-    print_problems(console, report)
+    print_problems(console, report, everything=everything)
+
+
+@contextmanager
+def too_few_joined(as_json: bool) -> Iterator[None]:
+    """Print the report of a merge that joins too little before its error."""
+    try:
+        yield
+    except TooFewJoined as error:
+        if error.report is not None:
+            from lineage_merge.cli.error_handling import make_console, print_json
+
+            if as_json:
+                print_json({"report": error.report.as_json(), "written": None})
+            else:
+                print_report(make_console(), error.report, "nothing: merge.expect is not met")
+        raise
 
 
 def print_difference(console: Console, loaded: "LoadResult") -> None:
@@ -76,13 +109,13 @@ def removed_text(removed: "Removed") -> str:
     return text
 
 
-def print_merge_run(console: Console, run: "MergeRun") -> None:
+def print_merge_run(console: Console, run: "MergeRun", *, everything: bool = False) -> None:
     """Print the last merge of a DAG, as stored in the graph."""
     at = datetime.fromtimestamp(run.last_merged_at / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     written = f"{run.elements_written:,} vertices and edges, {run.elements_retired:,} retired"
     console.print(Text(f"{run.dag_name} in {run.environment}, merged at {at}\n", style="bold"))
     if run.report:
-        print_report(console, run.report, written)
+        print_report(console, run.report, written, everything=everything)
     else:
         console.print(f"written: {written}")
 
@@ -108,23 +141,27 @@ def print_published(console: Console, published: "Published") -> None:
         line("  not published: requires --emr-environment FILE (a packed Python 3.11)")
 
 
-def print_problems(console: Console, report: "Report") -> None:
-    """Print the problems of a report by kind, truncated."""
+def print_problems(console: Console, report: "Report", *, everything: bool = False) -> None:
+    """Print the problems by kind, repeated ones as one line, and near misses after rejected documents."""
     for kind, title in _PROBLEM_TITLES.items():
-        problems = report.of_kind(kind)
-        if not problems:
-            continue
-        console.print(Text(f"\n{title}:", style="bold"))
-        for problem in problems[:_MAX_LISTED]:
-            console.print(Text(f"  {problem_text(problem)}"), soft_wrap=True)
-        more = max(report.totals.get(kind, 0), len(problems)) - _MAX_LISTED
-        if more > 0:
-            console.print(f"  ... and {more:,} more")
+        if everything or kind not in _NOT_LISTED:
+            _print_kind(console, report, kind, title, everything=everything)
+        if kind == "rejected":
+            print_near_misses(console, report.near_misses, None if everything else _MAX_NEAR_MISSES)
 
 
-def problem_text(problem: "Problem") -> str:
-    """Return a line such as ``operation/17: outputSource: is missing``."""
-    return ": ".join(part for part in (problem.document, problem.field, problem.message) if part)
+def _print_kind(console: Console, report: "Report", kind: str, title: str, *, everything: bool) -> None:
+    problems = report.of_kind(kind)
+    if not problems:
+        return
+    console.print(Text(f"\n{title}:", style="bold"))
+    lines = [problem_text(each) for each in problems] if everything else collapsed(problems)
+    shown = lines if everything else lines[:_MAX_LISTED]
+    for line in shown:
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    more = max(report.totals.get(kind, 0), len(problems)) - len(problems) + len(lines) - len(shown)
+    if more > 0:
+        console.print(f"  ... and {more:,} more")
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -203,7 +203,7 @@ def _variable(text: str) -> tuple[str, str]:
 def _print_review(
     found: "Review", options: QueryOptions, since: str | None, *, columns: bool, influences: bool
 ) -> None:
-    from lineage_merge.cli.printing import problem_text
+    from lineage_merge.cli.collapsed import problem_text
     from lineage_merge.cli.sql_report import as_json, review_lines
     from lineage_merge.query.elements import Edge, Vertex, subgraph
 

@@ -27,17 +27,27 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Expect:
+    """What a merge must join. `joined`: pairs of datasets, with lineage from the first to the second."""
+
+    joined_at_least: int = 0
+    joined: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Merge:
     """How names are qualified and joined, and which temporary datasets are collapsed.
 
     `default_schemas`: database.schema by namespace. `collapse_datasets`: globs on paths of datasets.
-    `collapse_run_local`: also collapse datasets that only the run that writes them reads.
+    `collapse_run_local`: also collapse datasets that only the run that writes them reads. `expect`: what must
+    be joined.
     """
 
     default_schemas: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
     collapse_datasets: tuple[str, ...] = ()
     collapse_run_local: bool = False
+    expect: Expect = field(default_factory=Expect)
 
 
 @dataclass(frozen=True, slots=True)

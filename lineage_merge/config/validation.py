@@ -12,6 +12,7 @@ from lineage_merge.config.settings import (
     EMBEDDED,
     Bulk,
     Config,
+    Expect,
     Gremlin,
     Load,
     Log,
@@ -54,6 +55,7 @@ def parse(
             rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
             collapse_datasets=tuple(merge.get("collapse_datasets", ())),
             collapse_run_local=merge.get("collapse_run_local", False),
+            expect=_expect(merge.get("expect", {})),
         ),
         gremlin=_gremlin(settings.get("gremlin", {})),
         load=Load(**settings.get("load", {})),
@@ -68,6 +70,11 @@ def parse(
     if needs_source and not any(config.sources.get(key) for key in lineage_sources):
         raise ConfigError("", f"no source: set {', '.join(lineage_sources[:-1])} or {lineage_sources[-1]}")
     return config
+
+
+def _expect(settings: Mapping[str, Any]) -> Expect:
+    joined = tuple((source, target) for source, target in settings.get("joined", ()))
+    return Expect(int(settings.get("joined_at_least", 0)), joined)
 
 
 def parse_default_schema(key: str, of: str, name: str) -> tuple[str, str]:

@@ -287,8 +287,12 @@ def report_text(report: Report) -> str:
         problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
     while True:
         text = json.dumps(shown, ensure_ascii=False)
-        if len(text) <= _MAX_REPORT_LENGTH or not shown["problems"]:
+        if len(text) <= _MAX_REPORT_LENGTH or not (shown["problems"] or shown["near_misses"]):
             return text
+        near_misses = len(json.dumps(shown["near_misses"], ensure_ascii=False))
+        if not shown["problems"] or near_misses > _MAX_REPORT_LENGTH // 2:
+            shown["near_misses"] = shown["near_misses"][: len(shown["near_misses"]) // 2]
+            continue
         by_kind: dict[str, list[dict[str, str]]] = {}
         for problem in shown["problems"]:
             by_kind.setdefault(problem["kind"], []).append(problem)

@@ -21,6 +21,21 @@ class Joined(NamedTuple):
     datasets: int
 
 
+class NearMiss(NamedTuple):
+    """Two datasets that are probably one: ids of what is written and what is read, and the evidence.
+
+    `score`: up to 100 (docs/concepts.md). `fix_key`: the configuration key that joins them, `fix` YAML to
+    paste; both "" if no configuration does.
+    """
+
+    written: str
+    read: str
+    score: int
+    evidence: tuple[str, ...]
+    fix_key: str = ""
+    fix: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of a merge.
@@ -28,7 +43,8 @@ class Report:
     `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined`: by rule.
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
-    nothing is retired, with the reason.
+    nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
+    `unmet`: expectations of the configuration (`merge.expect`) that the merge does not meet.
     """
 
     read: Mapping[str, int]
@@ -39,6 +55,8 @@ class Report:
     totals: Mapping[str, int] = field(default_factory=dict)
     by_source: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     not_retired: tuple[str, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
+    unmet: tuple[str, ...] = ()
 
     def of_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
@@ -59,6 +77,18 @@ class Report:
             totals=stored.get("totals", {}),
             by_source=stored.get("by_source", {}),
             not_retired=tuple(stored.get("not_retired", ())),
+            near_misses=tuple(
+                NearMiss(
+                    each["written"],
+                    each["read"],
+                    each["score"],
+                    tuple(each["evidence"]),
+                    each.get("fix_key", ""),
+                    each.get("fix", ""),
+                )
+                for each in stored.get("near_misses", ())
+            ),
+            unmet=tuple(stored.get("unmet", ())),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -71,6 +101,8 @@ class Report:
             "totals": dict(self.totals),
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),
+            "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in self.near_misses],
+            "unmet": list(self.unmet),
             "problems": [
                 {
                     "kind": problem.kind,

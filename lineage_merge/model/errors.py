@@ -23,6 +23,7 @@
     ├── ExportError              an export of the merged graph failed
     │   ├── ExportUnreachable      no connection to a catalog
     │   └── ExportDenied           a catalog rejects the token
+    ├── TooFewJoined             a merge joins less than `merge.expect`
     ├── CheckFailed              a change of SQL files breaks lineage, or cannot be parsed
     ├── QueryError               a query cannot be answered
     │   ├── NotFound             no match in the graph
@@ -34,7 +35,7 @@ A message is one line: the document and field, key or address, then the problem.
 never contains a password. `exit_code` is the exit code of the command line.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from lineage_merge.infra.redaction import redact
 
@@ -159,6 +160,16 @@ class ExportUnreachable(ExportError):
 
 class ExportDenied(ExportError):
     """The server of an exporter rejects the token."""
+
+
+class TooFewJoined(LineageMergeError):
+    """A merge joins less than `merge.expect`. Nothing was loaded. `report`: that of the merge, if known."""
+
+    exit_code = 13
+
+    def __init__(self, message: str, report: Any = None) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 class CheckFailed(LineageMergeError):

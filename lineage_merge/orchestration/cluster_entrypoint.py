@@ -28,6 +28,7 @@ from lineage_merge.model.errors import (
     RetireRefused,
     SourceDenied,
     SourceError,
+    TooFewJoined,
 )
 from lineage_merge.orchestration import stages
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -46,6 +47,7 @@ _PERMANENT = (
     GraphUnsupported,
     RetireRefused,
     ExportDenied,
+    TooFewJoined,
 )
 
 log = logging.getLogger("lineage_merge.orchestration.cluster_entrypoint")

@@ -34,9 +34,11 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.types import Merge
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.expectations import fail_if_unmet, unmet
+from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import REPORT, Report
-from lineage_merge.merge.report_builder import report
+from lineage_merge.merge.report_builder import report, with_near_misses
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess, why_not_retired
 from lineage_merge.model.elements import JobKey
@@ -103,8 +105,12 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
             with step("join"):
                 on_progress("joining")
                 merged = join.merge(records, config.environment, config.dag_name, config.merge)
-                found = report(records, merged)
-                found = replace(found, not_retired=why_not_retired(config, found))
+                found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
+                found = replace(
+                    found,
+                    not_retired=why_not_retired(config, found),
+                    unmet=unmet(merged.elements, found, config.merge.expect),
+                )
             building.count(**report_counts(found))
             return Built(
                 merged.nodes,
@@ -154,10 +160,15 @@ def run(
     dry_run: bool = False,
     graph_file: Path | None = None,
 ) -> Outcome:
-    """Build and load: `build` and `load_graph`."""
+    """Build and load: `build` and `load_graph`. A dry run also compares a merge that joins too little.
+
+    Raises `TooFewJoined` before the load if the merge joins less than `merge.expect`.
+    """
     with running(config), endpoint(config, on_progress, graph_file) as target:
         check(target)
         with build(spark, config, on_progress) as built:
+            if not dry_run:
+                fail_if_unmet(built.report)
             return Outcome(built.report, load_graph(built, config, target, on_progress, dry_run=dry_run))
 
 
@@ -200,7 +211,13 @@ def load_folder(
     dry_run: bool = False,
     graph_file: Path | None = None,
 ) -> LoadResult:
-    """Load node and edge files. Without `coverage` in their report nothing is retired."""
+    """Load node and edge files. Without `coverage` in their report nothing is retired.
+
+    Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
+    """
+    found = _report_of(folder)
+    if not dry_run:
+        fail_if_unmet(Report.from_json(found) if found else EMPTY)
     with endpoint(config, on_progress, graph_file) as target:
         check(target)
         with own_errors():
@@ -211,7 +228,6 @@ def load_folder(
                 aliases = files.read_facts(engine, spark, folder, "aliases", ALIAS_DDL)
                 runs = files.read_facts(engine, spark, folder, "runs", RUNS_DDL)
                 resolved = files.read_facts(engine, spark, folder, "identities", IDENTITY_DDL)
-        found = _report_of(folder)
         built = Built(
             nodes,
             edges,

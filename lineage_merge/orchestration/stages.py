@@ -41,7 +41,11 @@ def check(step: Step, config: Config) -> None:
 def build(
     spark: "SparkSession", config: Config, folder: str, on_progress: ProgressCallback
 ) -> dict[str, Any]:
-    """Build the node and edge files of `folder`, local or in S3. Return the report as JSON."""
+    """Build the node and edge files of `folder`, local or in S3. Return the report as JSON.
+
+    Raises `TooFewJoined` if the merge joins less than `merge.expect`; the folder is written before.
+    """
+    from lineage_merge.merge.expectations import fail_if_unmet
     from lineage_merge.orchestration import pipeline
 
     with pipeline.build(spark, config, on_progress) as built:
@@ -52,6 +56,8 @@ def build(
                 storage.replace_folder(folder, Path(work))
         else:
             pipeline.write_folder(built, folder)
+    # Afterwards: the report in the folder shows what is missing.
+    fail_if_unmet(built.report)
     return built.report.as_json()
 
 

@@ -31,6 +31,7 @@ def test_the_sample_passes() -> None:
     assert {line.split(":")[0] for line in lines[1:]} == {
         "✓ ok       Spline export",
         "✓ ok       dbt manifest",
+        "✓ ok       joins",
         "- skipped  graph connection",
         "✓ ok       Spark",
         "✓ ok       Java",

@@ -23,6 +23,7 @@ from lineage_merge.orchestration.airflow.settings import Merge, build_folder, fa
 
 # XComs are stored in Airflow's database; the folder has the complete report.
 MAX_EXAMPLES = 20
+MAX_NEAR_MISSES = 5
 
 
 class MergeFailed(AirflowFailException):  # type: ignore[misc] # mypy runs without Airflow
@@ -104,6 +105,7 @@ def short(report: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, An
     return {
         **{name: report.get(name, {}) for name in ("read", "nodes", "edges", "joined", "totals")},
         "problems": report.get("problems", [])[:MAX_EXAMPLES],
+        "near_misses": report.get("near_misses", [])[:MAX_NEAR_MISSES],
         "written": {name: written.get(name, 0) for name in numbers},
         "refusal": written.get("refusal", ""),
     }

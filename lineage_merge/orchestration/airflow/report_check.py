@@ -3,13 +3,14 @@
 New kinds of problems need no change here: each kind, such as `rejected`, is a key of the policies.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 Policy = Literal["fail", "warn"]
 POLICIES: tuple[str, ...] = get_args(Policy)
 REJECTED = "rejected"
 RETIRE_REFUSED = "retire-refused"
+NEAR_MISS = "near-miss"
 _TITLES = {REJECTED: "rejected documents"}
 # The message appears in task lists and mails; log and folder have all examples.
 _MAX_EXAMPLES = 5
@@ -45,6 +46,8 @@ def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) 
     if kind == RETIRE_REFUSED:
         refusal = written.get("refusal")
         return [Finding(kind, f"nothing was loaded: {refusal}")] if refusal else []
+    if kind == NEAR_MISS:
+        return _near_misses(report.get("near_misses") or [])
     number = (report.get("totals") or {}).get(kind, 0)
     if not number:
         return []
@@ -52,6 +55,14 @@ def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) 
     shown = "; ".join(examples[:_MAX_EXAMPLES])
     rest = f"; and {number - _MAX_EXAMPLES} more" if number > _MAX_EXAMPLES else ""
     return [Finding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]
+
+
+def _near_misses(found: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    if not found:
+        return []
+    shown = "; ".join(f"written {each['written']}, read {each['read']}" for each in found[:_MAX_EXAMPLES])
+    rest = f"; and {len(found) - _MAX_EXAMPLES} more" if len(found) > _MAX_EXAMPLES else ""
+    return [Finding(NEAR_MISS, f"{len(found)} near misses: {shown}{rest}")]
 
 
 def _line(problem: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from lineage_merge.config import Config
 from lineage_merge.model.errors import GraphError, SourceError
-from lineage_merge.orchestration.doctor import aws, bulk, gremlin, kafka, machine
+from lineage_merge.orchestration.doctor import aws, bulk, gremlin, joins, kafka, machine
 from lineage_merge.orchestration.doctor.finding import Check, Finding, failed, ok, one_line, unexpected
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source, function
@@ -39,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     Check("AWS credentials", aws.examine, SourceError.exit_code),
     *chain.from_iterable(map(_of_source, SOURCES)),
     Check("Kafka", kafka.examine, SourceError.exit_code),
+    Check("joins", joins.examine),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
     Check("this machine", machine.examine),

@@ -1,0 +1,238 @@
+"""Pairs of a dataset that is read and never written, and one that is written under another name. Pure.
+
+Datasets are compared only within a group of one normalized last name, or of one folder or schema and a common
+word, so the effort is linear in the number of datasets. A group that is too large is divided by more of the
+name; if it is still too large, its name is no evidence.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lineage_merge.merge.near_misses.names import (
+    NameParts,
+    Similarity,
+    compare,
+    is_generic,
+    normalize,
+    parts_of,
+    words_of,
+)
+
+# Score from which a pair is reported; points of columns, and of pairs that differ in the same manner.
+THRESHOLD = 65
+COLUMNS = 40
+SAME_DIFFERENCE = 10
+MAX_SAME_DIFFERENCE = 20
+ALREADY_READ = 10
+# Fewer columns than this in common are weak evidence.
+_ENOUGH_COLUMNS = 3
+# Comparisons within one group of names, and candidates per dataset.
+MAX_COMPARISONS = 256
+_MAX_CANDIDATES = 10
+
+# Whether lineage leads from one dataset to another.
+Reaches = Callable[[str, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDataset:
+    """A dataset that is read and never written, or one that is written.
+
+    `jobs`: types of the jobs that access it, dbt's with the project (``dbt:tickit``). `is_read`: of a written
+    dataset, whether another job reads it.
+    """
+
+    id: str
+    jobs: frozenset[str] = frozenset()
+    is_read: bool = False
+
+
+class Candidate(NamedTuple):
+    """A pair whose names are similar."""
+
+    read: NameParts
+    written: NameParts
+    names: Similarity
+    penalty: int = 0
+
+
+class Pair(NamedTuple):
+    """A near miss: what is read and written, the score and the evidence. `is_whole`: as in `Similarity`."""
+
+    read: NameParts
+    written: NameParts
+    score: int
+    evidence: tuple[str, ...]
+    is_whole: bool = False
+
+
+def index_keys(parts: NameParts) -> Iterator[str]:
+    """Yield the keys under which a dataset is compared: its last name, and words of it within its folder."""
+    if not parts.leaf:
+        return
+    yield parts.key
+    if parts.is_path and "." in parts.leaf:  # the directory of a table: schema.table
+        yield normalize(parts.leaf.rpartition(".")[2])
+    parent = "/".join((parts.namespace, *parts.containers))
+    for word in words_of(parts.leaf):
+        if not is_generic(word):
+            yield f"{parent}/{word}"
+    # Of two names that differ in one letter, the first or the second half is equal.
+    for half in (parts.key[: len(parts.key) // 2], parts.key[-(len(parts.key) // 2) :]):
+        if len(half) > 1:
+            yield f"{parent}/~{half}"
+
+
+def candidates(unwritten: Iterable[OpenDataset], written: Iterable[OpenDataset]) -> list[Candidate]:
+    """Return the pairs with similar names, of each unwritten dataset the best."""
+    reads = {each.id: each for each in unwritten}
+    writes = {each.id: each for each in written}
+    parts = {identifier: parts_of(identifier) for identifier in {**reads, **writes}}
+    groups: dict[str, tuple[list[NameParts], list[NameParts]]] = {}
+    for identifier in sorted(reads):
+        for key in set(index_keys(parts[identifier])):
+            groups.setdefault(key, ([], []))[0].append(parts[identifier])
+    for identifier in sorted(writes):
+        for key in set(index_keys(parts[identifier])):
+            if key in groups:
+                groups[key][1].append(parts[identifier])
+    found: dict[str, dict[str, Candidate]] = defaultdict(dict)
+    for of_name in groups.values():
+        for read, other in _comparisons(*of_name, levels=3):
+            if other.id in found[read.id] or _same_project(reads[read.id], writes[other.id]):
+                continue
+            names = compare(read, other)
+            if names is not None:
+                penalty = ALREADY_READ if writes[other.id].is_read else 0
+                found[read.id][other.id] = Candidate(read, other, names, penalty)
+    return [
+        each
+        for of_read in found.values()
+        for each in sorted(of_read.values(), key=_by_names)[:_MAX_CANDIDATES]
+    ]
+
+
+def _by_names(candidate: Candidate) -> tuple[float, str]:
+    return candidate.penalty - candidate.names.points, candidate.written.id
+
+
+def _comparisons(
+    reads: Sequence[NameParts], writes: Sequence[NameParts], levels: int
+) -> Iterator[tuple[NameParts, NameParts]]:
+    """Yield the pairs to compare in a group; a large group is divided by more of the name."""
+    if len(reads) * len(writes) <= MAX_COMPARISONS:
+        for read in reads:
+            for written in writes:
+                yield read, written
+        return
+    if not levels:
+        return
+    divided: dict[tuple[str, ...], tuple[list[NameParts], list[NameParts]]] = {}
+    for side, all_of_side in enumerate((reads, writes)):
+        for each in all_of_side:
+            divided.setdefault(_division(each, levels), ([], []))[side].append(each)
+    for of_division in divided.values():
+        if all(of_division):
+            yield from _comparisons(*of_division, levels=levels - 1)
+
+
+def _division(parts: NameParts, levels: int) -> tuple[str, ...]:
+    """Return more of a name: with the schema or folder, the whole name, the whole name and the namespace."""
+    if levels == 3:
+        return parts.whole[-2:]
+    return parts.whole if levels > 1 else (*parts.whole, parts.namespace)
+
+
+def _same_project(one: OpenDataset, other: OpenDataset) -> bool:
+    """Whether only one dbt project accesses both: its manifest states what its sources and models are."""
+    jobs = one.jobs | other.jobs
+    return len(jobs) == 1 and all(each.startswith("dbt:") for each in jobs)
+
+
+def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], reaches: Reaches) -> list[Pair]:
+    """Return the near misses among the candidates, best first.
+
+    `columns`: by dataset, in lower case. Not returned are pairs that lineage connects, those whose similarity
+    a copy explains (the read dataset feeds another one of at least the same similarity, or the written one is
+    fed by one), and ambiguous ones.
+    """
+    scored = [(each, _of_columns(each, columns)) for each in found]
+    by_namespaces: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for each, _ in scored:
+        if each.names.is_whole and each.read.namespace != each.written.namespace:
+            by_namespaces[each.read.namespace, each.written.namespace].add(each.read.id)
+    rated = [_rated(each, by_columns, by_namespaces) for each, by_columns in scored]
+    by_read: dict[str, list[_Rated]] = defaultdict(list)
+    copies: dict[str, list[_Rated]] = defaultdict(list)
+    for pair in rated:
+        ends = pair.candidate.read.id, pair.candidate.written.id
+        if reaches(*ends):
+            copies[ends[0]].append(pair)
+            copies[ends[1]].append(pair)
+        elif pair.score >= THRESHOLD:
+            by_read[ends[0]].append(pair)
+    selected = []
+    for of_read in by_read.values():
+        best, *others = sorted(of_read, key=lambda each: (-each.score, each.candidate.written.id))
+        is_ambiguous = bool(others) and others[0].score == best.score
+        if not is_ambiguous and not _explained(best, copies):
+            selected.append(best)
+    return sorted(
+        (
+            Pair(
+                each.candidate.read,
+                each.candidate.written,
+                min(100, round(each.score)),
+                each.evidence,
+                each.candidate.names.is_whole,
+            )
+            for each in selected
+        ),
+        key=lambda pair: (-pair.score, pair.read.id, pair.written.id),
+    )
+
+
+class _Rated(NamedTuple):
+    candidate: Candidate
+    score: float
+    evidence: tuple[str, ...]
+
+
+def _rated(
+    candidate: Candidate,
+    by_columns: tuple[float, str],
+    by_namespaces: Mapping[tuple[str, str], Collection[str]],
+) -> _Rated:
+    names = candidate.names
+    score = names.points - candidate.penalty + by_columns[0]
+    evidence = [*names.evidence, by_columns[1]]
+    alike = len(by_namespaces.get((candidate.read.namespace, candidate.written.namespace), ())) - 1
+    if names.is_whole and alike > 0:
+        score += min(MAX_SAME_DIFFERENCE, SAME_DIFFERENCE * alike)
+        evidence.append(f"{alike} more datasets differ in the same manner")
+    return _Rated(candidate, score, tuple(each for each in evidence if each))
+
+
+def _explained(rated: _Rated, copies: Mapping[str, Sequence[_Rated]]) -> bool:
+    """Whether lineage copies one of the datasets to or from a dataset of at least the same similarity."""
+    ends = rated.candidate.read.id, rated.candidate.written.id
+    return any(
+        copy.candidate.names.points >= rated.candidate.names.points and copy.score >= rated.score
+        for end in ends
+        for copy in copies.get(end, ())
+    )
+
+
+def _of_columns(candidate: Candidate, columns: Mapping[str, Collection[str]]) -> tuple[float, str]:
+    """Return the points of the columns: none if they are unknown, negative if fewer than half are common."""
+    one, other = (set(columns.get(each.id, ())) for each in (candidate.read, candidate.written))
+    if not one or not other:
+        return 0, ""
+    smaller = min(len(one), len(other))
+    common = len(one & other)
+    weight = min(1, smaller / _ENOUGH_COLUMNS)
+    # A reader may use only some of the columns, so the smaller set counts.
+    points = COLUMNS * weight * (2 * common / smaller - 1)
+    return points, f"{common} of {smaller} columns in common" if common else ""

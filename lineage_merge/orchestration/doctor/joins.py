@@ -1,0 +1,120 @@
+"""Check of joins: reads small sources in this process, without Spark, and reports near misses."""
+
+import threading
+from collections.abc import Iterator
+
+from lineage_merge.config import Config
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.input_budget import limited
+from lineage_merge.merge import dataset_resolver, expectations, join
+from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.report import NearMiss, Report
+from lineage_merge.merge.report_builder import report, with_near_misses
+from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
+from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
+from lineage_merge.sources import registry
+from lineage_merge.sources.kafka_landing import broker_check
+from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
+
+JOINS = "joins"
+# Less than the limit of `examination`, so that slow sources are no failure.
+SECONDS = 15.0
+_MAX_LISTED = 3
+_BUILD = "lineage-merge build reports joins and near misses"
+
+
+def examine(config: Config, seconds: float = SECONDS) -> Iterator[Finding]:
+    """Merge the sources without loading them, and report joins, near misses and unmet expectations."""
+    if len([*registry.configured(config)]) == 0:
+        return
+    reason = _why_skipped(config)
+    if reason:
+        yield skipped(JOINS, f"{reason}; {_BUILD}")
+        return
+    merging = _Merging(config)
+    merging.start()
+    merging.join(seconds)
+    if merging.is_alive():
+        yield skipped(JOINS, f"reading the sources takes longer than {seconds:.0f} s; {_BUILD}")
+    elif merging.result is None:
+        yield skipped(JOINS, f"{merging.problem}; {_BUILD}")
+    else:
+        yield _finding(merging.result)
+
+
+def _why_skipped(config: Config) -> str:
+    limit = config.spark.distribute_above_mb
+    if not limit:
+        return "spark.distribute_above_mb is 0"
+    if any(broker_check.configured(config)):
+        return "a Kafka topic is not read by doctor"
+    try:
+        listed = input_bytes(config)
+    except LineageMergeError:
+        return "a source cannot be read"
+    if listed is None:
+        return "the size of the input is unknown before it is read"
+    if listed > limit << 20:
+        return f"the input is larger than spark.distribute_above_mb ({limit} MB)"
+    return ""
+
+
+class _Merging(threading.Thread):
+    """A merge in a daemon thread, which ends with the process if it takes too long."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(name="doctor: joins", daemon=True)
+        self._config = config
+        self.result: Report | None = None
+        self.problem = ""
+
+    def run(self) -> None:
+        try:
+            with limited(self._config.spark.distribute_above_mb << 20):
+                self.result = _merge(self._config)
+        except InputTooLarge:
+            self.problem = "the input is larger than spark.distribute_above_mb unpacked"
+        except LineageMergeError:
+            # The check of the source reports it.
+            self.problem = "a source cannot be read"
+
+
+def _merge(config: Config) -> Report:
+    resolver = dataset_resolver.from_config(config)
+    records = read_all(LocalEngine(), config, resolver, configured_sources(config)).cache()
+    merged = join.merge(records, config.environment, config.dag_name, config.merge)
+    found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
+    unmet = expectations.unmet(merged.elements, found, config.merge.expect)
+    return Report(found.read, {}, {}, found.joined, (), near_misses=found.near_misses, unmet=unmet)
+
+
+def _finding(found: Report) -> Finding:
+    joined = sum(each.datasets for each in found.joined)
+    text = f"joined {joined} datasets" if joined != 1 else "joined 1 dataset"
+    fix = _fix(found.near_misses)
+    if found.unmet:
+        error = TooFewJoined(f"merge.expect: {'; '.join(found.unmet)}")
+        return failed(
+            JOINS, error, fix or "correct the configuration; lineage-merge build lists what is not joined"
+        )
+    if not found.near_misses:
+        return ok(JOINS, text)
+    number = len(found.near_misses)
+    pairs = "; ".join(
+        f"written {_short(each.written)}, read {_short(each.read)}"
+        for each in found.near_misses[:_MAX_LISTED]
+    )
+    more = f"; and {number - _MAX_LISTED} more" if number > _MAX_LISTED else ""
+    return warning(JOINS, f"{text}; {number} near miss{'es' * (number > 1)}: {pairs}{more}", fix)
+
+
+def _fix(found: tuple[NearMiss, ...]) -> str:
+    """Return the fixes of the best near misses, each on lines of its own, as YAML to paste."""
+    fixes = list(dict.fromkeys(each.fix for each in found if each.fix))[:_MAX_LISTED]
+    if not fixes:
+        return "correct the names in the jobs or the project" if found else ""
+    return "change the configuration:\n" + "".join(fixes).rstrip()
+
+
+def _short(identifier: str) -> str:
+    return identifier.partition("|")[2]

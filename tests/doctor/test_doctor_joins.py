@@ -1,0 +1,103 @@
+"""The check of joins: merges small sources in this process, and never reads large ones."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lineage_merge.cli.sample import config_file
+from lineage_merge.config import Config
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.doctor import Finding, joins
+from lineage_merge.orchestration.doctor.examination import SECONDS
+from tests.merge.test_near_miss_mistakes import pasted
+from tests.merge.wrong_configurations import WAREHOUSE
+
+WRONG = "redshift://tickit-wh.eu-west-1:5439"
+
+
+def settings(namespace: str = WAREHOUSE, **merge: Any) -> dict[str, Any]:
+    """The sample's settings with another namespace."""
+    sample = config_file().parent
+    return {
+        "dag_name": "tickit_daily",
+        "environment": "dev",
+        "spline": {"export": str(sample / "spline")},
+        "dbt": [{"manifest": str(sample / "dbt" / "manifest.json"), "namespace": namespace}],
+        "merge": {"default_schemas": {WAREHOUSE: "dev.public"}, **merge},
+    }
+
+
+def examined(given: dict[str, Any] | Config, seconds: float = 60) -> Finding:
+    config = given if isinstance(given, Config) else CONFIGURATION.parse(given)
+    (found,) = joins.examine(config, seconds)
+    return found
+
+
+def test_joined_datasets_are_counted() -> None:
+    assert examined(settings()) == Finding("joins", "ok", "joined 3 datasets")
+
+
+def test_a_wrong_region_is_a_warning_whose_fix_joins() -> None:
+    found = examined(settings(WRONG))
+
+    assert found.state == "warning"
+    assert found.message == (
+        "joined 0 datasets; 2 near misses:"
+        f" written {WAREHOUSE}|dev.public.event, read {WRONG}|dev.public.event;"
+        " written s3://aws-glue-assets-111122223333-us-east-1|temporary/redshift/public.sales,"
+        f" read {WRONG}|dev.public.sales"
+    )
+    introduction, _, fix = found.fix.partition(":\n")
+    assert introduction == "change the configuration"
+    assert examined(pasted(settings(WRONG), yaml.safe_load(fix))).message == "joined 3 datasets"
+
+
+def test_an_unmet_expectation_fails_with_the_exit_code_of_a_run() -> None:
+    found = examined(settings(WRONG, expect={"joined_at_least": 1}))
+
+    assert (found.state, found.exit_code) == ("failed", 13)
+    assert found.message == "merge.expect: 0 of at least 1 expected datasets are joined"
+    assert f"namespace: {WAREHOUSE}" in found.fix
+
+
+def test_large_or_unbounded_sources_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    large = {**settings(), "spark": {"distribute_above_mb": 1}}
+    (tmp_path / "events.jsonl").write_text("x" * (2 << 20))
+    kafka = {"servers": "broker:9092", "topic": "lineage", "landing": str(tmp_path)}
+
+    found = [
+        examined({**large, "openlineage": {"events": str(tmp_path / "events.jsonl")}}),
+        examined({**settings(), "spark": {"distribute_above_mb": 0}}),
+        examined({**settings(), "openlineage": {"kafka": kafka}}),
+        examined({**settings(), "hive": {"log": str(tmp_path / "missing.log")}}),
+    ]
+
+    assert {each.state for each in found} == {"skipped"}
+    assert [each.message.partition(";")[0] for each in found] == [
+        "the input is larger than spark.distribute_above_mb (1 MB)",
+        "spark.distribute_above_mb is 0",
+        "a Kafka topic is not read by doctor",
+        "a source cannot be read",
+    ]
+
+
+def test_slow_sources_are_skipped_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joins, "_merge", lambda _config: time.sleep(30))
+    started = time.monotonic()
+
+    found = examined(settings(), 0.2)
+
+    assert time.monotonic() - started < 10
+    assert (found.state, found.message.partition(";")[0]) == (
+        "skipped",
+        "reading the sources takes longer than 0 s",
+    )
+    assert joins.SECONDS < SECONDS
+
+
+def test_without_sources_there_is_no_check() -> None:
+    config = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
+    assert list(joins.examine(config)) == []

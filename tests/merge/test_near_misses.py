@@ -1,0 +1,371 @@
+"""Pairs of near misses: which names are similar, what is evidence, and what a pipeline explains."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from lineage_merge.config import Expect
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.redaction import MASK
+from lineage_merge.load.merge_run import report_text
+from lineage_merge.merge.expectations import fail_if_unmet, unmet
+from lineage_merge.merge.flows import Flows
+from lineage_merge.merge.near_misses import collection
+from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
+from lineage_merge.merge.near_misses.names import compare, parts_of
+from lineage_merge.merge.near_misses.pairs import (
+    MAX_COMPARISONS,
+    THRESHOLD,
+    OpenDataset,
+    Pair,
+    candidates,
+    pairs,
+)
+from lineage_merge.merge.report import Joined, NearMiss, Report
+from lineage_merge.merge.report_builder import with_near_misses
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import TooFewJoined
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from tests.made_merges import Made
+
+EAST, WEST = "redshift://wh.us-east-1:5439", "redshift://wh.us-west-2:5439"
+CONFIG = CONFIGURATION.parse({"environment": "dev", "dag_name": "daily"}, needs_source=False)
+COLUMNS = ("id", "customer", "total", "placed_at")
+
+
+def points(read: str, written: str) -> float:
+    """Points of name and place; 0: not similar."""
+    found = compare(parts_of(f"dev|{read}"), parts_of(f"dev|{written}"))
+    return found.points if found else 0
+
+
+def found(
+    reads: Iterable[str],
+    writes: Iterable[str],
+    flows: Iterable[tuple[str, str]] = (),
+    columns: Mapping[str, Iterable[str]] | None = None,
+) -> set[tuple[str, str]]:
+    """(read, written) of the near misses of datasets, each without the environment."""
+    known = set(flows)
+    chosen = pairs(
+        candidates(
+            [OpenDataset(f"dev|{each}") for each in reads], [OpenDataset(f"dev|{each}") for each in writes]
+        ),
+        {f"dev|{name}": frozenset(each) for name, each in (columns or {}).items()},
+        lambda start, end: (start[4:], end[4:]) in known,
+    )
+    return {(each.read.id[4:], each.written.id[4:]) for each in chosen}
+
+
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [
+        (f"{EAST}|dev.public.orders", f"{WEST}|dev.public.orders"),
+        (f"{EAST}|dev.public.orders", "redshift://wh.us-east-1:5440|dev.public.orders"),
+        ("snowflake://acme-prod|DEV.RAW.ORDER", "snowflake://acme-prod|DEV.RAW.ORDERS"),
+        (
+            "arn:aws:glue:us-east-1:111122223333|table/db/t1x",
+            "arn:aws:glue:us-east-1:444455556666|table/db/t1x",
+        ),
+        ("s3://acme-lake|shop/orders", "s3://acme.lake|shop/orders"),
+        ("s3://lake|shop/Orders", "s3://lake|shop/orders"),
+        ("s3://lake|shop/order-items", "s3://lake|shop/order_items"),
+        ("s3://lake|shop/orders/data", "s3://lake|shop/orders"),
+        ("s3://lake|shop/orders.csv", "s3://lake|shop/orders.parquet"),
+        ("postgres://h:5432|orders", "postgres://h:5432|shop.public.orders"),
+        (f"{EAST}|dev.public.orders", "s3://assets|redshift/public.orders"),
+    ],
+)
+def test_spellings_of_one_name_are_enough(read: str, written: str) -> None:
+    assert points(read, written) >= THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [
+        (f"{EAST}|dev.raw.orders", f"{EAST}|dev.public.orders"),
+        (f"{EAST}|prod.public.orders", f"{EAST}|dev.public.orders"),
+        ("s3://raw|orders", "s3://lake|orders"),
+        ("s3://lake|old_shop/orders", "s3://lake|shop/orders"),
+        ("s3://lake|orders", "s3://lake|orders_clean"),
+        ("s3://lake|shop/orders", f"{EAST}|dev.shop.orders"),
+        ("bigquery|one.shop.orders", "snowflake://acme-prod|TWO.SHOP.ORDERS"),
+    ],
+)
+def test_a_name_in_another_place_needs_columns(read: str, written: str) -> None:
+    assert 0 < points(read, written) < THRESHOLD
+    assert found([read], [written]) == set()
+    same = {read: COLUMNS, written: COLUMNS}
+    assert found([read], [written], columns=same) == {(read, written)}
+    other = {read: COLUMNS, written: ("day", "shop", "stock", "id")}
+    assert found([read], [written], columns=other) == set()
+
+
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [
+        ("s3://a|data", "s3://b|data"),
+        ("s3://lake|shop/tmp", "s3://lakes|shop/output"),
+        ("s3://lake|2026-01-01", "s3://lakes|2026-01-01"),
+        ("s3://lake|sales_2025", "s3://lake|sales_2026"),
+        ("s3://lake|v1/sales_a", "s3://lake|v1/sales_b"),
+        ("s3://shard-1|shop/orders", "s3://shard-2|shop/orders"),
+        (f"{EAST}|dev.tenant_1.orders", f"{EAST}|dev.tenant_2.orders"),
+        (f"{EAST}|dev.public.orders", f"{EAST}|dev.public.customers"),
+        ("kafka://broker:9092|shop.orders.v1", "kafka://broker:9092|shop.users.v1"),
+    ],
+)
+def test_generic_names_numbers_and_variants_are_no_evidence(read: str, written: str) -> None:
+    same = {read: COLUMNS, written: COLUMNS}
+    assert found([read], [written], columns=same) == set()
+
+
+def test_environments_are_never_compared() -> None:
+    assert candidates([OpenDataset(f"dev|{EAST}|a.b.orders")], [OpenDataset(f"prod|{WEST}|a.b.orders")]) == []
+
+
+def test_dissimilar_columns_outweigh_a_similar_name() -> None:
+    read, written = f"{EAST}|dev.public.orders", f"{WEST}|dev.public.orders"
+    assert found([read], [written]) == {(read, written)}
+    different = {read: COLUMNS, written: ("day", "shop", "stock", "price")}
+    assert found([read], [written], columns=different) == set()
+
+
+def test_several_tables_that_differ_in_the_same_manner_are_evidence() -> None:
+    here, there = "redshift://finance.us-east-1:5439", EAST
+    names = ["dev.public.orders", "dev.public.customers", "dev.public.stock"]
+    assert found([f"{here}|{names[0]}"], [f"{there}|{names[0]}"]) == set()
+    expected = {(f"{here}|{name}", f"{there}|{name}") for name in names}
+    assert found([f"{here}|{name}" for name in names], [f"{there}|{name}" for name in names]) == expected
+
+
+def test_a_copy_retains_its_name() -> None:
+    read, written = "s3://acme-raw|shop/orders", "s3://acme-raw-eu-west-1|shop/orders"
+    same = {read: COLUMNS, written: COLUMNS}
+    assert found([read], [written], columns=same) == {(read, written)}
+    assert found([read], [written], [(read, written)], same) == set()
+
+
+def test_parallel_chains_are_not_joined() -> None:
+    raw = {each: f"s3://raw-{each}|shop/orders" for each in ("eu", "us")}
+    lake = {each: f"s3://lake-{each}|shop/orders" for each in ("eu", "us")}
+    flows = [(raw[each], lake[each]) for each in raw]
+    columns = dict.fromkeys((*raw.values(), *lake.values()), COLUMNS)
+    assert found(raw.values(), lake.values(), flows, columns) == set()
+
+
+def test_a_misspelled_bucket_in_a_chain_is_found() -> None:
+    raw, staging, misspelled, mart = (
+        f"s3://{each}|orders" for each in ("acme-raw", "acme-staging", "acme-stagin", "acme-mart")
+    )
+    columns = dict.fromkeys((raw, staging, misspelled, mart), COLUMNS)
+    flows = [(raw, staging), (misspelled, mart)]
+    assert found([raw, misspelled], [staging, mart], flows, columns) == {(misspelled, staging)}
+
+
+def test_two_equal_counterparts_are_ambiguous() -> None:
+    written = [f"redshift://wh.eu-{each}:5439|dev.public.orders" for each in ("west-1", "north-1")]
+    assert found([f"{EAST}|dev.public.orders"], written) == set()
+
+
+def test_a_dbt_project_knows_its_own_tables() -> None:
+    read, written = f"dev|{EAST}|dev.raw.order", f"dev|{EAST}|dev.raw.orders"
+    own = frozenset({"dbt:shop"})
+    assert candidates([OpenDataset(read, own)], [OpenDataset(written, own)]) == []
+    other = frozenset({"dbt:finance"})
+    assert len(candidates([OpenDataset(read, own)], [OpenDataset(written, other)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "number"),
+    [
+        ("{east}|dev.s{n}.sales", "{west}|dev.s{n}.sales", 2000),
+        ("s3://bucket-x{n}|sales", "s3://bucket-y{n}|sales", 0),
+        ("s3://b|all/sales_{n}", "s3://b|all/sales_{n}_copy", 0),
+        ("{east}|dev.public.table_{n}", "{west}|dev.public.table_{n}", 2000),
+    ],
+)
+def test_many_datasets_of_one_name_are_bounded(
+    reads: str, writes: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+    monkeypatch.setattr(
+        "lineage_merge.merge.near_misses.pairs.compare",
+        lambda read, written: compared.append((read.id, written.id)) or compare(read, written),
+    )
+    sides = [
+        [OpenDataset("dev|" + text.format(n=n, east=EAST, west=WEST)) for n in range(2000)]
+        for text in (reads, writes)
+    ]
+
+    assert len(candidates(*sides)) == number
+    # Groups of names are compared, never all datasets with all: 4,000,000 pairs.
+    assert len(compared) <= 4 * 2000 * MAX_COMPARISONS**0.5
+
+
+def pair(read: str, written: str) -> Pair:
+    return Pair(parts_of(f"dev|{read}"), parts_of(f"dev|{written}"), 90, (), is_whole=True)
+
+
+def fix_of(settings: Settings, *given: Pair) -> list[tuple[str, Any]]:
+    """The key and the parsed YAML of each pair's fix."""
+    chosen = fixes(given, settings)
+    return [
+        (
+            chosen[each.read.id, each.written.id].key,
+            yaml.safe_load(chosen[each.read.id, each.written.id].yaml or "{}"),
+        )
+        for each in given
+    ]
+
+
+DBT = NamespaceSetting("dbt[0].namespace", WEST, "dbt", {"manifest": "target/manifest.json"})
+
+
+def test_a_wrong_namespace_is_one_fix_for_all_tables() -> None:
+    given = [pair(f"{WEST}|dev.public.t{each}x", f"{EAST}|dev.public.t{each}x") for each in range(5)]
+    expected = {"dbt": [{"manifest": "target/manifest.json", "namespace": EAST}]}
+    assert fix_of(Settings((DBT,)), *given) == [("dbt[0].namespace", expected)] * 5
+
+
+def test_a_namespace_that_joins_other_tables_is_not_replaced() -> None:
+    given = pair(f"{WEST}|dev.public.orders", f"{EAST}|dev.public.orders")
+    by_jdbc = frozenset({given.written.id})
+    ((key, value),) = fix_of(Settings((DBT,), confirmed=frozenset({WEST}), by_jdbc=by_jdbc), given)
+    assert key == "merge.rules"
+    assert value["merge"]["rules"][0]["dataset"] == f"{WEST}|dev.public.orders"
+
+
+def test_datasets_that_differ_in_the_same_manner_have_one_rule() -> None:
+    given = [pair(f"s3://lakes|shop/{name}", f"s3://lake|shop/{name}") for name in ("orders", "stock.v2")]
+    ((key, value), other) = fix_of(Settings(), *given)
+    assert (key, value) == other
+    (rule,) = value["merge"]["rules"]
+    assert rule["match"] == r"^s3[an]?://lakes/+shop/(?P<name>orders|stock\.v2)(?:/|$)"
+    assert rule["dataset"] == "s3://lake|shop/{name}"
+
+
+def test_a_rule_does_not_match_datasets_below() -> None:
+    given = pair("s3://lakes|orders", "s3://lake|orders")
+    known = ("dev|s3://lakes|orders", "dev|s3://lakes|orders/archive")
+    ((_, value),) = fix_of(Settings(known=known), given)
+    assert value["merge"]["rules"][0]["match"] == "^s3[an]?://lakes/+orders/?$"
+
+
+def test_names_that_only_sources_give_have_no_fix() -> None:
+    assert fix_of(Settings(), pair(f"{WEST}|a.b.orders", f"{EAST}|a.b.orders")) == [("", {})]
+    masked = pair(f"s3://lakes|orders/{MASK}", f"s3://lake|orders/{MASK}")
+    assert fix_of(Settings(), masked) == [("", {})]
+
+
+def shop() -> Made:
+    """A job that writes orders, and a project that reads them in another region."""
+    made = Made().job("spark", "load", {f"{EAST}|dev.public.orders": ["s3://raw|orders"]})
+    made.job("dbt", "model.shop.report", {f"{WEST}|dev.mart.report": [f"{WEST}|dev.public.orders"]})
+    for column in COLUMNS:
+        made.column(f"{EAST}|dev.public.orders", column).column(f"{WEST}|dev.public.orders", column)
+    return made
+
+
+def elements(made: Made) -> list[Row]:
+    return [*made.nodes.values(), *made.edges.values()]
+
+
+def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
+    rows = each_engine.rows(elements(shop()), 3).cache()
+    listed, notes = near_misses(rows, CONFIG)
+    assert [(each.written, each.read, each.score) for each in listed] == [
+        (f"dev|{EAST}|dev.public.orders", f"dev|{WEST}|dev.public.orders", 100)
+    ]
+    assert notes == ()
+
+
+def test_limits_are_reported(each_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "MAX_DATASETS", 1)
+    listed, notes = near_misses(each_engine.rows(elements(shop()), 3).cache(), CONFIG)
+    assert [each.read for each in listed] == [f"dev|{WEST}|dev.public.orders"]
+    assert [each.message for each in notes] == [
+        "only the first 1 of 2 datasets without producer were compared"
+    ]
+    report = with_near_misses(Report({}, {}, {}, (), ()), collection.NearMisses(listed, notes))
+    assert report.totals == {"notice": 1}
+    assert report.by_source == {"merge": {"notice": 1}}
+
+
+def test_a_table_that_its_own_job_reads_has_no_reader() -> None:
+    made = Made().job("spark", "a", {f"{EAST}|dev.public.orders": [f"{EAST}|dev.public.orders"]})
+    made.job("spark", "b", {f"{EAST}|dev.public.report": [f"{WEST}|dev.public.orders"]})
+    listed, _ = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    assert [each.written for each in listed] == [f"dev|{EAST}|dev.public.orders"]
+
+
+def test_flows_follow_edges_and_end_at_cycles() -> None:
+    made = Made().job("spark", "a", {"b": ["a"], "c": ["b"], "a": ["c"], "d": ["x"]})
+    flows = Flows.of(LocalEngine().rows(elements(made)))
+    assert flows.reaches("dev|wh|a", "dev|wh|c")
+    assert not flows.reaches("dev|wh|a", "dev|wh|d")
+
+
+def test_a_report_with_near_misses_is_stored_within_its_limit() -> None:
+    text = "x" * 2000
+    listed = tuple(
+        NearMiss(f"dev|a|{each}", f"dev|b|{each}", 90, (text,), "merge.rules", text) for each in range(100)
+    )
+    problems = tuple(Problem("notice", f"{each}", "", text) for each in range(500))
+    report = Report({}, {}, {}, (), problems, near_misses=listed, unmet=("one",))
+    assert Report.from_json(report.as_json()) == report
+
+    stored = report_text(report)
+
+    assert len(stored) <= 200_000
+    read = Report.from_json(yaml.safe_load(stored))
+    assert read.near_misses == listed[: len(read.near_misses)]
+    assert len(read.near_misses) > 10
+    assert read.problems
+
+
+@pytest.mark.parametrize(
+    ("pair", "problem"),
+    [
+        (("s3://raw/orders", f"{EAST}|dev.public.orders"), ""),
+        (("s3a://raw/orders/part-00000.parquet", "public.orders"), ""),
+        (("raw/orders", "ORDERS"), ""),
+        (("public.orders", "model.shop.report"), ""),
+        (("s3://raw/orders", "mart.report"), "no lineage from s3://raw/orders to mart.report"),
+        (("dev.mart.report", "dev.public.orders"), "no lineage from dev.mart.report to dev.public.orders"),
+        (("s3://raw/sales", "report"), "s3://raw/sales not found in the merge"),
+    ],
+)
+def test_expected_lineage_is_followed_by_any_name(
+    each_engine: Engine, pair: tuple[str, str], problem: str
+) -> None:
+    made = shop()
+    for identifier, node in made.nodes.items():
+        namespace, _, name = identifier.removeprefix("dev|").partition("|")
+        if node["label"] == "table":
+            node |= {"namespace": namespace, "qualified_name": name, "name": name.rpartition(".")[2]}
+    rows = each_engine.rows(elements(made), 3).cache()
+    empty = Report({}, {}, {}, (), ())
+    assert unmet(rows, empty, Expect(joined=(pair,))) == ((problem,) if problem else ())
+
+
+def test_fewer_joined_datasets_than_expected_fail_with_a_near_miss() -> None:
+    joined = (Joined("same-name", 2), Joined("catalog-table", 1))
+    report = Report({}, {}, {}, joined, (), near_misses=(NearMiss("dev|a|x", "dev|b|x", 90, ()),))
+    rows = LocalEngine().rows([])
+    assert unmet(rows, report, Expect(joined_at_least=3)) == ()
+    (line,) = unmet(rows, report, Expect(joined_at_least=4))
+
+    with pytest.raises(TooFewJoined) as raised:
+        fail_if_unmet(Report({}, {}, {}, joined, (), near_misses=report.near_misses, unmet=(line,)))
+
+    assert raised.value.exit_code == 13
+    assert raised.value.message == (
+        "merge.expect: 3 of at least 4 expected datasets are joined;"
+        " near misses: 1, first dev|a|x and dev|b|x"
+    )
