@@ -200,7 +200,7 @@ def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -
         case "pattern":
             problem = f"must be {schema.get(FORM, f'text like {expected}')}, not {found}"
             hints = schema.get(HINTS, {}).items()
-            hint = next((hint for each, hint in hints if re.search(each, error.instance)), "")
+            hint = next((hint for each, hint in hints if re.search(each, str(error.instance))), "")
             if hint:
                 return f"{problem}: {hint}"
             return f"{problem}; example: {example}" if example else problem

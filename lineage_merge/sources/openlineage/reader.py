@@ -15,7 +15,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
@@ -91,7 +91,7 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
         return _plan_records([each for _, each in found], context.names)
 
-    said = [*_counted(subjects), *notices]
+    said = [*_counted(subjects, parts), *notices]
     return engine.union(
         [
             translated.group(_run_id, plan_records),
@@ -237,13 +237,13 @@ def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
             yield from translate(run, key)
 
 
-def _counted(subjects: Rows[Subject]) -> Iterator[Element]:
+def _counted(subjects: Rows[Subject], parts: list[Slice]) -> Iterator[Element]:
     numbers = subjects.map_partitions(_numbers).collect()
     events = sum(events for events, _ in numbers)
     yield Count("OpenLineage events", events)
     yield Count("OpenLineage runs", sum(runs for _, runs in numbers))
     if not events:
-        yield Problem("notice", "OpenLineage", "events", "no event found in the configured files")
+        yield line_files.nothing_found("OpenLineage", "events", "event", parts, document_kind.EVENTS)
 
 
 def _numbers(subjects: Iterable[Subject]) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,7 @@ from arango.response import Response
 from requests.exceptions import RequestException
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.json_schema import did_you_mean
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
@@ -34,6 +35,18 @@ from lineage_merge.sources.spline.versions import Versions
 _NOT_AUTHORIZED = (11, 401, 403)
 _NO_DATABASE = 1228
 _NO_COLLECTION = 1203
+
+# Services whose address is given in place of ArangoDB's.
+_OTHER_PORTS = {
+    "5439": "Redshift",
+    "8080": "Spline's server",
+    "8182": "Gremlin",
+    "9083": "Hive's metastore",
+    "9090": "Spline's UI",
+    "9092": "Kafka",
+}
+# Maximum names of databases and collections in a message.
+_MAX_NAMES = 10
 
 PLANS_PER_REQUEST = 50
 # A plan of hundreds of columns has thousands of expressions: their ids are split over several requests.
@@ -120,11 +133,13 @@ def database(server: Server, *, retries: bool = True) -> Iterator[StandardDataba
             auth_method=settings.auth_method,
         )
     except ArangoServerError as error:
-        raise _explain(settings, error) from None
+        databases = _databases(client, server) if error.error_code == _NO_DATABASE else []
+        raise _explain(settings, error, databases) from None
     except (RequestException, ConnectionError) as error:
         # The client reports all connection failures alike; other errors have their own name.
         reason = f" ({type(error).__name__})" if isinstance(error, RequestException) else ""
-        raise SourceUnreachable(f"no connection to ArangoDB at {_redacted_hosts(settings)}{reason}") from None
+        address = f"{_redacted_hosts(settings)}{reason}{_port_of_others(settings)}"
+        raise SourceUnreachable(f"no connection to ArangoDB at {address}") from None
     finally:
         client.close()
 
@@ -138,6 +153,7 @@ def overview(server: Server) -> Overview:
             if collection not in names:
                 raise SourceMissing(
                     f"ArangoDB database {settings.database}: the required collection {collection} is missing"
+                    f"{'' if names.intersection(REQUIRED) else _no_spline(db, names)}"
                 )
         refusal = versions_of(db, settings, names).refusal
         if refusal:
@@ -155,6 +171,17 @@ def overview(server: Server) -> Overview:
             newest=ceil(span["newest"] or 0),
             snapshot=seen,
         )
+
+
+def _no_spline(db: StandardDatabase, names: frozenset[str]) -> str:
+    """Return what a database without Spline's collections has, and which databases there are."""
+    own = sorted(name for name in names if not name.startswith("_"))
+    found = f"it has {', '.join(own[:_MAX_NAMES])}" if own else "it is empty"
+    databases: Any = []
+    with suppress(ArangoServerError):
+        databases = db.databases_accessible_to_user()
+    others = sorted(str(each) for each in databases if each != db.name)
+    return f"; {found}; other databases: {', '.join(others[:_MAX_NAMES])}" if others else f"; {found}"
 
 
 def document_counts(server: Server, collections: Iterable[str]) -> dict[str, int]:
@@ -324,7 +351,32 @@ def collections_of(db: StandardDatabase, settings: Arango) -> frozenset[str]:
         found: Any = db.collections()
         return frozenset(str(each["name"]) for each in found)
     except (KeyError, TypeError):
-        raise SourceError(f"{_redacted_hosts(settings)} is not an ArangoDB server") from None
+        address = _redacted_hosts(settings)
+        raise SourceError(f"{address} is not an ArangoDB server{_port_of_others(settings)}") from None
+
+
+def _databases(client: ArangoClient, server: Server) -> list[str]:
+    """Return the databases that the user may read; none if the server does not list them."""
+    settings = server.settings
+    with suppress(ArangoServerError, RequestException, ConnectionError, KeyError, TypeError):
+        system = client.db(
+            "_system",
+            username=settings.username,
+            password=server.password,
+            auth_method=settings.auth_method,
+        )
+        found: Any = system.databases_accessible_to_user()
+        return sorted(str(each) for each in found)
+    return []
+
+
+def _port_of_others(settings: Arango) -> str:
+    """Return a hint if a host's port usually belongs to another service."""
+    for host in settings.hosts.split(","):
+        _, _, port = host.strip().rstrip("/").rpartition(":")
+        if port in _OTHER_PORTS:
+            return f" (port {port} is usually that of {_OTHER_PORTS[port]}, ArangoDB's is 8529)"
+    return ""
 
 
 def _redacted_hosts(settings: Arango) -> str:
@@ -333,12 +385,14 @@ def _redacted_hosts(settings: Arango) -> str:
     return ",".join(f"{before.partition('://')[0]}://{host}" if at else host for before, at, host in hosts)
 
 
-def _explain(settings: Arango, error: ArangoServerError) -> SourceError:
+def _explain(settings: Arango, error: ArangoServerError, databases: Sequence[str] = ()) -> SourceError:
     server = f"ArangoDB at {_redacted_hosts(settings)}"
     if error.error_code in _NOT_AUTHORIZED or error.http_code in (401, 403):
         return SourceDenied(f"{server} rejects user {settings.username!r} (wrong password or no permission)")
     if error.error_code == _NO_DATABASE:
-        return SourceMissing(f"{server}: missing database {settings.database!r}")
+        found = f"; it has {', '.join(databases[:_MAX_NAMES])}" if databases else ""
+        similar = did_you_mean(settings.database, databases)
+        return SourceMissing(f"{server}: missing database {settings.database!r}{found}{similar}")
     if error.error_code == _NO_COLLECTION:
         return SourceMissing(f"{server}, database {settings.database}: {error.error_message}")
     reason = error.error_message or f"HTTP {error.http_code}"

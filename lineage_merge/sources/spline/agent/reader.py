@@ -16,7 +16,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first
@@ -96,6 +96,9 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     found = searched.group(_plan_of, _together).cache()
     newest = largest(found.map_partitions(_newest_event).collect())
     is_recorded = newest is not None
+    if not is_recorded and parts and found.is_empty():
+        nothing = line_files.nothing_found("Spline", "agent", "plan or event", parts, document_kind.AGENT)
+        notices = (*notices, nothing)
 
     events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))
     if context.spline.labels:
