@@ -84,8 +84,7 @@ class ConfigReader:
         `ConfigError` with all findings.
         """
         errors = [
-            ConfigError(error.path, error.problem + self._belongs(error))
-            for error in self._checker.errors(settings)
+            ConfigError(error.path, self._with_place(error)) for error in self._checker.errors(settings)
         ]
         # Sections that fit the schema are checked further, so that all problems are reported at once.
         invalid = {re.split(r"[.\[]", error.key)[0] for error in errors}
@@ -102,16 +101,19 @@ class ConfigReader:
             raise (origins or Origins()).locate(errors)
         return config
 
-    def _belongs(self, error: SchemaError) -> str:
-        """Return where an unknown key belongs, "" if it is known nowhere or a similar key was suggested."""
-        if error.problem != UNKNOWN_KEY:
-            return ""
+    def _with_place(self, error: SchemaError) -> str:
+        """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""
+        if not error.problem.startswith(UNKNOWN_KEY):
+            return error.problem
         *_, name = re.split(r"[.\]]", error.path)
         found = [key.dotted for key in self.settable if key.path[-1] == name]
         if error.path in found:
+            # ``spline.export: x`` instead of a mapping.
             section, _, key = error.path.rpartition(".")
-            return f": write {key} below {section}"
-        return f"; did you mean {' or '.join(found[:3])}?" if found else ""
+            return f"{UNKNOWN_KEY}: write {key} below {section}"
+        if not found or error.problem != UNKNOWN_KEY:
+            return error.problem
+        return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
 
     def load(
         self,
