@@ -45,6 +45,8 @@ _OTHER_PORTS = {
     "9090": "Spline's UI",
     "9092": "Kafka",
 }
+# Maximum applications to report, if a pattern matches none.
+MAX_APPLICATIONS = 10_000
 # Maximum names of databases and collections in a message.
 _MAX_NAMES = 10
 
@@ -241,6 +243,20 @@ def plan_labels(
                 db, server.settings, _LABELS, keys=some, heads=heads, **snapshot.variables
             )
         }
+
+
+def application_names(server: Server, is_recorded: bool) -> list[str]:
+    """Return the names of applications in the database, at most `MAX_APPLICATIONS`.
+
+    `is_recorded`: it has `progress`, whose index on this field the query uses.
+    """
+    collection, field = "executionPlan", "name"
+    if is_recorded:
+        collection, field = "progress", "execPlanDetails.applicationName"
+    query = f"FOR p IN {collection} COLLECT name = p.{field} LIMIT @most RETURN name"
+    with database(server) as db:
+        found = list(run_query(db, server.settings, query, most=MAX_APPLICATIONS))
+    return [name for name in found if isinstance(name, str)]
 
 
 def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ where its documents were read.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
+from lineage_merge.sources import unmatched_patterns
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
@@ -30,6 +31,7 @@ from lineage_merge.sources.spline.operations import operations
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
+from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 
 class PlanFacts(NamedTuple):
@@ -101,6 +103,42 @@ def selected_plans(
     return plans.union(own_sources(events, selected)) if context.marks_run_local else plans
 
 
+def event_names(event: EventRow) -> Iterator[Names]:
+    """Yield the names by which the application of an event is selected."""
+    if event.job and event.application:
+        yield event.job, event.application
+
+
+def names_of(application_name: str) -> Iterator[Names]:
+    """Yield the names by which an application is selected."""
+    if application_name:
+        yield application(application_name).job, application_name
+
+
+def unmatched_applications(
+    spline: Spline, recent: Rows[Names], everything: Callable[[], Rows[Names]]
+) -> list[Problem]:
+    """Return a notice for each pattern that matches no application, or only older writes.
+
+    `recent` are the names of the writes of the lookback. `everything` returns all names; it is called only if
+    a pattern matches none of the recent ones.
+    """
+    patterns = Patterns("Spline", "applications", "application", spline.applications)
+    left = unmatched_patterns.unmatched(patterns, recent)
+    if not left:
+        return []
+    names = everything()
+    nothing = unmatched_patterns.unmatched(patterns._replace(globs=left), names)
+    found = (
+        unmatched_patterns.notices(patterns, nothing, unmatched_patterns.existing(names)) if nothing else []
+    )
+    if spline.labels:  # then recent writes may lack a label
+        return found
+    what = "no write within the lookback matches {}, only older ones"
+    older = [redact(what.format(glob)) for glob in left if glob not in nothing]
+    return [*found, *(Problem("notice", patterns.source, patterns.key, each) for each in older)]
+
+
 def translate_plan(
     context: Context,
     database: str,
@@ -156,8 +194,9 @@ def combined(
     selected: Rows[SelectedWrite],
     translated: Rows[Translated],
     unrecorded: list[str],
+    notices: Iterable[Problem] = (),
 ) -> Rows[Record]:
-    """Return the records of plans, jobs and problems."""
+    """Return the records of plans, jobs and problems. `unrecorded` are the databases without `progress`."""
     engine = translated.engine
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
@@ -165,7 +204,7 @@ def combined(
         translated.flat_map(_records_of),
         job_records(recent_events, selected, context.names),
         events.map_partitions(partial(_problem_records, names=context.names)),
-        engine.rows(list(records(map(_unrecorded, unrecorded), context.names)), 1),
+        engine.rows(list(records([*map(_unrecorded, unrecorded), *notices], context.names)), 1),
     ]
     if context.spline.labels:
         parts.append(_unmatched_labels(context, recent_events, translated if unrecorded else None))

@@ -36,13 +36,17 @@ from lineage_merge.sources.spline.plans import (
     PlanFacts,
     Translated,
     combined,
+    event_names,
+    names_of,
     of_plan,
     plan_facts,
     selected_plans,
     translate_plan,
+    unmatched_applications,
 )
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING
+from lineage_merge.sources.unmatched_patterns import Names
 
 
 class Found(NamedTuple):
@@ -116,6 +120,10 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     translate = partial(_translate_found, context, is_recorded=is_recorded)
     translated = texts.union(plans).group(_key, translate)
     unrecorded = [] if is_recorded else [""]
+    if context.spline.applications:
+        names = found.flat_map(_application_names)
+        recent = recent_events.flat_map(event_names) if is_recorded else names
+        notices = (*notices, *unmatched_applications(context.spline, recent, lambda: names))
     whole = combined(context, events, recent_events, selected, translated, unrecorded)
     return whole.union(engine.rows(list(records(notices, context.names)), 1))
 
@@ -218,6 +226,12 @@ def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]
         # Files with a retention period begin anywhere: events before the lookback may lack their plan.
         elif event.at is not None and event.at >= since:
             yield rejected(event.location or "", "planId", f"missing plan {found.key}")
+
+
+def _application_names(found: Messages) -> Iterator[Names]:
+    if found.plan:
+        name = json.loads(found.plan.header)["details"]["applicationName"]
+        yield from names_of(name if isinstance(name, str) else "")
 
 
 def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
