@@ -13,6 +13,7 @@ from lineage_merge.sources import registry, unmatched_patterns
 from lineage_merge.sources.source import function
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 from tests.arango_fixtures import ArangoServer
+from tests.spline_documents import SplineDatabase
 
 LOAD = "tickit_sales_load"
 APPLICATIONS = "tickit_sales_ingest, tickit_sales_load"
@@ -94,14 +95,8 @@ def test_applications_of_a_database_are_asked_for_only_if_a_pattern_matches_noth
     globs: Sequence[str],
     messages: set[str],
 ) -> None:
-    monkeypatch.setenv("PATTERNS_PASSWORD", arango.password)
     database = arango.database("spline", data / "spline/tickit_sales_load")
-    settings = {
-        "hosts": arango.url,
-        "database": database,
-        "username": arango.username,
-        "password_env": "PATTERNS_PASSWORD",
-    }
+    settings = connection(arango, database, monkeypatch)
     before = len(arango.standin.requests)
 
     found = notices({"spline": {"arango": settings, "applications": globs}})
@@ -119,12 +114,74 @@ def test_patterns_of_agents_files(data: Path) -> None:
     assert found == {("applications", f"no application matches *_export; found: {APPLICATIONS}")}
 
 
+def labelled(spline: SplineDatabase) -> SplineDatabase:
+    """Add three plans: two of team a, one of team c, by a label of the plan or of its write."""
+    given = ({"team": ["a"], "run": ["1"]}, {"team": ["a"]}, {"team": ["c"], "tier": ["1"]})
+    for number, labels in enumerate(given):
+        key = spline.plan(f"load_{number}", reads=["s3://in/a"], writes=f"s3://out/{number}", at=1)
+        spline.part("executionPlan", key)["labels"] = labels
+    return spline
+
+
+@pytest.mark.parametrize(
+    ("wanted", "messages"),
+    [
+        ({"team": "a"}, set()),
+        ({"team": ["a", "c"]}, set()),
+        ({"team": ["a", "b"]}, {"no write has the label team=b; found: a, c"}),
+        ({"team": "C"}, {"no write has the label team=C; found: a, c; did you mean c?"}),
+        (
+            {"teem": "a"},
+            {"no write has the label teem=a; found: the labels run, team, tier; did you mean team?"},
+        ),
+        ({"team": "c", "run": "1"}, {"no write has all of the labels run=1, team=c"}),
+    ],
+)
+@pytest.mark.parametrize("source", ["export", "arango"])
+def test_labels_that_no_write_has_are_reported_with_those_that_exist(
+    arango: ArangoServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+    wanted: dict[str, Any],
+    messages: set[str],
+) -> None:
+    spline = labelled(SplineDatabase())
+    if source == "export":
+        given: dict[str, Any] = {"export": str(spline.write(tmp_path))}
+    else:
+        given = {"arango": connection(arango, arango.database("spline", spline.collections), monkeypatch)}
+
+    found = notices({"spline": {**given, "labels": wanted}})
+
+    assert {message for _, message in found} == messages
+
+
+def test_labels_of_agents_files_that_no_write_has(data: Path) -> None:
+    agent = str(data / "agent/tickit_sales_load.jsonl.gz")
+
+    ((field, message),) = notices({"spline": {"agent": agent, "labels": {"team": "a"}}})
+
+    assert (field, message.partition("; ")[0]) == ("labels", "no write has the label team=a")
+
+
+def connection(arango: ArangoServer, database: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return the settings of a connection."""
+    monkeypatch.setenv("PATTERNS_PASSWORD", arango.password)
+    return {
+        "hosts": arango.url,
+        "database": database,
+        "username": arango.username,
+        "password_env": "PATTERNS_PASSWORD",
+    }
+
+
 def test_patterns_of_openlineage_jobs_and_namespaces(data: Path) -> None:
     events = str(data / "openlineage/events/tickit_sales_load.jsonl.gz")
     settings = {
         "events": events,
         "jobs": ["tickit_*", f"{LOAD}x"],
-        "namespaces": ["default", "prod"],
+        "namespaces": ["tickit", "prod"],
     }
 
     found = notices({"openlineage": settings})

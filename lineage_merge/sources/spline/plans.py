@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from operator import or_
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
@@ -31,6 +30,7 @@ from lineage_merge.sources.spline.operations import operations
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
+from lineage_merge.sources.spline.unmatched_labels import Label, unmatched_labels
 from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 
@@ -195,19 +195,26 @@ def combined(
     translated: Rows[Translated],
     unrecorded: list[str],
     notices: Iterable[Problem] = (),
+    labels_of: Callable[[], Rows[Label]] | None = None,
 ) -> Rows[Record]:
-    """Return the records of plans, jobs and problems. `unrecorded` are the databases without `progress`."""
+    """Return the records of plans, jobs and problems. `unrecorded` are the databases without `progress`.
+
+    `labels_of` returns the labels of all plans and writes; it is called only if one seems to be missing.
+    """
     engine = translated.engine
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
+    if context.spline.labels and labels_of:
+        is_found = not recent_events.filter(_is_write).is_empty()
+        if not is_found and unrecorded:
+            is_found = not translated.filter(_is_made).is_empty()
+        notices = (*notices, *unmatched_labels(context.spline.labels, labels_of, is_found=is_found))
     parts = [
         translated.flat_map(_records_of),
         job_records(recent_events, selected, context.names),
         events.map_partitions(partial(_problem_records, names=context.names)),
         engine.rows(list(records([*map(_unrecorded, unrecorded), *notices], context.names)), 1),
     ]
-    if context.spline.labels:
-        parts.append(_unmatched_labels(context, recent_events, translated if unrecorded else None))
     return engine.union(parts)
 
 
@@ -259,34 +266,9 @@ def _unrecorded(database: str) -> Problem:
     return Problem("notice", source, "progress", what)
 
 
-def _unmatched_labels(
-    context: Context, events: Rows[EventRow], unrecorded: Rows[Translated] | None
-) -> Rows[Record]:
-    """Return a notice if no write, and no plan of a database without runs, has the requested labels."""
-    engine = events.engine
-    found = [engine.rows([("", False)]), events.map_partitions(_any_write)]
-    if unrecorded is not None:
-        found.append(unrecorded.map_partitions(_any_made))
-    names = ", ".join(sorted(context.spline.labels))
-    what = (
-        f"no write has the labels {names}: Spline 0.7 and producer API 1.1 store no labels;"
-        " select by spline.applications instead"
-    )
-    notice = list(records([Problem("notice", "Spline", "labels", what)], context.names))
-    return engine.union(found).combine(bool, or_, or_).flat_map(partial(_unless, notice=notice))
+def _is_write(event: EventRow) -> bool:
+    return not event.problem
 
 
-def _any(rows: Iterable[object]) -> Iterator[tuple[str, bool]]:
-    yield "", next((True for _ in rows), False)
-
-
-def _any_write(events: Iterable[EventRow]) -> Iterator[tuple[str, bool]]:
-    return _any(each for each in events if not each.problem)
-
-
-def _any_made(plans: Iterable[Translated]) -> Iterator[tuple[str, bool]]:
-    return _any(each for each in plans if each.made)
-
-
-def _unless(found: tuple[str, bool], notice: list[Record]) -> list[Record]:
-    return [] if found[1] else notice
+def _is_made(each: Translated) -> bool:
+    return each.made is not None

@@ -52,6 +52,7 @@ from lineage_merge.sources.spline.plans import (
 )
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
+from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions
 from lineage_merge.sources.unmatched_patterns import Names
@@ -129,7 +130,17 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
         notices = unmatched_applications(
             context.spline, recent, lambda: events.flat_map(event_names).union(unrecorded_names)
         )
-    return combined(context, events, recent_events, selected, translated, unrecorded, notices)
+    labelled = [*by_collection["progress"], *by_collection["executionPlan"]]
+    return combined(
+        context,
+        events,
+        recent_events,
+        selected,
+        translated,
+        unrecorded,
+        notices,
+        lambda: _parts(engine, labelled).flat_map(partial(_label_pairs, context)),
+    )
 
 
 def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
@@ -270,6 +281,12 @@ def _plan_names(part: export.Part) -> Iterator[Names]:
             yield from names_of(document["name"])
 
 
+def _label_pairs(context: Context, part: export.Part) -> Iterator[Label]:
+    for document in _parsed(part):
+        if not isinstance(document, Problem):
+            yield from sorted(labels.pairs(context.spline.labels, document))
+
+
 # A live database
 
 
@@ -295,7 +312,31 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     notices = unmatched_applications(
         spline, events.flat_map(event_names), lambda: _all_names(engine, server, is_recorded=True)
     )
-    return combined(context, events, events, selected, translated, [], notices)
+    return combined(
+        context,
+        events,
+        events,
+        selected,
+        translated,
+        [],
+        notices,
+        lambda: _all_labels(engine, context, server, overview.collections),
+    )
+
+
+def _all_labels(
+    engine: Engine, context: Context, server: arango.Server, collections: frozenset[str]
+) -> Rows[Label]:
+    """Return the requested labels that the database has, and the names of the others without values."""
+    wanted = context.spline.labels
+    found = arango.labels_of_all(server, wanted, collections)
+    names = arango.label_names(server)
+    return engine.rows(
+        [
+            *(pair for each in found for pair in sorted(labels.pairs(wanted, each))),
+            *((name, "") for name in names if name not in wanted),
+        ]
+    )
 
 
 def _all_names(engine: Engine, server: arango.Server, *, is_recorded: bool) -> Rows[Names]:
@@ -350,7 +391,16 @@ def _read_arango_plans(
     wanted = context.spline.applications
     names = _all_names(engine, server, is_recorded=False) if wanted else engine.empty()
     notices = unmatched_applications(context.spline, names, lambda: names)
-    return combined(context, events, events, selected, translated, [""], notices)
+    return combined(
+        context,
+        events,
+        events,
+        selected,
+        translated,
+        [""],
+        notices,
+        lambda: _all_labels(engine, context, server, collections),
+    )
 
 
 def _fetch_slice(

@@ -46,6 +46,7 @@ from lineage_merge.sources.spline.plans import (
 )
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING
+from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.unmatched_patterns import Names
 
 
@@ -124,7 +125,15 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
         names = found.flat_map(_application_names)
         recent = recent_events.flat_map(event_names) if is_recorded else names
         notices = (*notices, *unmatched_applications(context.spline, recent, lambda: names))
-    whole = combined(context, events, recent_events, selected, translated, unrecorded)
+    whole = combined(
+        context,
+        events,
+        recent_events,
+        selected,
+        translated,
+        unrecorded,
+        labels_of=lambda: found.flat_map(partial(_label_pairs, context)),
+    )
     return whole.union(engine.rows(list(records(notices, context.names)), 1))
 
 
@@ -239,6 +248,12 @@ def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
     if found.plan:
         present = labels.of_plan(context.spline.labels, json.loads(found.plan.header))
         yield PlanLabels("", found.plan.key, sorted(present))
+
+
+def _label_pairs(context: Context, found: Messages) -> Iterator[Label]:
+    headers = [found.plan.header] if found.plan else []
+    for text in (*headers, *(event.text or "{}" for event in found.events)):
+        yield from sorted(labels.pairs(context.spline.labels, json.loads(text)))
 
 
 def _plan(found: Messages) -> Iterator[tuple[PlanKey, Plan]]:
