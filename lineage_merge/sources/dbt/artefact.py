@@ -33,7 +33,9 @@ def read(location: str, what: What) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         found = document_kind.of_bytes(content[:_BEGINNING])
-        problem = _wrong(found, what) if found else f"not UTF-8 text (byte {error.start})"
+        problem = f"not UTF-8 text (byte {error.start})"
+        if found and found is not _KINDS[what]:
+            problem = _wrong(found, what)
         raise DocumentError(storage.shown(location), "", problem) from None
 
 
