@@ -677,6 +677,17 @@ sql:
     assert SECRET not in raised.value.message
 
 
+def test_a_misspelt_variable_is_named_with_the_missing_key(tmp_path: Path) -> None:
+    environ = {"LINEAGE_MERGE_ENVIROMENT": "dev", "LINEAGE_MERGE_TRACEBACK": "1"}
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(written(tmp_path, "dag_name: d\nspline: {export: x}\n"), environ)
+
+    assert raised.value.problem == (
+        "is missing; example: prod; set LINEAGE_MERGE_ENVIRONMENT in place of LINEAGE_MERGE_ENVIROMENT"
+    )
+
+
 def test_sections_are_checked_beyond_their_schema_while_another_is_invalid(tmp_path: Path) -> None:
     text = """\
 environment: dev

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from lineage_merge.config.origins import Layers, Origins
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
-from lineage_merge.infra.json_schema import UNKNOWN_KEY, Checker, SchemaError
+from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
 from lineage_merge.model.errors import ConfigError
 
 
@@ -83,9 +84,8 @@ class ConfigReader:
         `origins` are named in errors. `needs_source`: reject settings without a source of lineage. Raises
         `ConfigError` with all findings.
         """
-        errors = [
-            ConfigError(error.path, self._with_place(error)) for error in self._checker.errors(settings)
-        ]
+        origins = origins or Origins()
+        errors = [self._error(error, origins) for error in self._checker.errors(settings)]
         # Sections that fit the schema are checked further, so that all problems are reported at once.
         invalid = {re.split(r"[.\[]", error.key)[0] for error in errors}
         known = self.schema["properties"].keys() - invalid
@@ -98,8 +98,11 @@ class ConfigReader:
         except ConfigError as error:
             errors.append(error)
         if errors or config is None:
-            raise (origins or Origins()).locate(errors)
+            raise origins.locate(errors)
         return config
+
+    def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
+        return ConfigError(error.path, self._with_place(error) + self._misspelt(error, origins))
 
     def _with_place(self, error: SchemaError) -> str:
         """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""
@@ -114,6 +117,14 @@ class ConfigReader:
         if not found or error.problem != UNKNOWN_KEY:
             return error.problem
         return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
+
+    def _misspelt(self, error: SchemaError, origins: Origins) -> str:
+        """Return the variable that may be meant to set a missing key, "" if there is none."""
+        variable = next((key.variable for key in self.settable if key.dotted == error.path), "")
+        if not variable or not error.problem.startswith(MISSING):
+            return ""
+        similar = get_close_matches(variable, origins.unknown_variables, n=1, cutoff=0.9)
+        return f"; set {variable} in place of {similar[0]}" if similar else ""
 
     def load(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lineage_merge.config.keys import Key
+from lineage_merge.config.keys import PREFIX, Key
 from lineage_merge.config.origins import Layers
 from lineage_merge.model.errors import ConfigError
 
@@ -17,8 +17,10 @@ def add_layers(
     Empty variables are ignored. Raises `ConfigError` with all findings.
     """
     origins: dict[str, str] = {}
+    unknown = {name for name, value in environ.items() if name.startswith(PREFIX) and value}
     errors: list[ConfigError] = []
     for key in keys:
+        unknown.discard(key.variable)
         text = flags.get(key.dotted, environ.get(key.variable) or None)
         if text is None:
             continue
@@ -29,7 +31,9 @@ def add_layers(
             errors.append(error)
     if errors:
         raise layers.origins.locate(errors)
-    return Layers(layers.settings, replace(layers.origins, others=origins))
+    return Layers(
+        layers.settings, replace(layers.origins, others=origins, unknown_variables=tuple(sorted(unknown)))
+    )
 
 
 def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:

@@ -14,12 +14,14 @@ MAX_FINDINGS = 20
 class Origins:
     """Where settings were set: the `file`, its `lines` by path, and variables or flags by path (`others`).
 
-    Paths are texts such as ``dbt[0].manifest``, as in messages.
+    Paths are texts such as ``dbt[0].manifest``, as in messages. `unknown_variables` have the prefix of this
+    package's variables, but set no key.
     """
 
     file: str = ""
     lines: Mapping[str, int] = field(default_factory=dict)
     others: Mapping[str, str] = field(default_factory=dict)
+    unknown_variables: tuple[str, ...] = ()
 
     def of(self, path: str) -> str:
         """Return ``lineage_merge.yml:12``, ``--dag-name`` or ``LINEAGE_MERGE_DAG_NAME``; "" if unknown.

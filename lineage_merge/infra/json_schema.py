@@ -20,6 +20,7 @@ FORM = "x-form"
 # Custom keyword next to `pattern`: remedies by regular expressions that wrong values match.
 HINTS = "x-hints"
 
+MISSING = "is missing"
 # Problem of an unknown key without a similar known one.
 UNKNOWN_KEY = "is not a known key"
 _MAX_VALUE_LENGTH = 80
@@ -154,7 +155,7 @@ def _schema_errors(error: "ValidationError") -> Iterator[SchemaError]:
             # One error per missing key, but only its message names the key.
             for key in (key for key in expected if key not in found):
                 example = _example(known.get(key, {}))
-                problem = f"is missing; example: {example}" if example else "is missing"
+                problem = f"{MISSING}; example: {example}" if example else MISSING
                 yield SchemaError(path_text([*path, key]), problem)
             return
         case "additionalProperties":

@@ -210,7 +210,7 @@ def _cut_short(manifest: dict[str, Any]) -> str:
         (_without_models, ["nodes: must be an object"]),
         (lambda _: "[]", ["not a JSON object"]),
         (lambda _: "{}", ["metadata: is missing"]),
-        (lambda _: "", ["is not valid JSON"]),
+        (lambda _: "", ["is not a dbt manifest, but an empty file"]),
     ],
     ids=[
         "cut short",
