@@ -73,7 +73,10 @@ def find(folder: str) -> list[Part]:
         for collection in REQUIRED:
             if collection not in present:
                 location = f"{folder}/{name}" if name else folder
-                raise SourceMissing(f"{location}: the required collection {collection} is missing")
+                fix = f"run arangoexport with --collection {collection}"
+                raise SourceMissing(
+                    f"{shown(location)}: the required collection {collection} is missing: {fix}"
+                )
     return [
         Part(name, collection, piece, whole)
         for name, found in sorted(databases.items())
