@@ -32,6 +32,7 @@ SETTINGS: dict[str, Any] = {
     "spline": {"arango": {"hosts": "http://from-file:8529", "database": "spline"}},
     "dbt": [{"manifest": "target/manifest.json", "namespace": WAREHOUSE}],
 }
+DBT_EXAMPLE = [{"manifest": "target/manifest.json", "namespace": "redshift://cluster.region:5439"}]
 KAFKA = {"servers": "broker:9092", "topic": "spline", "landing": "s3://lake/landing"}
 TEXTS: dict[str, tuple[str, Any]] = {
     "dag_name": ("tickit_daily", "tickit_daily"),
@@ -362,32 +363,46 @@ def test_booleans_have_several_spellings(tmp_path: Path, text: str, value: bool)
 @pytest.mark.parametrize(
     ("dotted", "text", "problem"),
     [
-        ("strict", "perhaps", "must be a boolean, not a string"),
-        ("spark.partitions", "two", "must be an integer, not a string"),
-        ("spark.partitions", "2.5", "must be an integer, not a string"),
+        ("strict", "perhaps", "must be a boolean: true, not a string"),
+        ("spark.partitions", "two", "must be an integer: 8, not a string"),
+        ("spark.partitions", "2.5", "must be an integer: 8, not a string"),
         ("spark.partitions", "0", "must be at least 1, not 0"),
-        ("gremlin.timeout_seconds", "soon", "must be a number, not a string"),
-        ("gremlin.timeout_seconds", "inf", "must be a number, not inf"),
+        ("gremlin.timeout_seconds", "soon", "must be a number: 60, not a string"),
+        ("gremlin.timeout_seconds", "inf", "must be a number: 60, not inf"),
         ("spline.lookback", "0", "expected more than 0 and at most 36500 days, found 0"),
-        ("spline.lookback", "2 weeks", "must be days or hours, such as 30d or 12h, not '2 weeks'"),
-        ("spline.runs", "newest", "must be latest, all or since TIME, not 'newest'"),
+        (
+            "spline.lookback",
+            "2 weeks",
+            "must be days or hours, such as 30d or 12h, not '2 weeks'; example: 30d",
+        ),
+        ("spline.runs", "newest", "must be latest, all or since TIME, not 'newest'; example: latest"),
         (
             "spline.runs",
             "since yesterday",
             "expected latest, all or since TIME, and a time as 2026-11-01 or 2026-11-01T06:00:00Z",
         ),
         ("spline.arango.auth_method", "oauth", "must be basic or jwt, not 'oauth'"),
-        ("dbt", "manifest.json", "must be a list, not a string"),
-        ("dbt", "[{manifest: x", "the flag or variable, line 1: expected ',' or '}', but got '<stream end>'"),
-        ("merge.default_schemas", "a", "must be an object, not a string"),
-        ("dag_name", "", "must be letters, digits and _ . ~ + - only, not ''"),
+        ("spline.arango.auth_method", "basci", "must be basic or jwt, not 'basci'; did you mean basic?"),
+        (
+            "dbt",
+            "manifest.json",
+            f"must be a list: {json.dumps(DBT_EXAMPLE)}, not a string",
+        ),
+        ("dbt", "[{manifest: x", "line 1: expected ',' or '}', but got '<stream end>'"),
+        (
+            "merge.default_schemas",
+            "a",
+            'must be an object: {"redshift://cluster.region:5439": "dev.public"}, not a string',
+        ),
+        ("dag_name", "", "must be letters, digits and _ . ~ + - only, not ''; example: tickit_daily"),
     ],
 )
 def test_a_flag_of_the_wrong_type_is_rejected(tmp_path: Path, dotted: str, text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
         CONFIGURATION.load(written(tmp_path, SETTINGS), environ={}, flags={dotted: text})
 
-    assert raised.value.message == f"configuration: {dotted}: {problem}"
+    flag = "--" + dotted.replace(".", "-").replace("_", "-")
+    assert raised.value.message == f"{flag}: {dotted}: {problem}"
 
 
 @pytest.mark.parametrize(
@@ -398,10 +413,10 @@ def test_a_flag_of_the_wrong_type_is_rejected(tmp_path: Path, dotted: str, text:
         (changed(dbt=[{"manifest": "m"}]), "dbt[0].namespace", "is missing"),
         (changed(dbts=[]), "dbts", "is not a known key"),
         (changed(spline={"arango": {"host": "h"}}), "spline.arango.host", "is not a known key"),
-        (changed(environment=1.0), "environment", "must be a string, not a number"),
-        (changed(environment=False), "environment", "must be a string, not a boolean"),
-        (changed(dbt={"manifest": "m"}), "dbt", "must be a list, not an object"),
-        (changed(spline=None), "spline", "must be an object, not null"),
+        (changed(environment=1.0), "environment", "must be a string: prod, not a number"),
+        (changed(environment=False), "environment", "must be a string: prod, not a boolean"),
+        (changed(dbt={"manifest": "m"}), "dbt", 'not an object; begin each entry with "- "'),
+        (changed(spline=None), "spline", 'must be an object: {"export": "exports/spline"}, not null'),
         (changed(dag_name="a b"), "dag_name", "must be letters, digits and _ . ~ + - only"),
         (changed(dag_name="a|b"), "dag_name", "must be letters, digits and _ . ~ + - only"),
         (changed(dbt=[{"manifest": "", "namespace": WAREHOUSE}]), "dbt[0].manifest", "is empty"),
@@ -594,17 +609,18 @@ def test_namespaces_are_normalized() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("dag_name: d\nenvironment: [dev", "line 2: expected ',' or ']'"),
-        ("dag_name: d\ndbt:\n\t- manifest: m", "line 3: found character '\\t'"),
-        ("dag_name: d\nenvironment: dev\ndag_name: e", "line 3: duplicate key: dag_name"),
-        ("dag_name: *_load", "line 1: unknown alias or tag"),
-        ("dag_name: !!python/name:os.system", "line 1: unknown alias or tag"),
-        ("dag_name: &a [*a]", "line 1: an anchor contains itself"),
-        ("dag_name: \x00", "not YAML"),
-        ("dag_name: 2024-13-45", "not YAML"),
-        ("- dag_name: d", "must be a mapping with keys such as dag_name and environment"),
-        ("# nothing yet", "must be a mapping with keys such as dag_name and environment"),
-        ("[" * 3000, "nested too deeply"),
+        ("dag_name: d\nenvironment: [dev", ":2: expected ',' or ']'"),
+        ("dag_name: d\ndbt:\n\t- manifest: m", ":3: a tab in the indentation: YAML requires spaces"),
+        ("dag_name: d\nenvironment: dev\ndag_name: e", ":3: duplicate key: dag_name (also on line 1)"),
+        ("dag_name: d\nspline: export: x", ":2: mapping values are not allowed here"),
+        ("dag_name: *_load", ":1: unknown alias or tag"),
+        ("dag_name: !!python/name:os.system", ":1: unknown alias or tag"),
+        ("dag_name: &a [*a]", ":1: an anchor contains itself"),
+        ("dag_name: \x00", ": not YAML"),
+        ("dag_name: 2024-13-45", ": not YAML"),
+        ("- dag_name: d", ": must be a mapping with keys such as dag_name and environment"),
+        ("# nothing yet", ": must be a mapping with keys such as dag_name and environment"),
+        ("[" * 3000, ": nested too deeply"),
     ],
 )
 def test_an_invalid_file_is_reported_with_the_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -613,9 +629,166 @@ def test_an_invalid_file_is_reported_with_the_line(tmp_path: Path, text: str, pr
     with pytest.raises(ConfigError) as raised:
         CONFIGURATION.load(file, environ={})
 
-    assert raised.value.message.startswith(f"configuration: {file}")
-    assert problem in raised.value.message
+    assert raised.value.message.startswith(f"{file}{problem}")
     assert "\n" not in raised.value.message
+
+
+def test_all_problems_are_reported_with_their_lines(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        """\
+dag_name: tickit daily
+enviroment: dev
+spline:
+  arango:
+    hosts: arangodb:8529
+    password: hunter2
+  applications: tickit_*
+applications: [a]
+dbt:
+  - manifest: target/manifest.json
+    namespace: "jdbc:redshift://h:5439/dev"
+  - manifest: other.json
+sql:
+  - path: etl
+    dialect: redshift
+  - {path: ddl, dialect: redshift}
+""",
+    )
+    environ = {"LINEAGE_MERGE_SPARK_PARTITIONS": "many", "LINEAGE_MERGE_STRICT": "perhaps"}
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(file, environ, {"spark.master": "local", "strict": "maybe"})
+
+    hosts = "http://host:port or https://..."
+    assert [line.removeprefix(str(file)) for line in raised.value.lines] == [
+        ":1: dag_name: must be letters, digits and _ . ~ + - only, not 'tickit daily'; example: tickit_daily",
+        ":2: enviroment: is not a known key; did you mean environment?",
+        ":4: spline.arango.database: is missing; example: spline",
+        f":5: spline.arango.hosts: must be {hosts}, not a string: begin with http:// (https:// with TLS)",
+        ":6: spline.arango.password: is not a known key; did you mean password_env or password_secret?",
+        ':7: spline.applications: must be a list: ["tickit_*"], not a string',
+        ":8: applications: is not a known key; did you mean spline.applications?",
+        ":12: dbt[1].namespace: is missing; example: redshift://cluster.region:5439",
+        ":14: sql[0].namespace: required for redshift, such as redshift://cluster.region:5439",
+        ":16: sql[1].namespace: required for redshift, such as redshift://cluster.region:5439",
+        ": environment: is missing; example: prod",
+        "LINEAGE_MERGE_SPARK_PARTITIONS: spark.partitions: must be an integer: 8, not a string",
+        "--strict: strict: must be a boolean: true, not a string",
+    ]
+    assert SECRET not in raised.value.message
+
+
+def test_a_misspelt_variable_is_named_with_the_missing_key(tmp_path: Path) -> None:
+    environ = {"LINEAGE_MERGE_ENVIROMENT": "dev", "LINEAGE_MERGE_TRACEBACK": "1"}
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(written(tmp_path, "dag_name: d\nspline: {export: x}\n"), environ)
+
+    assert raised.value.problem == (
+        "is missing; example: prod; set LINEAGE_MERGE_ENVIRONMENT in place of LINEAGE_MERGE_ENVIROMENT"
+    )
+
+
+def test_sections_are_checked_beyond_their_schema_while_another_is_invalid(tmp_path: Path) -> None:
+    text = """\
+environment: dev
+spline:
+  export: x
+  runs: since yesterday
+  lookback: 99999d
+merge:
+  rules:
+    - {name: a, match: "(", dataset: "s3://b|x"}
+    - {name: b, match: x, dataset: "s3://b|{table}"}
+exporters:
+  datahb: {}
+  mermaid: {colums: true}
+"""
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(written(tmp_path, text), environ={})
+
+    found = [(error.origin.rpartition(":")[2], error.key) for error in raised.value.findings]
+    assert found[:-1] == [
+        ("4", "spline.runs"),
+        ("5", "spline.lookback"),
+        ("8", "merge.rules[0].match"),
+        ("9", "merge.rules[1].dataset"),
+        ("11", "exporters.datahb"),
+        ("12", "exporters.mermaid.colums"),
+    ]
+    assert found[-1][1] == "dag_name"
+    assert "did you mean datahub?" in raised.value.message
+    assert "did you mean columns?" in raised.value.message
+
+
+def test_a_merge_key_and_an_alias_have_the_line_where_the_value_is(tmp_path: Path) -> None:
+    text = """\
+dag_name: d
+environment: dev
+dbt:
+  - &first
+    manifest: 7
+    namespace: redshift://h:5439
+  - <<: *first
+    manifest: b.json
+    target: 8
+"""
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(written(tmp_path, text), environ={})
+
+    assert [(each.origin.rpartition(":")[2], each.key) for each in raised.value.findings] == [
+        ("5", "dbt[0].manifest"),
+        ("9", "dbt[1].target"),
+    ]
+
+
+def test_every_duplicate_key_is_reported(tmp_path: Path) -> None:
+    text = "dag_name: a\nspline:\n  export: x\n  export: y\ndag_name: b\n"
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(written(tmp_path, text), environ={})
+
+    assert [each.origin.rpartition(":")[2] for each in raised.value.findings] == ["4", "5"]
+
+
+def test_thousands_of_errors_are_cut_short(tmp_path: Path) -> None:
+    text = "dag_name: d\nenvironment: dev\n" + "".join(f"key_{number}: 1\n" for number in range(3000))
+
+    with pytest.raises(ConfigError) as raised:
+        CONFIGURATION.load(written(tmp_path, text), environ={})
+
+    assert len(raised.value.lines) == 20
+    assert raised.value.lines[-1].endswith("2981 more errors")
+
+
+def test_every_example_of_the_schema_is_valid() -> None:
+    from jsonschema import Draft202012Validator
+
+    def nodes(schema: Any) -> list[dict[str, Any]]:
+        if not isinstance(schema, dict):
+            return []
+        below = [*schema.get("properties", {}).values(), schema.get("items")]
+        return [schema, *(node for child in below for node in nodes(child))]
+
+    found = nodes(CONFIGURATION.schema)
+    wrong = [
+        (example, error.message)
+        for node in found
+        for example in node.get("examples", ())
+        for error in Draft202012Validator(node).iter_errors(example)
+    ]
+
+    assert wrong == []
+    assert sum("examples" in node for node in found) > 80
+
+
+def test_every_key_that_a_flag_sets_has_an_example() -> None:
+    without = {key.dotted for key in CONFIGURATION.settable if not {"examples", "enum"} & key.schema.keys()}
+
+    assert without <= {"merge.expect"}
 
 
 def test_missing_and_binary_files_are_reported(tmp_path: Path) -> None:

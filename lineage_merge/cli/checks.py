@@ -37,7 +37,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
             config = settings.load()
         except ConfigError as error:
             fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
-            found = [Finding(CONFIGURATION, "failed", error.message, fix, error.exit_code)]
+            found = [Finding(CONFIGURATION, "failed", line, fix, error.exit_code) for line in error.lines]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
 

@@ -41,12 +41,18 @@ def log_error(line: str, exit_code: int) -> None:
 
 @contextmanager
 def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
-    """Turn exceptions into one line and an exit code, without traceback, followed by similar names if any."""
+    """Turn exceptions into an exit code and one line, without traceback, followed by similar names if any.
+
+    Errors of the configuration are one line each.
+    """
     try:
         yield
     except LineageMergeError as error:
-        kind = "" if isinstance(error, ConfigError) else "error: "
-        report_error(f"{kind}{one_line(error.message)}", error.exit_code)
+        if isinstance(error, ConfigError):
+            for line in error.lines:
+                report_error(one_line(line), error.exit_code)
+        else:
+            report_error(f"error: {one_line(error.message)}", error.exit_code)
         for each in error.candidates if isinstance(error, NotFound | Ambiguous) else ():
             report_error(f"  {one_line(each)}", error.exit_code)
         sys.exit(error.exit_code)

@@ -22,4 +22,5 @@ def as_lines(findings: Sequence["Finding"], encoding: str) -> Iterator[tuple[str
     # Those that were skipped for one reason are one line.
     for (state, message, fix), alike in groupby(findings, lambda each: (each.state, each.message, each.fix)):
         checks = ", ".join(each.check for each in alike)
-        yield f"{marks[state]} {state:<{width}}  {checks}: {message}{f'. Fix: {fix}' if fix else ''}", state
+        remedy = f"{'' if message.endswith('?') else '.'} Fix: {fix}" if fix else ""
+        yield f"{marks[state]} {state:<{width}}  {checks}: {message}{remedy}", state

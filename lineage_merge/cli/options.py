@@ -41,8 +41,11 @@ class Settings:
         except ConfigError as error:
             if self.file or default:
                 raise
+            *others, last = error.findings
+            hint = f"{last.problem} (no configuration file; set one with --config)"
+            findings = (*others, ConfigError(last.key, hint, last.origin))
             raise ConfigError(
-                "", f"{error.message.partition(': ')[2]} (no configuration file; set one with --config)"
+                findings[0].key, findings[0].problem, findings[0].origin, findings[1:]
             ) from None
 
 

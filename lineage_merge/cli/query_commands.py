@@ -340,7 +340,10 @@ def diff(options: QueryOptions, both: tuple[str, str]) -> None:
     with open_session(options) as session:
         from lineage_merge.query.comparison import compare
         from lineage_merge.query.elements import Subgraph
+        from lineage_merge.query.names import check_scope
 
+        for each in both:
+            check_scope(session.graph, each, options.dag)
         found = compare(session.graph, *both, options.dag)
 
         def tables() -> Iterator[Any]:

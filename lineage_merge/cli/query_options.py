@@ -51,15 +51,13 @@ class QueryOptions:
         from lineage_merge.orchestration.configuration import CONFIGURATION
 
         given = {"environment": self.environment, "gremlin.endpoint": self.endpoint}
-        settings = CONFIGURATION.gather(
-            self.file, flags={key: value for key, value in given.items() if value}
-        )
-        environment = settings.get("environment")
+        found = CONFIGURATION.collect(self.file, flags={key: value for key, value in given.items() if value})
+        environment = found.settings.get("environment")
         if self.demo:
             environment = self.environment  # that of the configuration is one of the user's own
         # Queries do not require these keys: the default is all environments and DAGs.
-        filled = {"dag_name": "none", "environment": "none"} | settings
-        return CONFIGURATION.parse(filled, needs_source=False), environment
+        filled = {"dag_name": "none", "environment": "none"} | found.settings
+        return CONFIGURATION.parse(filled, found.origins, needs_source=False), environment
 
     def header(self, question: str, environment: str | None, **more: Any) -> dict[str, Any]:
         """Return the first fields of the JSON of every answer."""

@@ -1,7 +1,9 @@
 """Reading of the configuration: layers, schema, settings."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,11 @@ from typing import Any
 from lineage_merge.config import file as files
 from lineage_merge.config import keys, layers, validation
 from lineage_merge.config.keys import Key
+from lineage_merge.config.origins import Layers, Origins
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
 from lineage_merge.model.errors import ConfigError
 
 
@@ -49,29 +52,79 @@ class ConfigReader:
         environ: Mapping[str, str] | None = None,
         flags: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Return the settings of all layers in the structure of the YAML file, without validation.
+        """Return the settings of all layers in the structure of the YAML file, as `collect`."""
+        return self.collect(file, environ, flags).settings
+
+    def collect(
+        self,
+        file: Path | str | None = None,
+        environ: Mapping[str, str] | None = None,
+        flags: Mapping[str, str] | None = None,
+    ) -> Layers:
+        """Return the settings of all layers and their origins, without validation.
 
         `file` is a path or s3://bucket/key. `environ`: by default the process's. `flags`: values by dotted
         key. Relative paths in the file are relative to its folder, those in variables and flags to the
         working directory. Empty variables are ignored. Raises `ConfigError`.
         """
-        settings = files.read(file, self._sections) if file else {}
-        layers.add_layers(settings, self.settable, os.environ if environ is None else environ, flags or {})
-        return settings
+        of_file = files.read(file, self._sections) if file else Layers({}, Origins())
+        return layers.add_layers(
+            of_file, self.settable, os.environ if environ is None else environ, flags or {}
+        )
 
     def by_key(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keys that are set, by dotted key."""
         return layers.by_key(settings, self.settable)
 
-    def parse(self, settings: Mapping[str, Any], *, needs_source: bool = True) -> Config:
+    def parse(
+        self, settings: Mapping[str, Any], origins: Origins | None = None, *, needs_source: bool = True
+    ) -> Config:
         """Validate settings in the structure of the YAML file and return a `Config`.
 
-        `needs_source`: reject settings without a source of lineage. Raises `ConfigError`.
+        `origins` are named in errors. `needs_source`: reject settings without a source of lineage. Raises
+        `ConfigError` with all findings.
         """
-        error = self._checker.error(settings)
-        if error:
-            raise ConfigError(error.path, error.problem)
-        return validation.parse(settings, self._sections, self._check_exporters, needs_source=needs_source)
+        origins = origins or Origins()
+        errors = [self._error(error, origins) for error in self._checker.errors(settings)]
+        # Sections that fit the schema are checked further, so that all problems are reported at once.
+        invalid = {re.split(r"[.\[]", error.key)[0] for error in errors}
+        known = self.schema["properties"].keys() - invalid
+        valid = {key: settings[key] for key in known if key in settings} if isinstance(settings, dict) else {}
+        config = None
+        try:
+            config = validation.parse(
+                valid, self._sections, self._check_exporters, needs_source=needs_source and not errors
+            )
+        except ConfigError as error:
+            errors.append(error)
+        if errors or config is None:
+            raise origins.locate(errors)
+        return config
+
+    def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
+        return ConfigError(error.path, self._with_place(error) + self._misspelt(error, origins))
+
+    def _with_place(self, error: SchemaError) -> str:
+        """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""
+        if not error.problem.startswith(UNKNOWN_KEY):
+            return error.problem
+        *_, name = re.split(r"[.\]]", error.path)
+        found = [key.dotted for key in self.settable if key.path[-1] == name]
+        if error.path in found:
+            # ``spline.export: x`` instead of a mapping.
+            section, _, key = error.path.rpartition(".")
+            return f"{UNKNOWN_KEY}: write {key} below {section}"
+        if not found or error.problem != UNKNOWN_KEY:
+            return error.problem
+        return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
+
+    def _misspelt(self, error: SchemaError, origins: Origins) -> str:
+        """Return the variable that may be meant to set a missing key, "" if there is none."""
+        variable = next((key.variable for key in self.settable if key.dotted == error.path), "")
+        if not variable or not error.problem.startswith(MISSING):
+            return ""
+        similar = get_close_matches(variable, origins.unknown_variables, n=1, cutoff=0.9)
+        return f"; set {variable} in place of {similar[0]}" if similar else ""
 
     def load(
         self,
@@ -81,5 +134,6 @@ class ConfigReader:
         *,
         needs_source: bool = True,
     ) -> Config:
-        """Read and validate the configuration: `gather` and `parse`."""
-        return self.parse(self.gather(file, environ, flags), needs_source=needs_source)
+        """Read and validate the configuration: `collect` and `parse`."""
+        found = self.collect(file, environ, flags)
+        return self.parse(found.settings, found.origins, needs_source=needs_source)

@@ -4,18 +4,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.config.origins import Layers, Origins
 from lineage_merge.config.section import Section
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError, SourceError
 
 
-def read(file: Path | str, sections: Iterable[Section]) -> dict[str, Any]:
-    """Return the settings of `file`, a path or s3://bucket/key. Raises `ConfigError`."""
+def read(file: Path | str, sections: Iterable[Section]) -> Layers:
+    """Return the settings of `file`, a path or s3://bucket/key, and their lines. Raises `ConfigError`."""
     from lineage_merge.infra import yaml_text  # imported late: --help does not need it
 
-    settings = yaml_text.parse(_text(file), "", str(file))
+    origin = storage.shown(str(file))
+    settings, lines = yaml_text.parse_with_lines(_text(file), origin)
     if not isinstance(settings, dict):
-        raise ConfigError("", f"{file}: must be a mapping with keys such as dag_name and environment")
+        raise ConfigError("", "must be a mapping with keys such as dag_name and environment", origin)
     exporters = settings.get("exporters")
     exporter_paths = (
         [(f"exporters.{name}", "out") for name in exporters] if isinstance(exporters, dict) else []
@@ -31,7 +33,7 @@ def read(file: Path | str, sections: Iterable[Section]) -> dict[str, Any]:
                 entry[name] = _beside(file, entry[name])
             elif isinstance(entry, dict) and isinstance(entry.get(name), list):
                 entry[name] = [_beside(file, e) if isinstance(e, str) else e for e in entry[name]]
-    return settings
+    return Layers(settings, Origins(origin, lines))
 
 
 def _text(file: Path | str) -> str:
@@ -72,7 +74,7 @@ def _in_bucket(file: str, location: str) -> str:
     for part in location.split("/"):
         if part == "..":
             if not folders:
-                raise ConfigError("", f"{file}: path outside of the bucket: {location}")
+                raise ConfigError("", f"path outside of the bucket: {location}", storage.shown(file))
             folders.pop()
         elif part != ".":
             folders.append(part)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.config.section import Section
 
+PREFIX = "LINEAGE_MERGE_"
+
 
 class Key(NamedTuple):
     """A key that a variable or a flag can set: its path and its JSON Schema."""
@@ -22,7 +24,7 @@ class Key(NamedTuple):
     @property
     def variable(self) -> str:
         """``LINEAGE_MERGE_SPLINE_ARANGO_HOSTS``."""
-        return "LINEAGE_MERGE_" + "_".join(self.path).upper()
+        return PREFIX + "_".join(self.path).upper()
 
     @property
     def flag(self) -> str:

@@ -1,23 +1,39 @@
 """Layers of settings: file, environment variables, flags; later ones take precedence. No validation."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from lineage_merge.config.keys import Key
+from lineage_merge.config.keys import PREFIX, Key
+from lineage_merge.config.origins import Layers
 from lineage_merge.model.errors import ConfigError
 
 
 def add_layers(
-    settings: dict[str, Any], keys: Iterable[Key], environ: Mapping[str, str], flags: Mapping[str, str]
-) -> None:
-    """Set keys in `settings` from environment variables and flags (by dotted key); flags take precedence.
+    layers: Layers, keys: Iterable[Key], environ: Mapping[str, str], flags: Mapping[str, str]
+) -> Layers:
+    """Set keys from environment variables and flags (by dotted key); flags take precedence.
 
-    Empty variables are ignored. Raises `ConfigError`.
+    Empty variables are ignored. Raises `ConfigError` with all findings.
     """
+    origins: dict[str, str] = {}
+    unknown = {name for name, value in environ.items() if name.startswith(PREFIX) and value}
+    errors: list[ConfigError] = []
     for key in keys:
+        unknown.discard(key.variable)
         text = flags.get(key.dotted, environ.get(key.variable) or None)
-        if text is not None:
-            _set(settings, key, text)
+        if text is None:
+            continue
+        origins[key.dotted] = key.flag if key.dotted in flags else key.variable
+        try:
+            _set(layers.settings, key, text, origins[key.dotted])
+        except ConfigError as error:
+            errors.append(error)
+    if errors:
+        raise layers.origins.locate(errors)
+    return Layers(
+        layers.settings, replace(layers.origins, others=origins, unknown_variables=tuple(sorted(unknown)))
+    )
 
 
 def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:
@@ -32,22 +48,22 @@ def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:
     return found
 
 
-def _set(settings: dict[str, Any], key: Key, text: str) -> None:
+def _set(settings: dict[str, Any], key: Key, text: str, origin: str) -> None:
     node = settings
     for name in key.path[:-1]:
         if node.get(name) is None:
             node[name] = {}
         node = node[name]
         if not isinstance(node, dict):
-            raise ConfigError(key.dotted, f"{name} is not a mapping in the file")
-    node[key.path[-1]] = _value(key, text)
+            raise ConfigError(key.dotted, f"{name} is not a mapping in the file", origin)
+    node[key.path[-1]] = _value(key, text, origin)
 
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True}
 _BOOLEANS |= {"false": False, "no": False, "off": False, "0": False}
 
 
-def _value(key: Key, text: str) -> Any:
+def _value(key: Key, text: str, origin: str) -> Any:
     """Convert the text of a flag or variable to the type in the schema; return the text if that fails."""
     match key.schema.get("type"):
         case "boolean":
@@ -65,5 +81,5 @@ def _value(key: Key, text: str) -> Any:
         case "array" | "object" | ["array", *_]:
             from lineage_merge.infra import yaml_text
 
-            return yaml_text.parse(text, key.dotted, "the flag or variable")
+            return yaml_text.parse(text, origin, key.dotted)
     return text

@@ -22,6 +22,7 @@ from lineage_merge.config.settings import (
     Rule,
     SparkOptions,
 )
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError
@@ -38,34 +39,47 @@ def parse(
     *,
     needs_source: bool = True,
 ) -> Config:
-    """Return the `Config` of settings that are valid by the schema.
+    """Return the `Config` of settings that are valid by the schema; sections may be missing.
 
-    `needs_source`: reject settings without a source of lineage. Raises `ConfigError`.
+    `needs_source`: reject settings without a source of lineage. Raises `ConfigError` with all findings.
     """
+    errors = ErrorCollector()
     merge = settings.get("merge", {})
+    sources: dict[str, Any] = {}
+    for section in sections:
+        if section.key in settings:
+            with errors.collecting():
+                sources[section.key] = section.parse(settings[section.key])
+    default_schemas: dict[str, str] = {}
+    for each, name in merge.get("default_schemas", {}).items():
+        with errors.collecting():
+            key, schema = parse_default_schema(path_text(["merge", "default_schemas", each]), each, name)
+            default_schemas[key] = schema
+    rules: list[Rule] = []
+    for index, rule in enumerate(merge.get("rules", ())):
+        with errors.collecting():
+            rules.append(_rule(index, rule))
     config = Config(
-        dag_name=settings["dag_name"],
-        environment=settings["environment"],
-        sources={each.key: each.parse(settings[each.key]) for each in sections if each.key in settings},
+        dag_name=settings.get("dag_name", ""),
+        environment=settings.get("environment", ""),
+        sources=sources,
         merge=Merge(
-            default_schemas=dict(
-                parse_default_schema(path_text(["merge", "default_schemas", each]), each, name)
-                for each, name in merge.get("default_schemas", {}).items()
-            ),
-            rules=tuple(_rule(index, rule) for index, rule in enumerate(merge.get("rules", ()))),
+            default_schemas=default_schemas,
+            rules=tuple(rules),
             collapse_datasets=tuple(merge.get("collapse_datasets", ())),
             collapse_run_local=merge.get("collapse_run_local", False),
             expect=_expect(merge.get("expect", {})),
         ),
-        gremlin=_gremlin(settings.get("gremlin", {})),
+        gremlin=errors.get(lambda: _gremlin(settings.get("gremlin", {})), Gremlin()),
         load=Load(**settings.get("load", {})),
         query=_query(settings.get("query", {})),
         spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
-        exporters=check_exporters(settings["exporters"]) if settings.get("exporters") else {},
+        exporters=errors.get(lambda: _exporters(settings.get("exporters"), check_exporters), {}),
         strict=settings.get("strict", False),
     )
+    errors.raise_errors()
     lineage_sources = [each.key for each in sections if not each.is_catalog]
     if needs_source and not any(config.sources.get(key) for key in lineage_sources):
         raise ConfigError("", f"no source: set {', '.join(lineage_sources[:-1])} or {lineage_sources[-1]}")
@@ -89,6 +103,11 @@ def split_dataset(text: str) -> DatasetName:
     """Split ``namespace|name``."""
     namespace, _, name = text.partition("|")
     return DatasetName(namespace, name)
+
+
+def _exporters(settings: Mapping[str, Any] | None, check: CheckExporters) -> Mapping[str, Mapping[str, Any]]:
+    # Exporters are only imported if some are configured.
+    return check(settings) if settings else {}
 
 
 def _query(settings: Mapping[str, Any]) -> Query:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lineage_merge.exporters import datahub, dot, graphml, mermaid, neptune_csv, openlineage
 from lineage_merge.exporters.exporter import Exporter, read_token
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.errors import ConfigError
 
@@ -39,9 +40,12 @@ def schema() -> dict[str, Any]:
 
 def validate_settings(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """Return the settings of exporters by name, validated by the schema. Raises `ConfigError`."""
-    error = _checker().error(settings)
-    if error:
-        raise ConfigError(f"exporters.{error.path}" if error.path else "exporters", error.problem)
+    errors = ErrorCollector()
+    for error in _checker().errors(settings):
+        errors.errors.append(
+            ConfigError(f"exporters.{error.path}" if error.path else "exporters", error.problem)
+        )
+    errors.raise_errors()
     return settings
 
 

@@ -1,7 +1,11 @@
 """Validation of documents against JSON Schemas, with readable messages."""
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
+from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +17,15 @@ if TYPE_CHECKING:
 
 # Custom keyword next to `pattern`: a description of the format, "a URL".
 FORM = "x-form"
+# Custom keyword next to `pattern`: remedies by regular expressions that wrong values match.
+HINTS = "x-hints"
 
+MISSING = "is missing"
+# Problem of an unknown key without a similar known one.
+UNKNOWN_KEY = "is not a known key"
 _MAX_VALUE_LENGTH = 80
+# Keywords that are violated by a key, not by the value of a field.
+_OF_KEYS = frozenset({"required", "additionalProperties", "not"})
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "more than",
@@ -28,6 +39,13 @@ class SchemaError(NamedTuple):
 
     path: str
     problem: str
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean environment?`` for a misspelt name, "" if no known name is similar."""
+    by_lower = {each.lower(): each for each in known}
+    similar = get_close_matches(name.lower()[:_MAX_VALUE_LENGTH], list(by_lower), n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(by_lower[each] for each in similar)}?" if similar else ""
 
 
 class Checker:
@@ -65,13 +83,41 @@ class Checker:
         except RecursionError:  # jsonschema's messages contain complete values, at any depth
             return SchemaError("", "is nested too deeply")
 
+    def errors(self, document: object) -> list[SchemaError]:
+        """Return all errors of `document`, the most relevant one per field, as `error` does."""
+        try:
+            return list(dict.fromkeys(self._errors(document)))
+        except RecursionError:
+            return [SchemaError("", "is nested too deeply")]
+
     def _error(self, document: object) -> SchemaError | None:
         if (self._fits and self._fits(document)) or self._validator.is_valid(document):
             return None
         from jsonschema.exceptions import best_match
 
         error = best_match(self._validator.iter_errors(document))
-        return SchemaError("", "does not match the schema") if error is None else _schema_error(error)
+        return SchemaError("", "does not match the schema") if error is None else next(_schema_errors(error))
+
+    def _errors(self, document: object) -> Iterator[SchemaError]:
+        if self._validator.is_valid(document):
+            return
+        from jsonschema.exceptions import best_match
+
+        found = sorted(self._validator.iter_errors(document), key=_path_of)
+        for _, of_field in groupby(found, _path_of):
+            alike = list(of_field)
+            # A missing or unknown key and a contradiction of keys belong to the same object.
+            separate = [each for each in alike if each.validator in _OF_KEYS]
+            others = [each for each in alike if each.validator not in _OF_KEYS]
+            for each in separate:
+                yield from _schema_errors(each)
+            best = best_match(iter(others))
+            if best is not None and not any(each.validator == "required" for each in separate):
+                yield from _schema_errors(best)
+
+
+def _path_of(error: "ValidationError") -> list[str]:
+    return [str(part) for part in error.absolute_path]
 
 
 def _compiled(schema: Mapping[str, Any]) -> Callable[[object], bool]:
@@ -95,43 +141,73 @@ def _is_number(_checker: object, value: object) -> bool:
     return isfinite(value) if isinstance(value, float) else isinstance(value, int) and type(value) is not bool
 
 
-def _schema_error(error: "ValidationError") -> SchemaError:
+def _schema_errors(error: "ValidationError") -> Iterator[SchemaError]:
     path = list(error.absolute_path)
     if "propertyNames" in error.absolute_schema_path:
-        return SchemaError(path_text([*path, error.instance]), "is not allowed here")
+        yield SchemaError(path_text([*path, error.instance]), "is not allowed here")
+        return
     expected: Any = error.validator_value
     found: Any = error.instance
     schema: Any = error.schema
+    known = schema.get("properties", {})
     match error.validator:
         case "required":
-            missing = [key for key in expected if key not in found]
-            return SchemaError(path_text([*path, missing[0]]), "is missing")
+            # One error per missing key, but only its message names the key.
+            for key in (key for key in expected if key not in found):
+                example = _example(known.get(key, {}))
+                problem = f"{MISSING}; example: {example}" if example else MISSING
+                yield SchemaError(path_text([*path, key]), problem)
+            return
         case "additionalProperties":
-            unknown = sorted(str(key) for key in found if key not in schema.get("properties", {}))
-            return SchemaError(path_text([*path, unknown[0]]), "is not a known key")
+            for key in sorted(str(key) for key in found if key not in known):
+                problem = UNKNOWN_KEY + did_you_mean(key, known)
+                yield SchemaError(path_text([*path, key]), problem)
+            return
     is_secret = bool(schema.get("writeOnly")) or (bool(path) and names_secret(str(path[-1])))
     options = expected if error.validator == "enum" else ()
     is_mistyped = error.validator == "type" or (options and type(found) not in map(type, options))
     shown = _kind(found) if is_secret or is_mistyped else _shown(found, schema)
-    return SchemaError(path_text(path), _problem(error, expected, schema, shown))
+    problem = _problem(error, expected, schema, shown)
+    if options and not is_secret and isinstance(found, str):
+        problem += did_you_mean(found, (each for each in options if isinstance(each, str)))
+    yield SchemaError(path_text(path), problem)
+
+
+def _example(schema: Mapping[str, Any]) -> str:
+    """Return the first example of a schema as it is written in YAML, "" without one."""
+    examples = schema.get("examples")
+    if not examples:
+        return ""
+    first = examples[0]
+    return first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
 
 
 def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -> str:
     # Not jsonschema's own messages: they contain complete values, including secrets.
     keyword = str(error.validator)
+    example = _example(schema)
     match keyword:
         case "type":
             allowed = [expected] if isinstance(expected, str) else expected
-            return f"must be {' or '.join(_TYPES[each] for each in allowed)}, not {found}"
+            must = f"must be {' or '.join(_TYPES[each] for each in allowed)}"
+            problem = f"{must}: {example}, not {found}" if example else f"{must}, not {found}"
+            is_entry = example and expected == "array" and isinstance(error.instance, dict)
+            return f'{problem}; begin each entry with "- "' if is_entry else problem
         case "enum":
             allowed = ["null" if each is None else str(each) for each in expected]
             return f"must be {' or '.join(allowed)}, not {found}"
         case "const":
             return f"must be {expected}, not {found}"
         case "pattern":
-            return f"must be {schema.get(FORM, f'text like {expected}')}, not {found}"
+            problem = f"must be {schema.get(FORM, f'text like {expected}')}, not {found}"
+            hints = schema.get(HINTS, {}).items()
+            hint = next((hint for each, hint in hints if re.search(each, str(error.instance))), "")
+            if hint:
+                return f"{problem}: {hint}"
+            return f"{problem}; example: {example}" if example else problem
         case "minLength" | "minItems":
-            return "is empty" if expected == 1 else f"is shorter than {expected}"
+            problem = "is empty" if expected == 1 else f"is shorter than {expected}"
+            return f"{problem}; example: {example}" if example else problem
         case "uniqueItems":
             return "has duplicate values"
         case "not":

@@ -11,13 +11,16 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.json_schema import did_you_mean
 from lineage_merge.model.errors import (
     DocumentError,
     InputTooLarge,
@@ -42,6 +45,8 @@ MIN_BYTES_FOR_RATIO = 16 << 20
 MIN_LINE_BYTES_FOR_RATIO = 1 << 30
 _BLOCK_BYTES = 1 << 20
 _LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memory
+# Maximum entries of a folder to search for a similar name.
+_MAX_NAMES = 1000
 # S3's limit per request.
 _MAX_DELETED = 1000
 _DENIED = frozenset(
@@ -56,6 +61,18 @@ _DENIED = frozenset(
         "RequestTimeTooSkewed",
         "SignatureDoesNotMatch",
     }
+)
+
+
+_REMEDIES = {
+    "AccessDenied": ": allow s3:GetObject and s3:ListBucket",
+    "ExpiredToken": ": log in again",
+    "InvalidAccessKeyId": ": check AWS_PROFILE and AWS_ACCESS_KEY_ID",
+    "SignatureDoesNotMatch": ": check AWS_SECRET_ACCESS_KEY",
+    "RequestTimeTooSkewed": ": correct the clock of this machine",
+}
+_OTHER_REGION = frozenset(
+    {"301", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"}
 )
 
 
@@ -124,6 +141,17 @@ def read_text(location: str) -> str:
         return read_bytes(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DocumentError(shown(location), "", f"not UTF-8 text (byte {error.start})") from None
+
+
+def read_beginning(location: str, limit: int) -> bytes:
+    """Read at most `limit` bytes; of a file whose name ends in ``.gz`` unpacked, as far as it is intact."""
+    with _translate_errors(location), _open(location) as stream:
+        if not location.endswith(".gz"):
+            return stream.read(limit)
+        try:
+            return gzip.GzipFile(fileobj=stream).read1(limit)
+        except _INVALID_GZIP:
+            return b""
 
 
 def size_of(location: str) -> int:
@@ -348,7 +376,8 @@ def _local(location: str) -> Path:
 def _list_local(folder: str) -> Iterator[StoredFile]:
     root = _local(folder)
     if not root.is_dir():
-        raise SourceMissing(f"{folder}: {'a file, not a folder' if root.exists() else 'no such folder'}")
+        problem = "a file, not a folder" if root.exists() else f"no such folder{_similar(root)}"
+        raise SourceMissing(f"{folder}: {problem}")
     seen: set[tuple[int, int]] = set()
     for path, folders, names in os.walk(root, followlinks=True, onerror=_raise):
         status = Path(path).stat()
@@ -359,6 +388,20 @@ def _list_local(folder: str) -> Iterator[StoredFile]:
         for name in names:
             file = Path(path, name)
             yield StoredFile(str(file), file.stat().st_size)
+
+
+def _similar(missing: Path) -> str:
+    """Return ``; did you mean exports/spline?`` if the nearest folder that exists has a similar name."""
+    try:
+        parent = next(each for each in missing.parents if each.is_dir())
+        wanted = missing.relative_to(parent).parts[0]
+        names = (each.name for each in islice(parent.iterdir(), _MAX_NAMES))
+        found = get_close_matches(wanted, names, n=1, cutoff=0.7)
+    except (OSError, StopIteration, ValueError):
+        return ""
+    if not found or found[0] == wanted:
+        return ""
+    return f"; did you mean {parent / found[0] / Path(*missing.relative_to(parent).parts[1:])}?"
 
 
 def _one_file(location: str) -> StoredFile | None:
@@ -444,7 +487,8 @@ def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         # For a folder: a broken link in it.
-        raise SourceMissing(f"{error.filename or name}: no such file") from None
+        missing = str(error.filename or name)
+        raise SourceMissing(f"{missing}: no such file{_similar(Path(missing))}") from None
     except (IsADirectoryError, NotADirectoryError) as error:
         problem = "a folder, not a file" if isinstance(error, IsADirectoryError) else "no such file"
         raise SourceMissing(f"{name}: {problem}") from None
@@ -470,9 +514,9 @@ def _s3_error(name: str, error: Exception) -> SourceError:
             code = re.search(r"\((\w+)\) when calling", str(error))
             return _s3_answer(name, code[1] if code else "")
         case boto.ClientError():
-            return _s3_answer(name, str(error.response.get("Error", {}).get("Code", "")))
+            return _s3_answer(name, str(error.response.get("Error", {}).get("Code", "")), error.response)
         case boto.NoCredentialsError() | boto.PartialCredentialsError():
-            return SourceDenied(f"{name}: no AWS credentials found")
+            return SourceDenied(f"{name}: no AWS credentials found: set AWS_PROFILE, or attach a role")
         case boto.CredentialRetrievalError() | boto.SSOError() | boto.TokenRetrievalError():
             return SourceDenied(f"{name}: no AWS credentials: log in again")
         case boto.ProfileNotFound():
@@ -490,11 +534,26 @@ def _s3_error(name: str, error: Exception) -> SourceError:
     return SourceError(f"{name}: {type(error).__name__}")
 
 
-def _s3_answer(name: str, code: str) -> SourceError:
+def _s3_answer(name: str, code: str, response: Mapping[str, Any] | None = None) -> SourceError:
     if code in ("NoSuchBucket", "InvalidBucketName"):
-        return SourceMissing(f"{name}: no such bucket")
+        bucket = name.partition("://")[2].partition("/")[0]
+        return SourceMissing(f"{name}: no such bucket{did_you_mean(bucket, _buckets())}")
     if code in ("NoSuchKey", "404"):
         return SourceMissing(f"{name}: no such object")
     if code in _DENIED:
-        return SourceDenied(f"{name}: S3 rejects these credentials ({code})")
+        return SourceDenied(f"{name}: S3 rejects these credentials ({code}){_REMEDIES.get(code, '')}")
+    if code in _OTHER_REGION:
+        headers = (response or {}).get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        region = headers.get("x-amz-bucket-region") or (response or {}).get("Error", {}).get("Region")
+        return SourceError(f"{name}: the bucket is in another region: set AWS_REGION={region or '...'}")
     return SourceError(f"{name}: S3 answers {code}")
+
+
+def _buckets() -> list[str]:
+    """Return the buckets that these credentials may list; none without that permission."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        return [str(each["Name"]) for each in _s3().list_buckets()["Buckets"]]
+    except (BotoCoreError, ClientError, ValueError):
+        return []

@@ -4,6 +4,7 @@ They match the raw URI, before it is normalized: the configured rules first, in 
 built-in rule.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from functools import cache
 
 from lineage_merge import naming
 from lineage_merge.config import Config, Rule, split_dataset
+from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName, Reference
 
 REDSHIFT_TEMPORARY = "redshift-temporary-directory"
@@ -44,11 +46,15 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The configured rules, and the input of the built-in rule."""
+    """The configured rules, and the input of the built-in rule.
+
+    `manifests`: the dbt manifests of each warehouse, for messages.
+    """
 
     configured: tuple[Rule, ...] = ()
     warehouses: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
+    manifests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def match(self, ref: Reference) -> Match | None:
         """Return the first rule that matches the location, or None."""
@@ -64,12 +70,7 @@ class Rules:
         if not table:
             return None
         if len(self.warehouses) != 1:
-            how_many = "several Redshift namespaces" if self.warehouses else "no Redshift namespace"
-            problem = (
-                f"a temporary directory of Redshift's table {table}, but the configuration has {how_many}:"
-                " add a rule"
-            )
-            return Match(REDSHIFT_TEMPORARY, None, problem)
+            return Match(REDSHIFT_TEMPORARY, None, self._unknown_warehouse(table))
         warehouse = self.warehouses[0]
         named = naming.name_dataset(warehouse, table, self.defaults).name
         if named.name.count(".") != 2:
@@ -80,12 +81,37 @@ class Rules:
             return Match(REDSHIFT_TEMPORARY, None, problem)
         return Match(REDSHIFT_TEMPORARY, named)
 
+    def _unknown_warehouse(self, table: str) -> str:
+        """Return why the warehouse of a table is unknown, and the rule that names it."""
+        found = "no Redshift namespace"
+        if self.warehouses:
+            found = "several Redshift namespaces: " + ", ".join(map(self._described, self.warehouses))
+        warehouse = self.warehouses[0] if self.warehouses else "redshift://cluster.region:5439"
+        dataset = naming.name_dataset(warehouse, table, self.defaults).name.name
+        parts = ["database", "schema"][: max(2 - dataset.count("."), 0)]
+        rule = {
+            "name": table,
+            "match": f"/{re.escape(table)}/",
+            "dataset": f"{warehouse}|{'.'.join([*parts, dataset])}",
+        }
+        return (
+            f"a temporary directory of Redshift's table {table}, but the configuration has {found}."
+            f" Fix: add to merge.rules: {json.dumps(rule)}"
+        )
+
+    def _described(self, warehouse: str) -> str:
+        manifests = self.manifests.get(warehouse, ())
+        return f"{warehouse} (dbt: {', '.join(manifests)})" if manifests else warehouse
+
 
 def from_config(config: Config) -> Rules:
     """Return the rules of a configuration."""
+    manifests: dict[str, tuple[str, ...]] = {}
+    for project in config.dbt:
+        manifests[project.namespace] = (*manifests.get(project.namespace, ()), redact(project.manifest))
     namespaces = {project.namespace for project in config.dbt} | set(config.merge.default_schemas)
     warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
-    return Rules(config.merge.rules, warehouses, config.merge.default_schemas)
+    return Rules(config.merge.rules, warehouses, config.merge.default_schemas, manifests)
 
 
 def is_generated(segment: str) -> bool:

@@ -51,13 +51,31 @@ class LineageMergeError(Exception):
 
 
 class ConfigError(LineageMergeError):
-    """The configuration is invalid; `key` is the dotted key, such as ``spline.arango.hosts``."""
+    """The configuration is invalid; `key` is the dotted key, such as ``spline.arango.hosts``.
+
+    `origin` is where the key is set: file and line, environment variable or flag. `findings` are all problems
+    that were found, this one first; the message has all of them.
+    """
 
     exit_code = 2
 
-    def __init__(self, key: str, problem: str) -> None:
-        super().__init__(f"configuration: {key}: {problem}" if key else f"configuration: {problem}")
+    def __init__(
+        self, key: str, problem: str, origin: str = "", others: "tuple[ConfigError, ...]" = ()
+    ) -> None:
+        location = origin or "configuration"
+        line = f"{location}: {key}: {problem}" if key else f"{location}: {problem}"
+        super().__init__("; ".join((line, *(other.message for other in others))))
         self.key = key
+        self.problem = redact(problem)
+        self.origin = origin
+        self.lines: tuple[str, ...] = (redact(line), *(line for other in others for line in other.lines))
+        self._others = others
+
+    @property
+    def findings(self) -> "tuple[ConfigError, ...]":
+        """Return one error per problem."""
+        others = tuple(finding for other in self._others for finding in other.findings)
+        return (ConfigError(self.key, self.problem, self.origin), *others)
 
 
 class SourceError(LineageMergeError):

@@ -7,6 +7,7 @@ location of a table. An appended ``#column`` selects a column, compared case-ins
 from collections.abc import Sequence
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.json_schema import did_you_mean
 from lineage_merge.model.elements import DatasetName, column_id, dataset_id
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
 from lineage_merge.naming import name_uri
@@ -33,20 +34,22 @@ def resolve_any(
 def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -> None:
     """Raise `NotFound` if the graph has environments or DAGs, but not the given one.
 
-    For queries without a name that would return an empty result. An empty graph accepts any environment.
+    For queries that would return an empty result. An empty graph accepts any environment.
     """
     labels = (*DATASET_LABELS, JOB)
     if (environment is None and dag is None) or graph.search("", labels, environment, dag, 1):
         return
     environments = graph.environments()
     if environments and environment is not None and environment not in environments:
-        message = f"unknown environment: {environment}; the graph has:"
+        similar = did_you_mean(environment, environments)
+        message = f"unknown environment: {environment}{similar or '; the graph has:'}"
         raise NotFound(message, tuple(environments))
     if dag is not None:
         dags = {name for each in graph.search("", labels, environment) for name in each.dags}
         where = environment or "the graph"
         if dags:
-            raise NotFound(f"unknown DAG: {dag}; {where} has:", tuple(sorted(dags)))
+            similar = did_you_mean(dag, dags)
+            raise NotFound(f"unknown DAG: {dag}{similar or f'; {where} has:'}", tuple(sorted(dags)))
         raise NotFound(f"unknown DAG: {dag}; {where} has none")
 
 
@@ -62,6 +65,7 @@ def _resolve(
         datasets = _candidates(graph, owner, DATASET_LABELS, environment, dag)
         if datasets:
             return _column(graph, _require_unique(owner, datasets), column)
+    check_scope(graph, environment, dag)
     like = graph.search(owner or text, labels, environment, dag, _SUGGESTED)
     where = f" in {environment}" if environment else ""
     more = "; similar names:" if like else ""

@@ -6,12 +6,17 @@ from typing import TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.shuffle_partitions import text_bytes
-from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_lines
+from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_lines
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
+from lineage_merge.sources import document_kind
+from lineage_merge.sources.document_kind import Kind
 
 SLICE_BYTES = 32 << 20
+# Files, and bytes of each, by which the kind of files is recognized.
+_RECOGNIZED_FILES = 3
+_RECOGNIZED_BYTES = 1 << 16
 
 Found = TypeVar("Found")
 
@@ -43,6 +48,24 @@ def _wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]
     if not found:
         raise SourceMissing(f"{redact(location)}: no files found")
     return found
+
+
+def recognize(parts: Iterable[Slice]) -> Kind | None:
+    """Return what files are by the beginnings of the first ones, None if that is unknown.
+
+    For messages about files without any document of the expected kind.
+    """
+    locations = sorted({part.location for part in parts})[:_RECOGNIZED_FILES]
+    found = [document_kind.of_bytes(read_beginning(each, _RECOGNIZED_BYTES)) for each in locations]
+    known = [kind for kind in found if kind is not None]
+    return next((kind for kind in known if kind is not document_kind.EMPTY), known[0] if known else None)
+
+
+def nothing_found(source: str, field: str, what: str, parts: Iterable[Slice], expected: Kind) -> Problem:
+    """Return a notice that files contain no `what`, and what they contain instead, if it is known."""
+    found = recognize(parts)
+    others = f", but {found}" if found is not None and found is not expected else ""
+    return Problem("notice", source, field, f"no {what} found in the configured files{others}")
 
 
 def cut(file: StoredFile, *, whole: bool = False) -> Iterator[Slice]:

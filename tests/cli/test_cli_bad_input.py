@@ -115,23 +115,26 @@ def dbt(location: str | Path) -> list[dict[str, str]]:
     ("text", "messages"),
     [
         (None, ["cannot read", "lineage_merge.yml", "No such file"]),
-        ("dag_name: [tickit\nenvironment: dev\n", ["lineage_merge.yml", "line 2"]),
+        ("dag_name: [tickit\nenvironment: dev\n", ["lineage_merge.yml:2: "]),
         ("- dag_name\n", ["lineage_merge.yml", "must be a mapping with keys"]),
-        (f"dag_name: t\nenvironment: dev\npasword: {SECRET}\n", ["configuration: pasword: "]),
         (
-            f"dag_name: t\nenvironment: dev\nspline: {{arango: {{hosts: h, password: {SECRET}}}}}\n",
-            ["configuration: spline.arango."],
+            f"dag_name: t\nenvironment: dev\npasword: {SECRET}\n",
+            ["lineage_merge.yml:3: pasword: "],
+        ),
+        (
+            f"dag_name: t\nenvironment: dev\ngremlin: {{region: eu-west-1, password: {SECRET}}}\n",
+            ["lineage_merge.yml:3: gremlin.password: is not a known key"],
         ),
         (
             "dag_name: t\nenvironment: dev\nspline: {export: e, lookback: often}\n",
-            ["configuration: spline.lookback: ", "must be days or hours"],
+            ["lineage_merge.yml:3: spline.lookback: ", "must be days or hours"],
         ),
         (
             f"dag_name: t\nenvironment: dev\ndbt: [{{manifest: m, namespace: 'jdbc:{WAREHOUSE}'}}]\n",
-            ["configuration: dbt[0].namespace: "],
+            ["lineage_merge.yml:3: dbt[0].namespace: "],
         ),
-        ("dag_name: t\nenvironment: dev\n", ["configuration: ", "no source"]),
-        ("dag_name: t\nspline: {export: e}\n", ["configuration: environment: is missing"]),
+        ("dag_name: t\nenvironment: dev\n", ["lineage_merge.yml: no source"]),
+        ("dag_name: t\nspline: {export: e}\n", ["lineage_merge.yml: environment: is missing"]),
     ],
     ids=[
         "no file",
@@ -166,8 +169,8 @@ def test_invalid_flags_and_variables_are_reported_by_key(config_file: Callable[.
     flag = as_process("run", "--config", file, "--spline-lookback", "often")
     variable = as_process("run", "--config", file, LINEAGE_MERGE_SPARK_PARTITIONS="many")
 
-    assert_failed(flag, 2, "configuration: spline.lookback: ")
-    assert_failed(variable, 2, "configuration: spark.partitions: ")
+    assert_failed(flag, 2, "--spline-lookback: spline.lookback: ")
+    assert_failed(variable, 2, "LINEAGE_MERGE_SPARK_PARTITIONS: spark.partitions: ")
 
 
 # A source that cannot be read at all: nothing is written.
@@ -207,7 +210,7 @@ def _cut_short(manifest: dict[str, Any]) -> str:
         (_without_models, ["nodes: must be an object"]),
         (lambda _: "[]", ["not a JSON object"]),
         (lambda _: "{}", ["metadata: is missing"]),
-        (lambda _: "", ["is not valid JSON"]),
+        (lambda _: "", ["is not a dbt manifest, but an empty file"]),
     ],
     ids=[
         "cut short",

@@ -135,7 +135,7 @@ def test_an_unknown_database_fails(server: ArangoStandin) -> None:
     findings = found(settings(server.url, "splin"))
 
     assert (findings["ArangoDB login"].state, findings["ArangoDB database"].state) == ("ok", "failed")
-    assert findings["ArangoDB database"].message.endswith("missing database 'splin'")
+    assert findings["ArangoDB database"].message.endswith("missing database 'splin'; it has _system")
 
 
 def test_missing_collections_are_named(server: ArangoStandin) -> None:

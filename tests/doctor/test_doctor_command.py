@@ -56,14 +56,20 @@ def test_json_has_every_finding_and_the_exit_code_of_the_first_failure(tmp_path:
     assert all(each["fix"] for each in message["findings"] if each["state"] in ("failed", "warning"))
 
 
-def test_an_invalid_configuration_is_the_only_finding(tmp_path: Path) -> None:
-    (tmp_path / "merge.yml").write_text("dag_name: daily\nenvironment: dev\nspline: {eksport: x}\n")
+def test_of_an_invalid_configuration_each_problem_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "merge.yml").write_text("dag_name: daily\nenvironment: d v\nspline: {eksport: x}\n")
 
     outcome = in_process("doctor", "-c", tmp_path / "merge.yml")
 
     assert outcome.code == 2
-    (line,) = outcome.out.splitlines()
-    assert line.startswith("✗ failed   configuration: configuration: spline")
+    first, second = outcome.out.splitlines()
+    assert first.startswith(f"✗ failed   configuration: {tmp_path}/merge.yml:2: environment: must be")
+    assert f"{tmp_path}/merge.yml:3: spline.eksport: is not a known key; did you mean export? Fix:" in second
+    as_json = json.loads(in_process("doctor", "-c", tmp_path / "merge.yml", "--json").out)
+    assert [each["message"].partition(": ")[0] for each in as_json["findings"]] == [
+        f"{tmp_path}/merge.yml:2",
+        f"{tmp_path}/merge.yml:3",
+    ]
 
 
 def test_a_hanging_or_failing_check_hides_no_other() -> None:

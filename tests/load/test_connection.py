@@ -85,8 +85,17 @@ def test_another_web_server_is_reported_with_its_status() -> None:
     async def missing(_: web.Request) -> web.StreamResponse:
         return web.Response(status=404)
 
-    with serving(missing) as url, pytest.raises(GraphUnreachable, match="HTTP 404"):
+    with serving(missing) as url, pytest.raises(GraphUnreachable, match="HTTP 404; its address is usually"):
         check(Endpoint(url))
+
+
+def test_a_server_without_tls_is_reported_with_the_scheme_to_use() -> None:
+    async def missing(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=404)
+
+    expected = "no secure connection: TLS failed; a server without TLS requires ws://"
+    with serving(missing) as url, pytest.raises(GraphUnreachable, match=expected):
+        check(Endpoint(url.replace("ws://", "wss://")))
 
 
 def test_a_server_that_disconnects_before_responding_is_reported() -> None:

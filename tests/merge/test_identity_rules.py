@@ -1,6 +1,9 @@
 """Rules that map temporary locations to tables."""
 
+from typing import Any
+
 import pytest
+import yaml
 
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
@@ -102,6 +105,32 @@ def test_without_one_warehouse_the_table_is_not_guessed() -> None:
 
     assert found.name == DatasetName("s3://b", "redshift/public.sales")
     assert "several Redshift namespaces" in found.problem
+
+
+@pytest.mark.parametrize("default", ["dev.public", None])
+def test_without_one_warehouse_the_message_names_the_manifests_and_a_rule_that_joins(
+    default: str | None,
+) -> None:
+    uri = f"s3://b/redshift/public.sales/{UUID}"
+    other = "redshift://other.eu-west-1:5439"
+    settings: dict[str, Any] = {
+        "dag_name": "d",
+        "environment": "dev",
+        "dbt": [
+            {"manifest": "a.json", "namespace": WAREHOUSE},
+            {"manifest": "b.json", "namespace": other},
+            {"manifest": "c.json", "namespace": other},
+        ],
+        "merge": {"default_schemas": dict.fromkeys((WAREHOUSE, other), default) if default else {}},
+    }
+
+    problem = dataset_resolver.from_config(CONFIGURATION.parse(settings)).resolve(Reference("", uri)).problem
+
+    namespaces = f"{other} (dbt: b.json, c.json), {WAREHOUSE} (dbt: a.json)"
+    assert f"several Redshift namespaces: {namespaces}. Fix: add to merge.rules: " in problem
+    settings["merge"]["rules"] = [yaml.safe_load(problem.partition("merge.rules: ")[2])]
+    joined = dataset_resolver.from_config(CONFIGURATION.parse(settings)).resolve(Reference("", uri)).name
+    assert joined == DatasetName(other, "dev.public.sales" if default else "database.public.sales")
 
 
 def test_without_a_default_database_the_table_is_not_guessed() -> None:

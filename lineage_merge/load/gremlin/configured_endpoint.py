@@ -21,6 +21,8 @@ def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
     if url:
         return Endpoint(url, gremlin.timeout_seconds, gremlin.retry_seconds, writers=gremlin.writers)
     _reject_reader(gremlin.endpoint)
+    for key, address in (("endpoint", gremlin.endpoint), ("reader_endpoint", gremlin.reader_endpoint)):
+        _require_path(f"gremlin.{key}", address)
     return Endpoint(
         gremlin.endpoint,
         gremlin.timeout_seconds,
@@ -38,6 +40,12 @@ def _reject_reader(url: str) -> None:
             "is Neptune's reader endpoint, which accepts no writes. Fix: set the cluster endpoint here,"
             " and this one as gremlin.reader_endpoint",
         )
+
+
+def _require_path(key: str, url: str) -> None:
+    """Reject an endpoint of Neptune without its path; other servers may have another one."""
+    if region_of(_host(url)) and _parts(url).path.strip("/") != "gremlin":
+        raise ConfigError(key, f"the path is missing: wss://{_host(url)}:{_port(url)}/gremlin")
 
 
 def _iam(gremlin: Gremlin) -> Iam:
@@ -77,6 +85,13 @@ def region_of(host: str) -> str:
 
 def _host(url: str) -> str:
     return _parts(url).hostname or ""
+
+
+def _port(url: str) -> int:
+    try:
+        return _parts(url).port or 8182
+    except ValueError:  # not a number
+        return 8182
 
 
 def _parts(url: str) -> SplitResult:

@@ -116,6 +116,8 @@ _CONFLICTS = (
 _CLOSED = ("Connection was closed", "Connection was already closed", "Event loop is closed")
 _UNREADABLE = "Received error on read"
 
+_TLS_FAILED = "TLS failed; a server without TLS requires ws://"
+
 _CODE = re.compile(r'"code"\s*:\s*"(\w+)"')
 
 
@@ -138,7 +140,7 @@ def classify(error: BaseException, address: str) -> ClassifiedError | None:
             return _classify_handshake(error.status, address)
         case aiohttp.ClientSSLError():
             # The error's text is not used: it contains the certificate.
-            reason = getattr(error.__cause__ or error, "verify_message", "") or "TLS failed"
+            reason = getattr(error.__cause__ or error, "verify_message", "") or _TLS_FAILED
             untrusted = GraphUnreachable(f"{address}: no secure connection: {reason}")
             return ClassifiedError(ErrorKind.PERMANENT, untrusted, "TLS", broken=True)
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
@@ -200,7 +202,8 @@ def _classify_handshake(status: int, address: str) -> ClassifiedError:
         case 500 | 502 | 503 | 504:
             kind, problem = ErrorKind.UNAVAILABLE, f"no connection: HTTP {status}"
         case _:
-            kind, problem = ErrorKind.PERMANENT, f"not a Gremlin endpoint: HTTP {status}"
+            usual = "its address is usually wss://host:8182/gremlin (ws:// without TLS)"
+            kind, problem = ErrorKind.PERMANENT, f"not a Gremlin endpoint: HTTP {status}; {usual}"
     error = GraphUnreachable(f"{address}: {problem}")
     return ClassifiedError(kind, error, f"HTTP {status}", broken=True, answered=True)
 

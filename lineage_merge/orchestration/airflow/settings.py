@@ -123,7 +123,7 @@ def _mapping(given: Any, name: str) -> Mapping[str, Any]:
     if isinstance(given, str) and given.strip():
         from lineage_merge.infra import yaml_text
 
-        given = yaml_text.parse(given, name, "the rendered template")
+        given = yaml_text.parse(given, "the rendered template", name)
     if given and not isinstance(given, Mapping):
         raise ConfigError(name, "must be a mapping")
     return given or {}

@@ -8,7 +8,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.doctor import logs
 from lineage_merge.orchestration.doctor.finding import Finding
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import messages
 
@@ -19,7 +19,7 @@ _DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its l
 def examine(config: Config) -> Iterator[Finding]:
     """Check the files of each location, and the last one for a plan or an event."""
     files = config.spline.agent if config.spline else ()
-    return logs.examine(AGENT, "spline.agent", files, _inspect, _DISPATCHER)
+    return logs.examine(AGENT, "spline.agent", files, _inspect, _DISPATCHER, document_kind.AGENT)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from lineage_merge.config import Config
-from lineage_merge.infra.storage import is_s3, read_text
+from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import (
     DocumentError,
@@ -16,6 +16,7 @@ from lineage_merge.model.errors import (
 )
 from lineage_merge.naming import redact
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, warning
+from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
@@ -105,7 +106,7 @@ def examine_dbt(config: Config) -> Iterator[Finding]:
 def _manifest(project: DbtProject, key: str) -> Finding:
     location = project.manifest
     try:
-        manifest, problems = read_manifest(location, read_text(location))
+        manifest, problems = read_manifest(location, artefact.read(location, "manifest"))
     except SourceError as error:
         return failed(MANIFEST, error, fix_for(error, location, key))
     message = f"{redact(location)}: {manifest.project or 'unnamed project'}, {len(manifest.nodes)} nodes"
@@ -124,7 +125,7 @@ def _manifest(project: DbtProject, key: str) -> Finding:
 def _catalog(project: DbtProject, key: str) -> Finding:
     location = project.catalog
     try:
-        catalog, problems = read_catalog(location, read_text(location))
+        catalog, problems = read_catalog(location, artefact.read(location, "catalog"))
     except SourceError as error:
         return failed(CATALOG, error, fix_for(error, location, key))
     message = f"{redact(location)}: {len(catalog)} tables"
@@ -136,7 +137,7 @@ def _catalog(project: DbtProject, key: str) -> Finding:
 def _run_results(project: DbtProject, key: str) -> Finding:
     location = project.run_results
     try:
-        results, problems = read_run_results(location, read_text(location))
+        results, problems = read_run_results(location, artefact.read(location, "run results file"))
     except SourceMissing as error:
         return warning(RUN_RESULTS, f"{error}; the last runs are unknown", fix_for(error, location, key))
     except SourceError as error:

@@ -21,11 +21,13 @@ def examine(config: Config) -> Iterator[Finding]:
 
 
 def _catalog(catalog: GlueCatalog, index: int) -> Finding:
-    names = client.database_names(catalog)
-    if not names:
-        wanted = ", ".join(catalog.databases) or "anything"
-        message = f"{catalog}: no database matches {wanted}"
-        return warning(CATALOG, message, f"correct glue[{index}].databases and glue[{index}].region")
+    databases = client.all_databases(catalog)
+    names = client.selected(catalog, databases)
+    missing = client.unmatched(catalog, databases)
+    if missing:
+        problems = "; ".join(each.message for each in missing)
+        fix = f"correct glue[{index}].databases or glue[{index}].region"
+        return warning(CATALOG, f"{catalog}: {problems}", fix)
     # Databases and tables need separate permissions: one table is enough for the second.
     next(client.tables(catalog, names[0]), None)
     return ok(CATALOG, f"{catalog}: {len(names)} databases, tables are readable")

@@ -8,7 +8,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.doctor import logs
 from lineage_merge.orchestration.doctor.finding import Finding
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.settings import Hive
@@ -20,7 +20,7 @@ _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger,
 def examine(config: Config) -> Iterator[Finding]:
     """Check the files of each location, and the last one for a line with lineage."""
     hive = config.of(Hive)
-    return logs.examine(LOG, "hive.log", hive.log if hive else (), _inspect, _HOOK)
+    return logs.examine(LOG, "hive.log", hive.log if hive else (), _inspect, _HOOK, document_kind.HIVE)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:

@@ -10,6 +10,7 @@ from lineage_merge.naming import redact
 from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, warning
 from lineage_merge.sources import line_files
+from lineage_merge.sources.document_kind import Kind
 
 # Bytes at the end of a file to inspect: recent lines.
 _TAIL_BYTES = 4 << 20
@@ -20,21 +21,30 @@ Find = Callable[[Iterable[str]], list[Slice]]
 
 
 def examine(
-    check: str, key: str, locations: tuple[str, ...], inspect: Inspect, fix: str, find: Find = line_files.find
+    check: str,
+    key: str,
+    locations: tuple[str, ...],
+    inspect: Inspect,
+    fix: str,
+    expected: Kind,
+    find: Find = line_files.find,
 ) -> Iterator[Finding]:
     """Check the files of each location of `key`, and the end of the last one.
 
-    `fix`: the remedy if it contains no lineage.
+    `fix`: the remedy if it contains no lineage. `expected`: the kind of its documents.
     """
     for location in locations:
         try:
             parts = find([location])
             message = f"{redact(location)}: {len({part.location for part in parts})} files"
             has_lineage, problem = inspect(_end(parts[-1]))
+            kind = None if has_lineage else line_files.recognize(parts[-1:])
         except SourceError as error:
             yield failed(check, error, fix_for(error, location, key))
             continue
-        if problem:
+        if kind and kind is not expected:
+            yield warning(check, f"{message}, but {kind.name}", kind.remedy or fix)
+        elif problem:
             first = f"{problem.document}: {problem.field}: {problem.message}".replace(": : ", ": ")
             yield warning(check, f"{message}, but {first}", "correct the document; a run skips it")
         elif has_lineage:

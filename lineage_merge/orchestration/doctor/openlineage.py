@@ -8,6 +8,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.doctor import logs
 from lineage_merge.orchestration.doctor.finding import Finding
+from lineage_merge.sources import document_kind
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.settings import OpenLineage
 
@@ -20,7 +21,9 @@ def examine(config: Config) -> Iterator[Finding]:
     """Check the files of each location, and the events at the end of the last one."""
     openlineage = config.of(OpenLineage)
     events = openlineage.events if openlineage else ()
-    return logs.examine(EVENTS, "openlineage.events", events, _inspect, _TRANSPORT, files.find)
+    return logs.examine(
+        EVENTS, "openlineage.events", events, _inspect, _TRANSPORT, document_kind.EVENTS, files.find
+    )
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.storage import read_text
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -24,7 +24,9 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
 
     `by_relation`: another manifest of its project builds other relations, and no target is configured.
     """
-    manifest, problems = read_manifest(project.manifest, read_text(project.manifest), with_columns=True)
+    manifest, problems = read_manifest(
+        project.manifest, artefact.read(project.manifest, "manifest"), with_columns=True
+    )
     yield Count("dbt manifests", 1)
     yield Count("dbt nodes", len(manifest.nodes))
     yield from problems
@@ -40,7 +42,7 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
     yield from _runs(project, manifest, jobs)
     catalog: Catalog = {}
     if project.catalog:
-        catalog, broken = read_catalog(project.catalog, read_text(project.catalog))
+        catalog, broken = read_catalog(project.catalog, artefact.read(project.catalog, "catalog"))
         yield Count("dbt catalogs", 1)
         yield from broken
     yield from _columns(project, manifest, catalog, jobs)
@@ -60,7 +62,7 @@ def _runs(project: DbtProject, manifest: Manifest, jobs: Jobs) -> Iterator[Eleme
     if not project.run_results:
         return
     try:
-        text = read_text(project.run_results)
+        text = artefact.read(project.run_results, "run results file")
     except SourceMissing:
         why = "is missing: the time of the last runs is unknown"
         yield Problem("notice", project.run_results, "", why)
@@ -116,7 +118,7 @@ def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
 
 def _built(position: int, project: DbtProject) -> Iterator[_Relation]:
     """Yield what a manifest builds."""
-    manifest, _ = read_manifest(project.manifest, read_text(project.manifest))
+    manifest, _ = read_manifest(project.manifest, artefact.read(project.manifest, "manifest"))
     for unique_id, relation in _relations(manifest, project.namespace).items():
         yield _Relation(manifest.project, unique_id, position, relation)
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.sources.settings import namespace
 
 
@@ -23,13 +25,16 @@ class DbtProject:
 
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
     """Parse settings that fit the schema. Raises `ConfigError`."""
-    return tuple(
+    errors = ErrorCollector()
+    found = [
         DbtProject(
             entry["manifest"],
-            namespace(f"dbt[{index}].namespace", entry["namespace"]),
+            errors.get(partial(namespace, f"dbt[{index}].namespace", entry["namespace"]), ""),
             entry.get("catalog", ""),
             entry.get("run_results", ""),
             entry.get("target", ""),
         )
         for index, entry in enumerate(settings)
-    )
+    ]
+    errors.raise_errors()
+    return tuple(found)

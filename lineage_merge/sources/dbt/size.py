@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from lineage_merge.infra.storage import size_of
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.settings import DbtProject
 
 
@@ -14,8 +14,8 @@ def size(projects: Sequence[DbtProject]) -> int:
 
 
 def _of_project(project: DbtProject) -> int:
-    found = size_of(project.manifest)
+    found = artefact.size(project.manifest, "manifest")
     if project.run_results:
         with suppress(SourceMissing):  # reported later, and not an error
-            found += size_of(project.run_results)
-    return found + (size_of(project.catalog) if project.catalog else 0)
+            found += artefact.size(project.run_results, "run results file")
+    return found + (artefact.size(project.catalog, "catalog") if project.catalog else 0)

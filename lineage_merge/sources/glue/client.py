@@ -6,8 +6,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from lineage_merge.infra import input_budget
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.sources import unmatched_patterns
 from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 
 _DENIED = frozenset(
     {
@@ -40,10 +43,35 @@ def size(catalogs: Sequence[GlueCatalog]) -> int:
 
 def database_names(catalog: GlueCatalog) -> list[str]:
     """Return the selected databases of a catalog, sorted. Raises `SourceError`."""
+    return selected(catalog, all_databases(catalog))
+
+
+def all_databases(catalog: GlueCatalog) -> list[str]:
+    """Return all databases of a catalog, sorted. Raises `SourceError`."""
     pages = _pages(catalog, "get_databases", str(catalog), _DRIVER_ATTEMPTS)
-    names = {str(each["Name"]) for page in pages for each in page.get("DatabaseList", ())}
-    globs = [glob.lower() for glob in catalog.databases] or ["*"]
-    return sorted(name for name in names if any(fnmatchcase(name.lower(), glob) for glob in globs))
+    return sorted({str(each["Name"]) for page in pages for each in page.get("DatabaseList", ())})
+
+
+def selected(catalog: GlueCatalog, databases: Sequence[str]) -> list[str]:
+    """Return those of the databases that the catalog's patterns match."""
+    globs = catalog.databases or ("*",)
+    return [name for name in databases if any(_is_match(glob, name) for glob in globs)]
+
+
+def unmatched(catalog: GlueCatalog, databases: Sequence[str]) -> list[Problem]:
+    """Return a notice for each pattern that matches none of the databases."""
+    globs = [
+        glob
+        for glob in catalog.databases or ("*",)
+        if not any(_is_match(glob, database) for database in databases)
+    ]
+    patterns = Patterns(str(catalog), "databases", "database", globs)
+    return unmatched_patterns.notices(patterns, globs, Existing(databases, len(databases)))
+
+
+def _is_match(glob: str, database: str) -> bool:
+    # Glue's names are lowercase.
+    return fnmatchcase(database.lower(), glob.lower())
 
 
 def tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]]:

@@ -23,11 +23,9 @@ def read_glue(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Ca
     wanted: list[tuple[GlueCatalog, str]] = []
     missing: list[Problem] = []
     for catalog in config.sources["glue"]:
-        found = client.database_names(catalog)
-        wanted.extend((catalog, database) for database in found)
-        if not found:
-            globs = ", ".join(catalog.databases) or "*"
-            missing.append(Problem("not-joined", str(catalog), "", f"no database matches {globs}"))
+        databases = client.all_databases(catalog)
+        wanted.extend((catalog, database) for database in client.selected(catalog, databases))
+        missing += client.unmatched(catalog, databases)
     tables = engine.rows(wanted, MAX_TASKS).flat_map(lambda entry: database_rows(*entry, names))
     return tables.union(engine.rows(catalog_records(None, records(missing, names)), 1))
 

@@ -19,7 +19,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files, unmatched_patterns
 from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
@@ -37,6 +37,7 @@ from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first
 from lineage_merge.sources.runs.run_selection import SelectedWrite
+from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 _END_OF_FILE = 1 << 62
 
@@ -92,6 +93,12 @@ def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Re
     queries = found.flat_map(_by_key).combine(_unchanged, _first, _first).map(_logged).cache()
     writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).cache()
     number = _total_counts(writes.map_partitions(_query_counts).collect())
+    if not number.queries and parts and found.is_empty():
+        nothing = line_files.nothing_found("Hive", "log", "lineage", parts, document_kind.HIVE)
+        notices = (*notices, nothing)
+    patterns = Patterns("Hive", "jobs", "job", hive.jobs)
+    if hive.jobs and number.queries:
+        notices = (*notices, *unmatched_patterns.problems(patterns, writes.flat_map(_job_names)))
     dated = writes.map(partial(_dated, newest=number.newest or 0))
     events = run_selection.within_lookback(dated, hive.runs, hive.lookback).cache()
     selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
@@ -268,6 +275,11 @@ def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Ro
         return not is_assumed or record.source not in paths.value
 
     return translated.filter(is_wanted)
+
+
+def _job_names(write: Write) -> Iterator[Names]:
+    if write.event.job:
+        yield (write.event.job,)
 
 
 def _is_view(write: Write) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from lineage_merge import naming
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, namespace, runs
@@ -42,24 +43,30 @@ def parse(settings: Mapping[str, Any]) -> Hive:
     if not settings.keys() & {"log", "kafka"}:
         raise ConfigError("hive", "give log or kafka")
     metastore = settings.get("metastore", "")
-    warehouse = settings.get("warehouse", "").rstrip("/")
+    errors = ErrorCollector()
+    hive = Hive(
+        log=locations(settings.get("log", ())),
+        kafka=errors.get(lambda: kafka("hive", settings), None),
+        metastore=errors.get(lambda: namespace("hive.metastore", metastore) if metastore else "", ""),
+        warehouse=errors.get(lambda: _warehouse(settings.get("warehouse", "").rstrip("/")), ""),
+        spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
+        jobs=tuple(settings.get("jobs", ())),
+        job_name_from=settings.get("job_name_from", "target"),
+        runs=errors.get(lambda: runs(settings.get("runs", "latest"), "hive.runs"), Runs()),
+        lookback=errors.get(lambda: lookback(settings.get("lookback", 30), "hive.lookback"), timedelta()),
+        retire_after=int(settings.get("retire_after", 3)),
+    )
+    errors.raise_errors()
+    return hive
+
+
+def _warehouse(folder: str) -> str:
     try:
-        is_folder = not warehouse or naming.name_uri(f"{warehouse}/t").label == "file"
+        is_folder = not folder or naming.name_uri(f"{folder}/t").label == "file"
     except NamingError as error:
         raise ConfigError("hive.warehouse", error.message) from None
     if not is_folder:
         raise ConfigError(
             "hive.warehouse", "expected a folder such as hdfs://nameservice/user/hive/warehouse"
         )
-    return Hive(
-        log=locations(settings.get("log", ())),
-        kafka=kafka("hive", settings),
-        metastore=namespace("hive.metastore", metastore) if metastore else "",
-        warehouse=warehouse,
-        spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
-        jobs=tuple(settings.get("jobs", ())),
-        job_name_from=settings.get("job_name_from", "target"),
-        runs=runs(settings.get("runs", "latest"), "hive.runs"),
-        lookback=lookback(settings.get("lookback", 30), "hive.lookback"),
-        retire_after=int(settings.get("retire_after", 3)),
-    )
+    return folder

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources import document_kind
 from lineage_merge.sources.openlineage.documents import Document, check, is_event
 
 # Every event has this field; lines without it belong to other loggers.
@@ -42,7 +43,7 @@ def checked(document: object, location: str) -> Iterator[Event | Problem]:
     """Validate a JSON value that is an event, a list of events, or contains one as text."""
     events = list(_inside(document, _MAX_NESTING))
     if not events:
-        yield Problem("rejected", location, "", "not an OpenLineage event")
+        yield Problem("rejected", location, "", _not_an_event(document))
     for event in events:
         problem = check(event, location)
         yield problem or Event(location, event)
@@ -55,7 +56,13 @@ def _unmarked(text: str, location: str) -> Problem:
         return Problem("rejected", location, "", "not JSON")
     if is_event(document):
         return Problem("rejected", location, "eventTime", "is missing")
-    return Problem("skipped", location, "", "not an OpenLineage event")
+    return Problem("skipped", location, "", _not_an_event(document))
+
+
+def _not_an_event(document: object) -> str:
+    found = document_kind.of_document(document)
+    is_other = found is not None and found is not document_kind.EVENTS
+    return f"not an OpenLineage event, but {found}" if is_other else "not an OpenLineage event"
 
 
 def _objects(text: str) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
@@ -30,6 +30,7 @@ from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
+from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 _PROBLEM = "problem"
 _RUN = "RunEvent"
@@ -91,7 +92,7 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
         return _plan_records([each for _, each in found], context.names)
 
-    said = [*_counted(subjects), *notices]
+    said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
         [
             translated.group(_run_id, plan_records),
@@ -237,13 +238,48 @@ def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
             yield from translate(run, key)
 
 
-def _counted(subjects: Rows[Subject]) -> Iterator[Element]:
+def _unmatched(settings: OpenLineage, subjects: Rows[Subject], events: Rows[EventRow]) -> Iterator[Problem]:
+    """Yield a notice for each pattern that matches no job, or no namespace of jobs."""
+    jobs = Patterns("OpenLineage", "jobs", "job", settings.jobs)
+    # Most patterns match a write that was read. Only for others, all events are searched.
+    left = unmatched_patterns.unmatched(jobs, events.flat_map(_event_names))
+    if left:
+        yield from unmatched_patterns.problems(jobs._replace(globs=left), subjects.flat_map(_job_names))
+    if settings.namespaces:
+        namespaces = Patterns("OpenLineage", "namespaces", "namespace of a job", settings.namespaces)
+        yield from unmatched_patterns.problems(namespaces, subjects.flat_map(_job_namespace))
+
+
+def _event_names(event: EventRow) -> Iterator[Names]:
+    if event.job and event.application:
+        yield event.job, event.application
+
+
+def _job_names(subject: Subject) -> Iterator[Names]:
+    if subject.kind == _RUN:
+        run = _run(subject)
+        job_run = job_of(run)
+        yield job_run.key.name, job_run.application, run.job["name"]
+    elif subject.kind == "JobEvent":
+        for text, _ in subject.events:
+            run = as_run(json.loads(text))
+            yield job_of(run).key.name, run.job["name"]
+
+
+def _job_namespace(subject: Subject) -> Iterator[Names]:
+    if subject.kind in (_RUN, "JobEvent"):
+        # The events of a subject are about one job.
+        text, _ = min(subject.events)
+        yield (json.loads(text)["job"]["namespace"],)
+
+
+def _counted(subjects: Rows[Subject], parts: list[Slice]) -> Iterator[Element]:
     numbers = subjects.map_partitions(_numbers).collect()
     events = sum(events for events, _ in numbers)
     yield Count("OpenLineage events", events)
     yield Count("OpenLineage runs", sum(runs for _, runs in numbers))
     if not events:
-        yield Problem("notice", "OpenLineage", "events", "no event found in the configured files")
+        yield line_files.nothing_found("OpenLineage", "events", "event", parts, document_kind.EVENTS)
 
 
 def _numbers(subjects: Iterable[Subject]) -> Iterator[tuple[int, int]]:

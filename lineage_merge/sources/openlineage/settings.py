@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
@@ -30,12 +31,16 @@ def parse(settings: Mapping[str, Any]) -> OpenLineage:
     """Parse settings that fit the schema. Raises `ConfigError`."""
     if not settings.keys() & {"events", "kafka"}:
         raise ConfigError("openlineage", "give events or kafka")
-    return OpenLineage(
+    errors = ErrorCollector()
+    back = settings.get("lookback", 30)
+    openlineage = OpenLineage(
         events=locations(settings.get("events", ())),
-        kafka=kafka("openlineage", settings),
+        kafka=errors.get(lambda: kafka("openlineage", settings), None),
         jobs=tuple(settings.get("jobs", ())),
         namespaces=tuple(settings.get("namespaces", ())),
-        runs=runs(settings.get("runs", "latest"), "openlineage.runs"),
-        lookback=lookback(settings.get("lookback", 30), "openlineage.lookback"),
+        runs=errors.get(lambda: runs(settings.get("runs", "latest"), "openlineage.runs"), Runs()),
+        lookback=errors.get(lambda: lookback(back, "openlineage.lookback"), timedelta()),
         retire_after=int(settings.get("retire_after", 3)),
     )
+    errors.raise_errors()
+    return openlineage

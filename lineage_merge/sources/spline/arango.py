@@ -22,6 +22,7 @@ from arango.response import Response
 from requests.exceptions import RequestException
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.json_schema import did_you_mean
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
@@ -34,6 +35,22 @@ from lineage_merge.sources.spline.versions import Versions
 _NOT_AUTHORIZED = (11, 401, 403)
 _NO_DATABASE = 1228
 _NO_COLLECTION = 1203
+
+# Services whose address is given in place of ArangoDB's.
+_OTHER_PORTS = {
+    "5439": "Redshift",
+    "8080": "Spline's server",
+    "8182": "Gremlin",
+    "9083": "Hive's metastore",
+    "9090": "Spline's UI",
+    "9092": "Kafka",
+}
+# Maximum applications to report, if a pattern matches none.
+MAX_APPLICATIONS = 10_000
+# Maximum different labels to report, if no write has one.
+MAX_LABELS = 10_000
+# Maximum names of databases and collections in a message.
+_MAX_NAMES = 10
 
 PLANS_PER_REQUEST = 50
 # A plan of hundreds of columns has thousands of expressions: their ids are split over several requests.
@@ -120,11 +137,13 @@ def database(server: Server, *, retries: bool = True) -> Iterator[StandardDataba
             auth_method=settings.auth_method,
         )
     except ArangoServerError as error:
-        raise _explain(settings, error) from None
+        databases = _databases(client, server) if error.error_code == _NO_DATABASE else []
+        raise _explain(settings, error, databases) from None
     except (RequestException, ConnectionError) as error:
         # The client reports all connection failures alike; other errors have their own name.
         reason = f" ({type(error).__name__})" if isinstance(error, RequestException) else ""
-        raise SourceUnreachable(f"no connection to ArangoDB at {_redacted_hosts(settings)}{reason}") from None
+        address = f"{_redacted_hosts(settings)}{reason}{_port_of_others(settings)}"
+        raise SourceUnreachable(f"no connection to ArangoDB at {address}") from None
     finally:
         client.close()
 
@@ -138,6 +157,7 @@ def overview(server: Server) -> Overview:
             if collection not in names:
                 raise SourceMissing(
                     f"ArangoDB database {settings.database}: the required collection {collection} is missing"
+                    f"{'' if names.intersection(REQUIRED) else _no_spline(db, names)}"
                 )
         refusal = versions_of(db, settings, names).refusal
         if refusal:
@@ -155,6 +175,17 @@ def overview(server: Server) -> Overview:
             newest=ceil(span["newest"] or 0),
             snapshot=seen,
         )
+
+
+def _no_spline(db: StandardDatabase, names: frozenset[str]) -> str:
+    """Return what a database without Spline's collections has, and which databases there are."""
+    own = sorted(name for name in names if not name.startswith("_"))
+    found = f"it has {', '.join(own[:_MAX_NAMES])}" if own else "it is empty"
+    databases: Any = []
+    with suppress(ArangoServerError):
+        databases = db.databases_accessible_to_user()
+    others = sorted(str(each) for each in databases if each != db.name)
+    return f"; {found}; other databases: {', '.join(others[:_MAX_NAMES])}" if others else f"; {found}"
 
 
 def document_counts(server: Server, collections: Iterable[str]) -> dict[str, int]:
@@ -214,6 +245,43 @@ def plan_labels(
                 db, server.settings, _LABELS, keys=some, heads=heads, **snapshot.variables
             )
         }
+
+
+def application_names(server: Server, is_recorded: bool) -> list[str]:
+    """Return the names of applications in the database, at most `MAX_APPLICATIONS`.
+
+    `is_recorded`: it has `progress`, whose index on this field the query uses.
+    """
+    collection, field = "executionPlan", "name"
+    if is_recorded:
+        collection, field = "progress", "execPlanDetails.applicationName"
+    query = f"FOR p IN {collection} COLLECT name = p.{field} LIMIT @most RETURN name"
+    with database(server) as db:
+        found = list(run_query(db, server.settings, query, most=MAX_APPLICATIONS))
+    return [name for name in found if isinstance(name, str)]
+
+
+def labels_of_all(server: Server, wanted: labels.Wanted, collections: frozenset[str]) -> list[Document]:
+    """Return the distinct fields of plans and writes with requested labels, at most `MAX_LABELS` of each."""
+    query = (
+        "FOR p IN {} COLLECT own = KEEP(p.labels || {{}}, @heads), extra = KEEP(p.extra || {{}}, @heads)"
+        " LIMIT @most RETURN {{labels: own, extra: extra}}"
+    )
+    bind = {"heads": labels.heads(wanted), "most": MAX_LABELS}
+    with database(server) as db:
+        return [
+            document
+            for collection in sorted(collections.intersection(("executionPlan", "progress")))
+            for document in run_query(db, server.settings, query.format(collection), **bind)
+        ]
+
+
+def label_names(server: Server) -> list[str]:
+    """Return the names of the labels of plans, sorted."""
+    query = "FOR p IN executionPlan COLLECT names = ATTRIBUTES(p.labels || {}) LIMIT @most RETURN names"
+    with database(server) as db:
+        found = run_query(db, server.settings, query, most=MAX_LABELS)
+        return sorted({name for names in found for name in names})
 
 
 def plan_keys(server: Server, offset: int, count: int) -> Iterator[str]:
@@ -324,7 +392,32 @@ def collections_of(db: StandardDatabase, settings: Arango) -> frozenset[str]:
         found: Any = db.collections()
         return frozenset(str(each["name"]) for each in found)
     except (KeyError, TypeError):
-        raise SourceError(f"{_redacted_hosts(settings)} is not an ArangoDB server") from None
+        address = _redacted_hosts(settings)
+        raise SourceError(f"{address} is not an ArangoDB server{_port_of_others(settings)}") from None
+
+
+def _databases(client: ArangoClient, server: Server) -> list[str]:
+    """Return the databases that the user may read; none if the server does not list them."""
+    settings = server.settings
+    with suppress(ArangoServerError, RequestException, ConnectionError, KeyError, TypeError):
+        system = client.db(
+            "_system",
+            username=settings.username,
+            password=server.password,
+            auth_method=settings.auth_method,
+        )
+        found: Any = system.databases_accessible_to_user()
+        return sorted(str(each) for each in found)
+    return []
+
+
+def _port_of_others(settings: Arango) -> str:
+    """Return a hint if a host's port usually belongs to another service."""
+    for host in settings.hosts.split(","):
+        _, _, port = host.strip().rstrip("/").rpartition(":")
+        if port in _OTHER_PORTS:
+            return f" (port {port} is usually that of {_OTHER_PORTS[port]}, ArangoDB's is 8529)"
+    return ""
 
 
 def _redacted_hosts(settings: Arango) -> str:
@@ -333,12 +426,14 @@ def _redacted_hosts(settings: Arango) -> str:
     return ",".join(f"{before.partition('://')[0]}://{host}" if at else host for before, at, host in hosts)
 
 
-def _explain(settings: Arango, error: ArangoServerError) -> SourceError:
+def _explain(settings: Arango, error: ArangoServerError, databases: Sequence[str] = ()) -> SourceError:
     server = f"ArangoDB at {_redacted_hosts(settings)}"
     if error.error_code in _NOT_AUTHORIZED or error.http_code in (401, 403):
         return SourceDenied(f"{server} rejects user {settings.username!r} (wrong password or no permission)")
     if error.error_code == _NO_DATABASE:
-        return SourceMissing(f"{server}: missing database {settings.database!r}")
+        found = f"; it has {', '.join(databases[:_MAX_NAMES])}" if databases else ""
+        similar = did_you_mean(settings.database, databases)
+        return SourceMissing(f"{server}: missing database {settings.database!r}{found}{similar}")
     if error.error_code == _NO_COLLECTION:
         return SourceMissing(f"{server}, database {settings.database}: {error.error_message}")
     reason = error.error_message or f"HTTP {error.http_code}"

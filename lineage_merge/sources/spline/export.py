@@ -8,14 +8,15 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text
+from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text, shown, size_of
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import line_files
+from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions, versions
@@ -27,6 +28,7 @@ _FILE = re.compile(
 )
 
 
+_ENDINGS = ("json", "jsonl", "json.gz", "jsonl.gz")
 _FOUND = (*COLLECTIONS, VERSION)
 
 
@@ -54,7 +56,8 @@ def find(folder: str) -> list[Part]:
     """
     databases: dict[str, list[tuple[str, StoredFile, bool]]] = defaultdict(list)
     prefix = _root(folder)
-    for file in list_files(folder):
+    files = _listed(folder)
+    for file in files:
         path = PurePosixPath(file.location)
         match = _FILE.match(path.name)
         if match and match["collection"] in _FOUND:
@@ -63,19 +66,48 @@ def find(folder: str) -> list[Part]:
             whole = match["type"] == "json" and not match["dump"]
             databases["" if name == "." else name].append((match["collection"], file, whole))
     if not databases:
-        raise SourceMissing(f"{folder}: no collections of Spline found (executionPlan.json or .jsonl, ...)")
+        problem = "no collections of Spline found (executionPlan.json or .jsonl, ...)"
+        raise SourceMissing(f"{shown(folder)}: {problem}{_instead(folder, files)}")
     for name, found in sorted(databases.items()):
         present = {collection for collection, _, _ in found}
         for collection in REQUIRED:
             if collection not in present:
                 location = f"{folder}/{name}" if name else folder
-                raise SourceMissing(f"{location}: the required collection {collection} is missing")
+                fix = f"run arangoexport with --collection {collection}"
+                raise SourceMissing(
+                    f"{shown(location)}: the required collection {collection} is missing: {fix}"
+                )
     return [
         Part(name, collection, piece, whole)
         for name, found in sorted(databases.items())
         for collection, file, whole in found
         for piece in _cut(file, whole)
     ]
+
+
+def _listed(folder: str) -> list[StoredFile]:
+    try:
+        return list_files(folder)
+    except SourceMissing as error:
+        file = _file_at(folder)
+        if file is None:
+            raise
+        raise SourceMissing(f"{error.message}{_instead(folder, [file])}") from None
+
+
+def _file_at(location: str) -> StoredFile | None:
+    with suppress(SourceError):
+        return StoredFile(location, size_of(location))
+    return None
+
+
+def _instead(folder: str, files: list[StoredFile]) -> str:
+    """Return which folder to give, or what the files are; "" if neither is known."""
+    parent = folder.rstrip("/").rpartition("/")[0]
+    if parent and any(_file_at(f"{parent}/executionPlan.{ending}") for ending in _ENDINGS):
+        return f"; did you mean {shown(parent)}?"
+    kind = line_files.recognize(Slice(file.location, 0, file.size) for file in files)
+    return f", but {kind}" if kind and kind is not document_kind.EXPORT else ""
 
 
 def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:

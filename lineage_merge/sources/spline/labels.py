@@ -23,6 +23,20 @@ def of_plan(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
     return _found(wanted, document.get("labels"), document.get("extra"))
 
 
+def pairs(wanted: Wanted, document: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return all labels of a `progress` or `executionPlan` document, and requested ones in its `extra`."""
+    details = document.get("execPlanDetails")
+    copied = details.get("labels") if isinstance(details, dict) else None
+    found = {
+        (name, value)
+        for labels in (document.get("labels"), copied)
+        if isinstance(labels, dict)
+        for name in labels
+        for value in _values({"": labels[name]}, "")
+    }
+    return found | {(name, value) for name in wanted for value in _values(document.get("extra"), name)}
+
+
 def heads(wanted: Wanted) -> list[str]:
     """Return the top-level keys that may contain a label: ``a.b`` is ``a.b``, or ``b`` in ``a``."""
     return sorted({head for name in wanted for head, _ in _splits(name)})

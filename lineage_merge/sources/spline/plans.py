@@ -5,11 +5,10 @@ where its documents were read.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from operator import or_
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
@@ -17,6 +16,7 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
+from lineage_merge.sources import unmatched_patterns
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
@@ -30,6 +30,8 @@ from lineage_merge.sources.spline.operations import operations
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
+from lineage_merge.sources.spline.unmatched_labels import Label, unmatched_labels
+from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 
 class PlanFacts(NamedTuple):
@@ -101,6 +103,42 @@ def selected_plans(
     return plans.union(own_sources(events, selected)) if context.marks_run_local else plans
 
 
+def event_names(event: EventRow) -> Iterator[Names]:
+    """Yield the names by which the application of an event is selected."""
+    if event.job and event.application:
+        yield event.job, event.application
+
+
+def names_of(application_name: str) -> Iterator[Names]:
+    """Yield the names by which an application is selected."""
+    if application_name:
+        yield application(application_name).job, application_name
+
+
+def unmatched_applications(
+    spline: Spline, recent: Rows[Names], everything: Callable[[], Rows[Names]]
+) -> list[Problem]:
+    """Return a notice for each pattern that matches no application, or only older writes.
+
+    `recent` are the names of the writes of the lookback. `everything` returns all names; it is called only if
+    a pattern matches none of the recent ones.
+    """
+    patterns = Patterns("Spline", "applications", "application", spline.applications)
+    left = unmatched_patterns.unmatched(patterns, recent)
+    if not left:
+        return []
+    names = everything()
+    nothing = unmatched_patterns.unmatched(patterns._replace(globs=left), names)
+    found = (
+        unmatched_patterns.notices(patterns, nothing, unmatched_patterns.existing(names)) if nothing else []
+    )
+    if spline.labels:  # then recent writes may lack a label
+        return found
+    what = "no write within the lookback matches {}, only older ones"
+    older = [redact(what.format(glob)) for glob in left if glob not in nothing]
+    return [*found, *(Problem("notice", patterns.source, patterns.key, each) for each in older)]
+
+
 def translate_plan(
     context: Context,
     database: str,
@@ -156,19 +194,27 @@ def combined(
     selected: Rows[SelectedWrite],
     translated: Rows[Translated],
     unrecorded: list[str],
+    notices: Iterable[Problem] = (),
+    labels_of: Callable[[], Rows[Label]] | None = None,
 ) -> Rows[Record]:
-    """Return the records of plans, jobs and problems."""
+    """Return the records of plans, jobs and problems. `unrecorded` are the databases without `progress`.
+
+    `labels_of` returns the labels of all plans and writes; it is called only if one seems to be missing.
+    """
     engine = translated.engine
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
+    if context.spline.labels and labels_of:
+        is_found = not recent_events.filter(_is_write).is_empty()
+        if not is_found and unrecorded:
+            is_found = not translated.filter(_is_made).is_empty()
+        notices = (*notices, *unmatched_labels(context.spline.labels, labels_of, is_found=is_found))
     parts = [
         translated.flat_map(_records_of),
         job_records(recent_events, selected, context.names),
         events.map_partitions(partial(_problem_records, names=context.names)),
-        engine.rows(list(records(map(_unrecorded, unrecorded), context.names)), 1),
+        engine.rows(list(records([*map(_unrecorded, unrecorded), *notices], context.names)), 1),
     ]
-    if context.spline.labels:
-        parts.append(_unmatched_labels(context, recent_events, translated if unrecorded else None))
     return engine.union(parts)
 
 
@@ -220,34 +266,9 @@ def _unrecorded(database: str) -> Problem:
     return Problem("notice", source, "progress", what)
 
 
-def _unmatched_labels(
-    context: Context, events: Rows[EventRow], unrecorded: Rows[Translated] | None
-) -> Rows[Record]:
-    """Return a notice if no write, and no plan of a database without runs, has the requested labels."""
-    engine = events.engine
-    found = [engine.rows([("", False)]), events.map_partitions(_any_write)]
-    if unrecorded is not None:
-        found.append(unrecorded.map_partitions(_any_made))
-    names = ", ".join(sorted(context.spline.labels))
-    what = (
-        f"no write has the labels {names}: Spline 0.7 and producer API 1.1 store no labels;"
-        " select by spline.applications instead"
-    )
-    notice = list(records([Problem("notice", "Spline", "labels", what)], context.names))
-    return engine.union(found).combine(bool, or_, or_).flat_map(partial(_unless, notice=notice))
+def _is_write(event: EventRow) -> bool:
+    return not event.problem
 
 
-def _any(rows: Iterable[object]) -> Iterator[tuple[str, bool]]:
-    yield "", next((True for _ in rows), False)
-
-
-def _any_write(events: Iterable[EventRow]) -> Iterator[tuple[str, bool]]:
-    return _any(each for each in events if not each.problem)
-
-
-def _any_made(plans: Iterable[Translated]) -> Iterator[tuple[str, bool]]:
-    return _any(each for each in plans if each.made)
-
-
-def _unless(found: tuple[str, bool], notice: list[Record]) -> list[Record]:
-    return [] if found[1] else notice
+def _is_made(each: Translated) -> bool:
+    return each.made is not None

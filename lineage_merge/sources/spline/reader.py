@@ -42,15 +42,20 @@ from lineage_merge.sources.spline.plans import (
     PlanFacts,
     Translated,
     combined,
+    event_names,
+    names_of,
     of_plan,
     plan_facts,
     selected_plans,
     translate_plan,
+    unmatched_applications,
 )
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
+from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions
+from lineage_merge.sources.unmatched_patterns import Names
 
 EVENTS_PER_SLICE = 5000
 PLANS_PER_SLICE = 500
@@ -117,7 +122,25 @@ def _read_export(engine: Engine, context: Context) -> Rows[Record]:
     texts: Rows[Any] = _parts(engine, plan_parts).flat_map(read_texts)
     translate = partial(_translate_texts, context, unrecorded=frozenset(unrecorded))
     translated = texts.union(plans).group(_key, translate)
-    return combined(context, events, recent_events, selected, translated, unrecorded)
+    notices: list[Problem] = []
+    if context.spline.applications:
+        headers = [part for part in by_collection["executionPlan"] if part.database in unrecorded]
+        unrecorded_names = _parts(engine, headers).flat_map(_plan_names)
+        recent = recent_events.flat_map(event_names).union(unrecorded_names)
+        notices = unmatched_applications(
+            context.spline, recent, lambda: events.flat_map(event_names).union(unrecorded_names)
+        )
+    labelled = [*by_collection["progress"], *by_collection["executionPlan"]]
+    return combined(
+        context,
+        events,
+        recent_events,
+        selected,
+        translated,
+        unrecorded,
+        notices,
+        lambda: _parts(engine, labelled).flat_map(partial(_label_pairs, context)),
+    )
 
 
 def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
@@ -252,6 +275,18 @@ def _plan_labels(context: Context, part: export.Part) -> Iterator[PlanLabels]:
                 yield PlanLabels(part.database, plan_key_of("executionPlan", document), sorted(found))
 
 
+def _plan_names(part: export.Part) -> Iterator[Names]:
+    for document in _parsed(part):
+        if not isinstance(document, Problem) and isinstance(document.get("name"), str):
+            yield from names_of(document["name"])
+
+
+def _label_pairs(context: Context, part: export.Part) -> Iterator[Label]:
+    for document in _parsed(part):
+        if not isinstance(document, Problem):
+            yield from sorted(labels.pairs(context.spline.labels, document))
+
+
 # A live database
 
 
@@ -273,7 +308,40 @@ def _read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Rec
     facts: Rows[Any] = selected_plans(context, events, selected)
     plans = facts.group(_key, _known_plan)
     fetch = partial(_fetch_plans, context, server, overview.collections)
-    return combined(context, events, events, selected, _limited_partitions(plans).map_partitions(fetch), [])
+    translated = _limited_partitions(plans).map_partitions(fetch)
+    notices = unmatched_applications(
+        spline, events.flat_map(event_names), lambda: _all_names(engine, server, is_recorded=True)
+    )
+    return combined(
+        context,
+        events,
+        events,
+        selected,
+        translated,
+        [],
+        notices,
+        lambda: _all_labels(engine, context, server, overview.collections),
+    )
+
+
+def _all_labels(
+    engine: Engine, context: Context, server: arango.Server, collections: frozenset[str]
+) -> Rows[Label]:
+    """Return the requested labels that the database has, and the names of the others without values."""
+    wanted = context.spline.labels
+    found = arango.labels_of_all(server, wanted, collections)
+    names = arango.label_names(server)
+    return engine.rows(
+        [
+            *(pair for each in found for pair in sorted(labels.pairs(wanted, each))),
+            *((name, "") for name in names if name not in wanted),
+        ]
+    )
+
+
+def _all_names(engine: Engine, server: arango.Server, *, is_recorded: bool) -> Rows[Names]:
+    """Return the names of all applications of the database; events are read of the selected ones only."""
+    return engine.rows(arango.application_names(server, is_recorded)).flat_map(names_of)
 
 
 def _limited_partitions(rows: Rows[Any]) -> Rows[Any]:
@@ -320,7 +388,19 @@ def _read_arango_plans(
     translated = _limited_partitions(engine.rows(offsets, MAX_SLICES)).flat_map(fetch)
     events: Rows[EventRow] = engine.empty()
     selected = run_selection.select_writes(events, context.spline.runs)
-    return combined(context, events, events, selected, translated, [""])
+    wanted = context.spline.applications
+    names = _all_names(engine, server, is_recorded=False) if wanted else engine.empty()
+    notices = unmatched_applications(context.spline, names, lambda: names)
+    return combined(
+        context,
+        events,
+        events,
+        selected,
+        translated,
+        [""],
+        notices,
+        lambda: _all_labels(engine, context, server, collections),
+    )
 
 
 def _fetch_slice(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, locations, lookback, runs
@@ -48,7 +49,7 @@ class Arango:
             return os.environ[self.password_env]
         except KeyError:
             # Without the variable's name: it may be the password itself by mistake.
-            problem = "the environment variable of this name is not set"
+            problem = "the environment variable of this name is not set; set it, or give a variable's name"
             raise ConfigError("spline.arango.password_env", problem) from None
 
 
@@ -90,18 +91,21 @@ def parse(settings: Mapping[str, Any]) -> Spline:
     """Parse settings that fit the schema. Raises `ConfigError`."""
     if not settings.keys() & {*LOCATION_KEYS}:
         raise ConfigError("spline", "give export, arango, agent or kafka")
-    return Spline(
+    errors = ErrorCollector()
+    spline = Spline(
         export=settings.get("export", ""),
-        arango=_arango(settings["arango"]) if "arango" in settings else None,
+        arango=errors.get(lambda: _arango(settings["arango"]), None) if "arango" in settings else None,
         agent=locations(settings.get("agent", ())),
-        kafka=kafka("spline", settings),
+        kafka=errors.get(lambda: kafka("spline", settings), None),
         applications=tuple(settings.get("applications", ())),
         labels={name: _label(value) for name, value in settings.get("labels", {}).items()},
-        runs=runs(settings.get("runs", "latest"), "spline.runs"),
-        lookback=lookback(settings.get("lookback", 30), "spline.lookback"),
+        runs=errors.get(lambda: runs(settings.get("runs", "latest"), "spline.runs"), Runs()),
+        lookback=errors.get(lambda: lookback(settings.get("lookback", 30), "spline.lookback"), timedelta()),
         retire_after=int(settings.get("retire_after", 3)),
         operations=settings.get("operations", False),
     )
+    errors.raise_errors()
+    return spline
 
 
 def _arango(settings: Mapping[str, Any]) -> Arango:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.settings import locations, namespace
 
@@ -31,14 +32,18 @@ class SqlFiles:
 
 def parse(settings: Sequence[Any]) -> tuple[SqlFiles, ...]:
     """Parse settings that fit the schema. Raises `ConfigError`."""
-    found = tuple(_entry(f"sql[{index}]", entry) for index, entry in enumerate(settings))
-    projects = [each.project for each in found]
-    for index, project in enumerate(projects):
-        if project in projects[:index]:
-            raise ConfigError(
-                f"sql[{index}].project", f"{project} is also the name of another folder: set project"
-            )
-    return found
+    errors = ErrorCollector()
+    found: list[SqlFiles] = []
+    for index, entry in enumerate(settings):
+        with errors.collecting():
+            found.append(_entry(f"sql[{index}]", entry))
+            project = found[-1].project
+            if project in (each.project for each in found[:-1]):
+                raise ConfigError(
+                    f"sql[{index}].project", f"{project} is also the name of another folder: set project"
+                )
+    errors.raise_errors()
+    return tuple(found)
 
 
 def _entry(key: str, entry: Mapping[str, Any]) -> SqlFiles:

@@ -198,7 +198,7 @@ def test_each_supported_version_is_read(version: int) -> None:
         version_url(21),
         version_url(99999),
         version_url("12.1"),
-        "https://schemas.getdbt.com/dbt/catalog/v1.json",
+        "https://schemas.getdbt.com/dbt/unknown/v1.json",
         "v12",
         12,
     ],

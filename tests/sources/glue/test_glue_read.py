@@ -137,7 +137,7 @@ def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: G
     assert sorted((each.kind, each.rule, each.at, each.message) for each in whole) == [
         ("count", "Glue tables", 1, None),
         ("count", "Glue tables", 1, None),
-        ("problem", "not-joined", None, "no database matches nothing_*"),
+        ("problem", "notice", None, "no database matches nothing_*; found: finance, mart, tickit"),
     ]
 
 
@@ -326,8 +326,13 @@ def test_globs_that_match_no_database_are_reported(spark: SparkSession, glue: Gl
 
     found = built(spark, spline, tmp_path, databases=["tikcit*"])
 
-    [problem] = found.report.of_kind("not-joined")
-    assert (problem.document, problem.message) == ("Glue catalog in us-east-1", "no database matches tikcit*")
+    [problem] = found.report.of_kind("notice")
+    message = "no database matches tikcit*; found: tickit; did you mean tickit?"
+    assert (problem.document, problem.field, problem.message) == (
+        "Glue catalog in us-east-1",
+        "databases",
+        message,
+    )
     assert flows(found) == {("s3://raw|a", "s3://out|a")}
 
 

@@ -88,7 +88,7 @@ def test_labels_that_match_nothing_are_reported_with_a_hint(settings: Settings, 
         assert flows_of(rows) == set()
         [(kind, location, field, message)] = problems_of(rows)
         assert (kind, location, field) == ("notice", "Spline", "labels")
-        assert "no write has the labels airflow.dag_id" in message
+        assert "no write has the label airflow.dag_id=tickit_daily; found: no labels at all" in message
         assert "Spline 0.7" in message
 
 

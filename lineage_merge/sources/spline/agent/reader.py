@@ -16,7 +16,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first
@@ -35,13 +35,18 @@ from lineage_merge.sources.spline.plans import (
     PlanFacts,
     Translated,
     combined,
+    event_names,
+    names_of,
     of_plan,
     plan_facts,
     selected_plans,
     translate_plan,
+    unmatched_applications,
 )
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING
+from lineage_merge.sources.spline.unmatched_labels import Label
+from lineage_merge.sources.unmatched_patterns import Names
 
 
 class Found(NamedTuple):
@@ -95,6 +100,9 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     found = searched.group(_plan_of, _together).cache()
     newest = largest(found.map_partitions(_newest_event).collect())
     is_recorded = newest is not None
+    if not is_recorded and parts and found.is_empty():
+        nothing = line_files.nothing_found("Spline", "agent", "plan or event", parts, document_kind.AGENT)
+        notices = (*notices, nothing)
 
     events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))
     if context.spline.labels:
@@ -112,7 +120,19 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     translate = partial(_translate_found, context, is_recorded=is_recorded)
     translated = texts.union(plans).group(_key, translate)
     unrecorded = [] if is_recorded else [""]
-    whole = combined(context, events, recent_events, selected, translated, unrecorded)
+    if context.spline.applications:
+        names = found.flat_map(_application_names)
+        recent = recent_events.flat_map(event_names) if is_recorded else names
+        notices = (*notices, *unmatched_applications(context.spline, recent, lambda: names))
+    whole = combined(
+        context,
+        events,
+        recent_events,
+        selected,
+        translated,
+        unrecorded,
+        labels_of=lambda: found.flat_map(partial(_label_pairs, context)),
+    )
     return whole.union(engine.rows(list(records(notices, context.names)), 1))
 
 
@@ -217,11 +237,23 @@ def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]
             yield rejected(event.location or "", "planId", f"missing plan {found.key}")
 
 
+def _application_names(found: Messages) -> Iterator[Names]:
+    if found.plan:
+        name = json.loads(found.plan.header)["details"]["applicationName"]
+        yield from names_of(name if isinstance(name, str) else "")
+
+
 def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
     """Return the requested labels of a plan."""
     if found.plan:
         present = labels.of_plan(context.spline.labels, json.loads(found.plan.header))
         yield PlanLabels("", found.plan.key, sorted(present))
+
+
+def _label_pairs(context: Context, found: Messages) -> Iterator[Label]:
+    headers = [found.plan.header] if found.plan else []
+    for text in (*headers, *(event.text or "{}" for event in found.events)):
+        yield from sorted(labels.pairs(context.spline.labels, json.loads(text)))
 
 
 def _plan(found: Messages) -> Iterator[tuple[PlanKey, Plan]]:

@@ -1,0 +1,71 @@
+"""Requested labels that no write has, reported with the labels that exist."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import Problem
+from lineage_merge.sources.spline.labels import Wanted
+from lineage_merge.sources.unmatched_patterns import Existing, existing, list_names, similar
+
+# Name and value of a label.
+Label = tuple[str, str]
+
+
+def unmatched_labels(
+    wanted: Wanted, labels_of: Callable[[], Rows[Label]], *, is_found: bool
+) -> Iterator[Problem]:
+    """Yield a notice for each requested value that no document has.
+
+    `is_found`: a write has all requested labels. Then the labels are only searched if one has alternatives.
+    `labels_of` returns the labels of all documents.
+    """
+    if is_found and all(len(values) == 1 for values in wanted.values()):
+        return
+    labels = labels_of().distinct()
+    requested = frozenset((name, value) for name, values in wanted.items() for value in values)
+    missing = sorted(requested.difference(labels.filter(partial(_is_in, requested=requested)).collect()))
+    for name, value in missing:
+        yield _notice(f"no write has the label {name}={value}; found: {_existing(labels, name, value)}")
+    if not is_found and not missing:
+        listed = ", ".join(f"{name}={' or '.join(values)}" for name, values in sorted(wanted.items()))
+        yield _notice(f"no write has all of the labels {listed}")
+
+
+def _notice(message: str) -> Problem:
+    return Problem("notice", "Spline", "labels", redact(message))
+
+
+def _existing(labels: Rows[Label], name: str, value: str) -> str:
+    """Return the values of this label; if there are none, the names of labels."""
+    values = existing(labels.filter(partial(_has_name, name=name)).map(_value))
+    if values.number:
+        return _listed(values, value)
+    names = existing(labels.map(_name))
+    if names.number:
+        return f"the labels {_listed(names, name)}"
+    return (
+        "no labels at all, which Spline 0.7 and producer API 1.1 do not store:"
+        " select by spline.applications instead"
+    )
+
+
+def _listed(found: Existing, wanted: str) -> str:
+    return f"{list_names(found)}{similar(wanted, found.names)}"
+
+
+def _is_in(label: Label, requested: frozenset[Label]) -> bool:
+    return label in requested
+
+
+def _has_name(label: Label, name: str) -> bool:
+    return label[0] == name
+
+
+def _value(label: Label) -> tuple[str]:
+    return (label[1],)
+
+
+def _name(label: Label) -> tuple[str]:
+    return (label[0],)

@@ -1,0 +1,120 @@
+"""Patterns of the configuration that match nothing, reported with the names that exist.
+
+Names are rows: workers match them. The driver collects the matched patterns and, only if one matched nothing,
+a bounded number of names.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from heapq import nsmallest
+from typing import NamedTuple
+
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import Problem
+
+# The names of one item, such as a job and its application; the first one is shown.
+Names = tuple[str, ...]
+
+_MAX_NAMES = 1000
+_SHOWN = 5
+
+
+class Patterns(NamedTuple):
+    """Globs of one key: `source` and `key` for messages, `what` they select (``application``)."""
+
+    source: str
+    key: str
+    what: str
+    globs: Sequence[str]
+
+
+class Existing(NamedTuple):
+    """Some names that exist, sorted, and the number of all of them."""
+
+    names: Sequence[str]
+    number: int
+
+
+def problems(patterns: Patterns, names: Rows[Names]) -> list[Problem]:
+    """Return a notice for each pattern that matches none of the names."""
+    missing = unmatched(patterns, names)
+    return notices(patterns, missing, existing(names)) if missing else []
+
+
+def unmatched(patterns: Patterns, names: Rows[Names]) -> list[str]:
+    """Return the globs that match none of the names."""
+    if not patterns.globs:
+        return []
+    found = set(names.map_partitions(partial(_matched, globs=tuple(patterns.globs))).collect())
+    return [glob for glob in patterns.globs if glob not in found]
+
+
+def existing(names: Rows[Names]) -> Existing:
+    """Return the names that exist."""
+    parts = names.map(_first).distinct().map_partitions(_some).collect()
+    return Existing(
+        nsmallest(_MAX_NAMES, (name for part in parts for name in part.names)),
+        sum(part.number for part in parts),
+    )
+
+
+def notices(patterns: Patterns, globs: Iterable[str], found: Existing) -> list[Problem]:
+    """Return the notices for globs that match nothing."""
+    listed = list_names(found)
+    return [
+        Problem(
+            "notice",
+            patterns.source,
+            patterns.key,
+            redact(f"no {patterns.what} matches {glob}; found: {listed}{similar(glob, found.names)}"),
+        )
+        for glob in globs
+    ]
+
+
+def list_names(found: Existing) -> str:
+    """Return ``a, b, ... (12 in all)``, or ``none``."""
+    if not found.names:
+        return "none"
+    shown = ", ".join(found.names[:_SHOWN])
+    return shown if found.number <= _SHOWN else f"{shown}, ... ({found.number:,} in all)"
+
+
+def similar(glob: str, names: Sequence[str]) -> str:
+    """Return ``; did you mean tickit_load?``: a name in another case, or similar to the glob's text."""
+    lower = glob.lower()
+    in_other_case = next((name for name in names if fnmatchcase(name.lower(), lower)), "")
+    if in_other_case:
+        return f"; did you mean {in_other_case}?"
+    return did_you_mean(glob.strip("*?"), names)
+
+
+def matches(glob: str, names: Names) -> bool:
+    """Return whether a glob matches one of the names of an item."""
+    return any(fnmatchcase(name, glob) for name in names)
+
+
+def _matched(names: Iterable[Names], globs: tuple[str, ...]) -> Iterator[str]:
+    missing = list(globs)
+    seen: set[Names] = set()
+    for each in names:
+        if not missing:
+            return
+        if each in seen:
+            continue
+        seen.add(each)
+        found = [glob for glob in missing if matches(glob, each)]
+        yield from found
+        missing = [glob for glob in missing if glob not in found]
+
+
+def _first(names: Names) -> str:
+    return names[0]
+
+
+def _some(names: Iterable[str]) -> Iterator[Existing]:
+    found = list(names)
+    yield Existing(nsmallest(_MAX_NAMES, found), len(found))
