@@ -24,7 +24,7 @@ from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
-from lineage_merge.sources.spline import arango, export, key_filter, labels
+from lineage_merge.sources.spline import arango, existing_names, export, key_filter, labels
 from lineage_merge.sources.spline.agent.reader import read_agent
 from lineage_merge.sources.spline.documents import (
     TRANSACTIONS,
@@ -329,8 +329,8 @@ def _all_labels(
 ) -> Rows[Label]:
     """Return the requested labels that the database has, and the names of the others without values."""
     wanted = context.spline.labels
-    found = arango.labels_of_all(server, wanted, collections)
-    names = arango.label_names(server)
+    found = existing_names.labels_of_all(server, wanted, collections)
+    names = existing_names.label_names(server)
     return engine.rows(
         [
             *(pair for each in found for pair in sorted(labels.pairs(wanted, each))),
@@ -341,7 +341,7 @@ def _all_labels(
 
 def _all_names(engine: Engine, server: arango.Server, *, is_recorded: bool) -> Rows[Names]:
     """Return the names of all applications of the database; events are read of the selected ones only."""
-    return engine.rows(arango.application_names(server, is_recorded)).flat_map(names_of)
+    return engine.rows(existing_names.application_names(server, is_recorded)).flat_map(names_of)
 
 
 def _limited_partitions(rows: Rows[Any]) -> Rows[Any]:
