@@ -367,14 +367,17 @@ def _similar(missing: Path) -> str:
     """Return ``; did you mean exports/spline?`` if the nearest folder that exists has a similar name."""
     try:
         parent = next(each for each in missing.parents if each.is_dir())
-        wanted = missing.relative_to(parent).parts[0]
-        names = (each.name for each in islice(parent.iterdir(), _MAX_NAMES))
-        found = get_close_matches(wanted, names, n=1, cutoff=0.7)
+        wanted, *below = missing.relative_to(parent).parts
+        names = {_stem(each.name): each.name for each in islice(parent.iterdir(), _MAX_NAMES)}
     except (OSError, StopIteration, ValueError):
         return ""
-    if not found or found[0] == wanted:
-        return ""
-    return f"; did you mean {parent / found[0] / Path(*missing.relative_to(parent).parts[1:])}?"
+    # Without endings, which alone would make names similar.
+    found = next((names[each] for each in get_close_matches(_stem(wanted), names, n=1, cutoff=0.7)), wanted)
+    return f"; did you mean {Path(parent, found, *below)}?" if found != wanted else ""
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0] or name
 
 
 def _one_file(location: str) -> StoredFile | None:
