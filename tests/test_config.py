@@ -555,6 +555,7 @@ def test_a_configuration_without_a_source_is_rejected() -> None:
     ("rule", "field", "problem"),
     [
         ({"match": "("}, ".match", "invalid regular expression: missing )"),
+        ({"match": "x[[a]"}, ".match", "invalid regular expression: Possible nested set"),
         ({"match": "a{99999999999999999999}"}, ".match", "invalid regular expression"),
         ({"match": "x", "dataset": "s3://b|{table}"}, ".dataset", "group missing in match: table"),
         ({"match": "(?P<t>x)", "dataset": "s3://b|{t!r}"}, ".dataset", "groups must be {name}"),

@@ -258,7 +258,7 @@ def test_missing_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
 
-    with pytest.raises(SourceDenied, match=r"^s3://bucket/folder: no AWS credentials found$"):
+    with pytest.raises(SourceDenied, match=r"^s3://bucket/folder: no AWS credentials found: set AWS_PROFILE"):
         list_files("s3://bucket/folder")
 
 

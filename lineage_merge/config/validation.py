@@ -1,6 +1,7 @@
 """Conversion of schema-valid settings into a `Config`, with the checks that a schema cannot express."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from string import Formatter
@@ -150,8 +151,11 @@ def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
     groups: Sequence[str] = ()
     if rule.match:
         try:
-            groups = tuple(re.compile(rule.match).groupindex)
-        except (re.error, OverflowError, RecursionError) as error:
+            with warnings.catch_warnings():
+                # An unescaped [[, whose meaning depends on the version of Python.
+                warnings.simplefilter("error", FutureWarning)
+                groups = tuple(re.compile(rule.match).groupindex)
+        except (re.error, FutureWarning, OverflowError, RecursionError) as error:
             raise ConfigError(f"{key}.match", f"invalid regular expression: {error}") from None
     try:
         fields = [field for field in Formatter().parse(rule.dataset) if field[1] is not None]

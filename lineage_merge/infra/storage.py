@@ -8,10 +8,9 @@ works on a laptop. The AWS chain provides credentials, region and, for other S3 
 import gzip
 import io
 import os
-import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,14 +19,13 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lineage_merge.infra import input_budget
-from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.s3_errors import s3_answer, s3_error
 from lineage_merge.model.errors import (
     DocumentError,
     InputTooLarge,
     SourceDenied,
     SourceError,
     SourceMissing,
-    SourceUnreachable,
 )
 from lineage_merge.naming import redact
 
@@ -49,31 +47,6 @@ _LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memor
 _MAX_NAMES = 1000
 # S3's limit per request.
 _MAX_DELETED = 1000
-_DENIED = frozenset(
-    {
-        "403",
-        "AccessDenied",
-        "AllAccessDisabled",
-        "ExpiredToken",
-        "Forbidden",
-        "InvalidAccessKeyId",
-        "InvalidToken",
-        "RequestTimeTooSkewed",
-        "SignatureDoesNotMatch",
-    }
-)
-
-
-_REMEDIES = {
-    "AccessDenied": ": allow s3:GetObject and s3:ListBucket",
-    "ExpiredToken": ": log in again",
-    "InvalidAccessKeyId": ": check AWS_PROFILE and AWS_ACCESS_KEY_ID",
-    "SignatureDoesNotMatch": ": check AWS_SECRET_ACCESS_KEY",
-    "RequestTimeTooSkewed": ": correct the clock of this machine",
-}
-_OTHER_REGION = frozenset(
-    {"301", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"}
-)
 
 
 class StoredFile(NamedTuple):
@@ -223,7 +196,7 @@ def _delete_s3(s3: Any, bucket: str, keys: list[str]) -> None:
         batch = [{"Key": key} for key in keys[start : start + _MAX_DELETED]]
         answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": batch, "Quiet": True})
         for error in answer.get("Errors", ()):
-            raise _s3_answer(f"s3://{bucket}/{error.get('Key', '')}", error.get("Code", ""))
+            raise s3_answer(f"s3://{bucket}/{error.get('Key', '')}", error.get("Code", ""), _buckets)
 
 
 def replace_folder(location: str, folder: Path) -> None:
@@ -394,14 +367,17 @@ def _similar(missing: Path) -> str:
     """Return ``; did you mean exports/spline?`` if the nearest folder that exists has a similar name."""
     try:
         parent = next(each for each in missing.parents if each.is_dir())
-        wanted = missing.relative_to(parent).parts[0]
-        names = (each.name for each in islice(parent.iterdir(), _MAX_NAMES))
-        found = get_close_matches(wanted, names, n=1, cutoff=0.7)
+        wanted, *below = missing.relative_to(parent).parts
+        names = {_stem(each.name): each.name for each in islice(parent.iterdir(), _MAX_NAMES)}
     except (OSError, StopIteration, ValueError):
         return ""
-    if not found or found[0] == wanted:
-        return ""
-    return f"; did you mean {parent / found[0] / Path(*missing.relative_to(parent).parts[1:])}?"
+    # Without endings, which alone would make names similar.
+    found = next((names[each] for each in get_close_matches(_stem(wanted), names, n=1, cutoff=0.7)), wanted)
+    return f"; did you mean {Path(parent, found, *below)}?" if found != wanted else ""
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0] or name
 
 
 def _one_file(location: str) -> StoredFile | None:
@@ -501,52 +477,7 @@ def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
             raise SourceMissing(f"{name}: not a file name") from None  # contains a null byte
         if not is_s3(location) or isinstance(error, SourceError | InputTooLarge):
             raise
-        raise _s3_error(name, error) from None
-
-
-def _s3_error(name: str, error: Exception) -> SourceError:
-    from boto3.exceptions import S3UploadFailedError
-    from botocore import exceptions as boto
-
-    match error:
-        case S3UploadFailedError():
-            # The error code is only in its text.
-            code = re.search(r"\((\w+)\) when calling", str(error))
-            return _s3_answer(name, code[1] if code else "")
-        case boto.ClientError():
-            return _s3_answer(name, str(error.response.get("Error", {}).get("Code", "")), error.response)
-        case boto.NoCredentialsError() | boto.PartialCredentialsError():
-            return SourceDenied(f"{name}: no AWS credentials found: set AWS_PROFILE, or attach a role")
-        case boto.CredentialRetrievalError() | boto.SSOError() | boto.TokenRetrievalError():
-            return SourceDenied(f"{name}: no AWS credentials: log in again")
-        case boto.ProfileNotFound():
-            return SourceDenied(f"{name}: no such AWS profile: AWS_PROFILE")
-        case boto.ParamValidationError():
-            return SourceMissing(f"{name}: not a valid bucket and object name")
-        case boto.EndpointConnectionError() | boto.ConnectTimeoutError() | boto.ProxyConnectionError():
-            return SourceUnreachable(f"{name}: no connection to S3")
-        case boto.SSLError():
-            return SourceUnreachable(f"{name}: no connection to S3 (its certificate is not trusted)")
-        case boto.BotoCoreError():
-            return SourceUnreachable(f"{name}: no answer from S3 ({type(error).__name__})")
-        case ValueError():
-            return SourceUnreachable(f"{name}: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL")
-    return SourceError(f"{name}: {type(error).__name__}")
-
-
-def _s3_answer(name: str, code: str, response: Mapping[str, Any] | None = None) -> SourceError:
-    if code in ("NoSuchBucket", "InvalidBucketName"):
-        bucket = name.partition("://")[2].partition("/")[0]
-        return SourceMissing(f"{name}: no such bucket{did_you_mean(bucket, _buckets())}")
-    if code in ("NoSuchKey", "404"):
-        return SourceMissing(f"{name}: no such object")
-    if code in _DENIED:
-        return SourceDenied(f"{name}: S3 rejects these credentials ({code}){_REMEDIES.get(code, '')}")
-    if code in _OTHER_REGION:
-        headers = (response or {}).get("ResponseMetadata", {}).get("HTTPHeaders", {})
-        region = headers.get("x-amz-bucket-region") or (response or {}).get("Error", {}).get("Region")
-        return SourceError(f"{name}: the bucket is in another region: set AWS_REGION={region or '...'}")
-    return SourceError(f"{name}: S3 answers {code}")
+        raise s3_error(name, error, _buckets) from None
 
 
 def _buckets() -> list[str]:
