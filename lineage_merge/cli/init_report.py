@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lineage_merge.cli.near_misses import TITLE
+from lineage_merge.cli.near_misses import lines as near_miss_lines
 from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line, printable
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
 from lineage_merge.orchestration.init.verification import Verified
+
+_MAX_NEAR_MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,10 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
         within = f" (within one source: {rules})" if rules else ""
         yield f"joined: nothing{within}"
     yield from (f"  {reason}" for reason in verified.reasons)
+    if verified.near_misses:
+        yield f"{TITLE}:"
+        for text in near_miss_lines(verified.near_misses, _MAX_NEAR_MISSES):
+            yield from text.splitlines()
     yield from (f"invalid, skipped: {each}" for each in verified.rejected)
 
 
@@ -97,6 +105,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "checked": verified.is_read,
         "joined": dict(verified.joined),
         "reasons": list(verified.reasons),
+        "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in verified.near_misses],
         "rejected": list(verified.rejected),
         "dataset": verified.dataset,
         "notes": list(outcome.notes),

@@ -13,7 +13,7 @@ from lineage_merge.model.elements import decode
 if TYPE_CHECKING:
     from lineage_merge.merge.report import NearMiss
 
-_TITLE = "near misses: written and read under different names, not joined"
+TITLE = "near misses: written and read under different names, not joined"
 _COMMAND = "lineage-merge report --near-misses"
 
 
@@ -21,7 +21,7 @@ def print_near_misses(console: Console, found: Sequence["NearMiss"], limit: int 
     """Print near misses, those with the same fix together; of more than `limit` the best."""
     if not found:
         return
-    console.print(Text(f"\n{_TITLE}:", style="bold"))
+    console.print(Text(f"\n{TITLE}:", style="bold"))
     for line in lines(found, limit):
         console.print(Text(line), soft_wrap=True)
 

@@ -445,7 +445,7 @@ WRONG = {
     "manifest given as events": (
         ["--openlineage", "target/manifest.json"],
         3,
-        ("target/manifest.json: not an OpenLineage event. Fix: correct --openlineage",),
+        ("target/manifest.json: not an OpenLineage event, but a dbt manifest",),
     ),
     "SQL given as log": (["--hive", "sql"], 3, ("sql: no lineage found. Fix: correct --hive",)),
     "missing log": (["--hive", "no.log"], 3, ("no.log", "Fix: correct --hive")),
@@ -499,7 +499,7 @@ def test_missing_credentials_of_s3_are_an_error_with_remedy(
     outcome = init("--spline-export", "s3://lineage/spline")
 
     assert outcome.code == 3
-    assert "no AWS credentials found. Fix: log in to AWS" in outcome.err
+    assert "no AWS credentials found: set AWS_PROFILE, or attach a role. Fix: log in to AWS" in outcome.err
 
 
 def test_nothing_joins_and_the_reasons_are_printed(folder: Path, data: Path) -> None:
@@ -516,6 +516,20 @@ def test_nothing_joins_and_the_reasons_are_printed(folder: Path, data: Path) -> 
     # The only Redshift of Spark's side is the best guess.
     assert written().dbt[0].namespace == WAREHOUSE
     assert "CHECK" in Path("lineage_merge.yml").read_text()
+
+
+def test_a_wrong_namespace_is_a_near_miss_with_its_fix(folder: Path, data: Path) -> None:
+    shutil.copytree(SAMPLE / "spline", folder / "spline")
+    shutil.copytree(SAMPLE / "dbt", folder / "target")
+
+    wrong = WAREHOUSE.replace("us-east-1", "eu-west-1")
+    outcome = init(".", "--dbt-namespace", wrong)
+
+    lines = [line.strip() for line in outcome.out.splitlines()]
+    assert f"written  {WAREHOUSE}|dev.public.event" in lines
+    assert f"read     {wrong}|dev.public.event" in lines
+    fix = "\n".join(outcome.out.partition("Fix: ")[2].partition("\n\n")[0].splitlines()[1:])
+    assert yaml.safe_load(fix)["merge"]["rules"][0]["dataset"] == f"{wrong}|dev.public.event"
 
 
 def spline_with_loads(folder: Path, *tables: tuple[str, str]) -> None:

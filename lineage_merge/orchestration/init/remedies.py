@@ -52,7 +52,7 @@ def explained(source: str, location: str) -> Iterator[None]:
 def _fix(error: SourceError, source: str, location: str) -> str:
     if is_s3(location):
         if isinstance(error, SourceDenied) and "credentials" in error.message:
-            return "log in to AWS (aws sso login, or set AWS_PROFILE), then run init again"
+            return "log in to AWS (aws sso login), then run init again"
         if not isinstance(error, SourceMissing):
             return fix_for(error, location, "the location")
     if source == "dbt":

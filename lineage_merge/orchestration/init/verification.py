@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from lineage_merge.config import Config
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.join import Merged
-from lineage_merge.merge.records import Record
-from lineage_merge.merge.report import Report
+from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.merge.report_builder import SAME_NAME, report
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
@@ -29,13 +27,15 @@ class Verified:
     """The outcome of a merge in this process. `dataset`: a name to ask about, "" for an empty graph.
 
     `joined` counts datasets by rule, `shared` those of several kinds of jobs (Spark's and dbt's). `reasons`
-    say why there is none. `is_read` False: the input is too large for this process.
+    say why there is none. `near_misses`: datasets that are probably one, not joined. `is_read` False: the
+    input is too large for this process.
     """
 
     is_read: bool = True
     joined: Mapping[str, int] = field(default_factory=dict)
     shared: int = 0
     reasons: tuple[str, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     rejected: tuple[str, ...] = ()
     dataset: str = ""
     datasets: int = 0
@@ -64,7 +64,8 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     return Verified(
         joined=joined,
         shared=shared,
-        reasons=() if shared else _why_not_joined(config, records, merged, found),
+        reasons=() if shared else _why_not_joined(config, found),
+        near_misses=near_misses(merged.elements, config).found,
         rejected=tuple(
             ": ".join(filter(None, (each.document, each.field, each.message)))
             for each in found.of_kind("rejected")[:_MAX_REJECTED]
@@ -74,8 +75,8 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     )
 
 
-def _why_not_joined(config: Config, records: Rows[Record], merged: Merged, found: Report) -> tuple[str, ...]:
-    """Return why nothing is joined, as far as known: the only call site for near misses."""
+def _why_not_joined(config: Config, found: Report) -> tuple[str, ...]:
+    """Return why nothing is joined, as far as known."""
     sources = configured_sources(config)
     if len(sources) < 2:
         return (f"{sources[0].name} is the only source: there is nothing to join it with",)
