@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from lineage_merge import naming
 from lineage_merge.config import Expect
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
@@ -14,6 +15,7 @@ from lineage_merge.infra.redaction import MASK
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.expectations import fail_if_unmet, unmet
 from lineage_merge.merge.flows import Flows
+from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.near_misses import collection
 from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
@@ -28,13 +30,14 @@ from lineage_merge.merge.near_misses.pairs import (
 )
 from lineage_merge.merge.report import Joined, NearMiss, Report
 from lineage_merge.merge.report_builder import with_near_misses
-from lineage_merge.model.elements import Problem
+from lineage_merge.model.elements import DatasetName, Problem, Reference
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.made_merges import Made
 
 EAST, WEST = "redshift://wh.us-east-1:5439", "redshift://wh.us-west-2:5439"
-CONFIG = CONFIGURATION.parse({"environment": "dev", "dag_name": "daily"}, needs_source=False)
+SETTINGS = {"environment": "dev", "dag_name": "daily"}
+CONFIG = CONFIGURATION.parse(SETTINGS, needs_source=False)
 COLUMNS = ("id", "customer", "total", "placed_at")
 
 
@@ -250,6 +253,47 @@ def test_datasets_that_differ_in_the_same_manner_have_one_rule() -> None:
     assert rule["dataset"] == "s3://lake|shop/{name}"
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "jdbc:redshift://wh.abc123xyz789.us-east-1.redshift.amazonaws.com:5439/dev:public.event",
+        "jdbc:redshift:iam://wh:us-east-1/dev:event",
+        "jdbc:postgresql://db.shop:5432/dev?user=x:public.event",
+        'jdbc:postgresql://db.shop/dev:"public"."event"',
+        "jdbc:mysql://10.0.0.1:3306/dev:event",
+        "jdbc:snowflake://acme-prod.snowflakecomputing.com/?db=DEV&schema=PUBLIC:EVENT",
+        "jdbc:sqlserver://h1:1433;databaseName=dev:dbo.event",
+        "jdbc:oracle:thin:@//ora1:1521/XE:SCOTT.EVENT",
+        "s3a://bucket/shop/event/part-00000.parquet",
+        "hdfs://nn:8020/shop/event",
+        "file:///shop/event/",
+        "/shop/event",
+        "dbfs:/shop/event",
+        "abfs://c@acc.dfs.core.windows.net/shop/event",
+        "gs://bucket/shop.v1/event",
+    ],
+)
+def test_a_rule_matches_its_dataset_and_no_other(uri: str) -> None:
+    name = naming.name_uri(uri.replace("/part-00000.parquet", "")).name
+    here, there = f"{name.namespace}|{name.name}", "redshift://other.us-east-1:5439|a.b.event"
+    given = pair(there, here)
+    ((key, value),) = fix_of(Settings(by_jdbc=frozenset({f"dev|{here}"})), given)
+    assert key == "merge.rules"
+    (rule,) = CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False).merge.rules
+    rules = Rules((rule,))
+
+    match = rules.match(Reference("", uri))
+
+    assert match is not None
+    assert match.dataset == DatasetName("redshift://other.us-east-1:5439", "a.b.event")
+    for old, new in (("event", "events"), ("event", "old_event"), ("EVENT", "EVENTS"), ("shop", "shop2")):
+        other = uri.replace(old, new)
+        if other != uri and not (old == "shop" and uri.startswith("jdbc:")):
+            assert rules.match(Reference("", other)) is None
+    if uri.startswith("jdbc:postgresql"):
+        assert rules.match(Reference("", uri.replace("db.shop", "db.crm"))) is None
+
+
 def test_a_rule_does_not_match_datasets_below() -> None:
     given = pair("s3://lakes|orders", "s3://lake|orders")
     known = ("dev|s3://lakes|orders", "dev|s3://lakes|orders/archive")
@@ -295,6 +339,17 @@ def test_limits_are_reported(each_engine: Engine, monkeypatch: pytest.MonkeyPatc
     report = with_near_misses(Report({}, {}, {}, (), ()), collection.NearMisses(listed, notes))
     assert report.totals == {"notice": 1}
     assert report.by_source == {"merge": {"notice": 1}}
+
+
+def test_only_the_best_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "MAX_NEAR_MISSES", 2)
+    made = Made()
+    for name in ("orders", "stock", "prices"):
+        made.job("spark", f"load_{name}", {f"{EAST}|dev.public.{name}": []})
+        made.job("dbt", f"model.shop.{name}_r", {f"{WEST}|dev.mart.{name}_r": [f"{WEST}|dev.public.{name}"]})
+    listed, notes = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    assert len(listed) == 2
+    assert [each.message for each in notes] == ["only the best 2 of 3 near misses are listed"]
 
 
 def test_a_table_that_its_own_job_reads_has_no_reader() -> None:

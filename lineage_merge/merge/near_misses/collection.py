@@ -109,9 +109,11 @@ def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | N
     details = (details_of or partial(_details_of, elements))(ids)
     selected = pairs(found, details.columns, Flows.of(elements).reaches)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
-    return NearMisses(
-        as_near_misses(selected, settings_of(config, jobs, confirmed, details)), (*notes, *more)
-    )
+    settings = settings_of(config, jobs, confirmed, details)
+    if len(selected) > MAX_NEAR_MISSES:
+        best = f"only the best {MAX_NEAR_MISSES} of {len(selected):,} near misses are listed"
+        notes = (*notes, Problem("notice", "near misses", "", best))
+    return NearMisses(as_near_misses(selected, settings), (*notes, *more))
 
 
 def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, ...]:

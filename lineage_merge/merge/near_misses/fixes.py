@@ -294,9 +294,9 @@ def _has_children(identifier: str, known: Sequence[str]) -> bool:
 def _path_pattern(path: NameParts) -> str:
     """Return a regular expression for the folder of a path, in all spellings of its scheme."""
     above = _escape(_prefix(path).lstrip("/"))
-    if path.namespace == "file":
-        return f"^(?:file:(?://)?)?/{above}"
-    scheme, _, authority = path.namespace.partition("://")
+    scheme, separator, authority = path.namespace.partition("://")
+    if not separator:  # files of one machine, and DBFS
+        return f"^(?:file:(?://)?)?/{above}" if scheme == "file" else f"^{_escape(scheme)}:(?://)?/{above}"
     host, colon, port = authority.partition(":")
     server = _escape(host) + (f"(?::{port})?" if colon else "")
     return f"^{_SCHEMES.get(scheme, scheme)}://{server}/+{above}"
@@ -304,9 +304,10 @@ def _path_pattern(path: NameParts) -> str:
 
 def _jdbc_pattern(table: NameParts, chosen: str) -> str:
     """Return a regular expression for tables of one schema, in all forms of the JDBC URL."""
-    host = table.namespace.partition("://")[2].partition(":")[0]
-    label = host.partition(".")[0]
-    server = _escape(host if label.isdigit() else label)
+    scheme, _, authority = table.namespace.partition("://")
+    host = authority.partition(":")[0]
+    # These namespaces have other host names than their URLs, with the same first label.
+    server = _escape(host.partition(".")[0] if scheme in ("redshift", "snowflake") else host)
     database, *schemas = (_escape(each) for each in table.containers[-2:])
     qualified = rf"(?:\W?{database}\W?\.)?"
     if schemas:

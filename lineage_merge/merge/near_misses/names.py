@@ -25,7 +25,7 @@ _GENERIC = frozenset(
         " temporary test tmp weekly",
     )
 )
-_DATE_OR_NUMBER = re.compile(r"v?\d[\d_.:-]*(?:t\d+z?)?|(?:19|20)\d\d[-_]?(?:[01]\d)?.*", re.IGNORECASE)
+_DATE_OR_NUMBER = re.compile(r"v?\d[\d_.:-]*(?:t[\d:]+z?)?", re.IGNORECASE)
 _EXTENSION = re.compile(
     r"\.(?:csv|tsv|txt|jsonl?|ndjson|parquet|orc|avro|db)(?:\.(?:gz|bz2|zst|snappy))?$", re.IGNORECASE
 )
