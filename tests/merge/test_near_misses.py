@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from lineage_merge import naming
-from lineage_merge.config import Expect
+from lineage_merge.config import Expect, split_dataset
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -18,7 +18,7 @@ from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.near_misses import collection
 from lineage_merge.merge.near_misses.collection import near_misses
-from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
+from lineage_merge.merge.near_misses.fixes import fixes
 from lineage_merge.merge.near_misses.names import compare, parts_of
 from lineage_merge.merge.near_misses.pairs import (
     MAX_COMPARISONS,
@@ -28,9 +28,10 @@ from lineage_merge.merge.near_misses.pairs import (
     candidates,
     pairs,
 )
+from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import Joined, NearMiss, Report
 from lineage_merge.merge.report_builder import with_near_misses
-from lineage_merge.model.elements import DatasetName, Problem, Reference
+from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.made_merges import Made
@@ -301,10 +302,93 @@ def test_a_rule_does_not_match_datasets_below() -> None:
     assert value["merge"]["rules"][0]["match"] == "^s3[an]?://lakes/+orders/?$"
 
 
+def test_braces_of_a_name_are_no_groups_of_a_rule() -> None:
+    given = [
+        pair(f"s3://lakes|{{shop}}/{name}", f"s3://lake|{{shop}}/{name}") for name in ("orders", "stock")
+    ]
+    for fixed in (given, given[:1]):
+        ((_, value), *_) = fix_of(Settings(), *fixed)
+        (rule,) = CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False).merge.rules
+        match = Rules((rule,)).match(Reference("", "s3://lakes/{shop}/orders"))
+        assert match is not None
+        assert match.dataset == DatasetName("s3://lake", "{shop}/orders")
+
+
+def test_tables_whose_case_counts_have_a_rule_each() -> None:
+    here, there = "postgres://db.shop:5432", "postgres://db.shop:5433"
+    given = [
+        pair(f"{there}|shop.public.{name}", f"{here}|shop.public.{name}") for name in ("orders", "stock")
+    ]
+    by_jdbc = frozenset(each.written.id for each in given)
+    ((_, value), _) = fix_of(Settings(by_jdbc=by_jdbc), *given)
+    rules = Rules(CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False).merge.rules)
+    match = rules.match(Reference("", "jdbc:postgresql://db.shop:5432/shop:PUBLIC.STOCK"))
+    assert match is not None
+    assert match.dataset == DatasetName(there, "shop.public.stock")
+
+
 def test_names_that_only_sources_give_have_no_fix() -> None:
     assert fix_of(Settings(), pair(f"{WEST}|a.b.orders", f"{EAST}|a.b.orders")) == [("", {})]
+    piped = pair("s3://lakes|a%7Cb/orders", "s3://lake|a%7Cb/orders")
+    assert fix_of(Settings(), piped) == [("", {})]
     masked = pair(f"s3://lakes|orders/{MASK}", f"s3://lake|orders/{MASK}")
     assert fix_of(Settings(), masked) == [("", {})]
+
+
+HOSTILE = (
+    *(
+        "a b",
+        "{x}",
+        "[y]",
+        "(z",
+        "\\d+",
+        "^",
+        "*",
+        "é",
+        "𝒳",
+        "\u2028",
+        "%7C",
+        "a|b",
+        "'q'",
+        '"dq"',
+        "..",
+        "\x00",
+    ),
+    *(
+        "\n",
+        "#c",
+        "a: b",
+        "- x",
+        "!t",
+        "&a",
+        "null",
+        "1e3",
+        "{name}",
+        "?",
+        "`t`",
+        "=eq=",
+        "x" * 5000,
+        "ord ers",
+    ),
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_fixes_of_hostile_names_are_valid_configurations(name: str) -> None:
+    sides = [
+        [f"{namespace}|{middle}{name}{separator}orders", f"{namespace}|{middle}orders{separator}{name}"]
+        for namespace, middle, separator in ((EAST, "dev.", "."), (WEST, "dev.", "."), ("s3://lake", "", "/"))
+        for namespace in (namespace, f"{namespace}s")
+    ]
+    ids = [dataset_id("dev", split_dataset(each)) for side in sides for each in side]
+    known = [OpenDataset(each) for each in ids]
+    listed = pairs(candidates(known, known), dict.fromkeys(ids, COLUMNS), lambda _start, _end: False)
+
+    chosen = fixes(listed, Settings((DBT,), by_jdbc=frozenset(ids)))
+
+    for each in listed:
+        value = yaml.safe_load(chosen[each.ids].yaml or "{}")
+        assert CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False)
 
 
 def shop() -> Made:

@@ -16,9 +16,10 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT
 from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
-from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
+from lineage_merge.merge.near_misses.fixes import fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
+from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Problem, decode
 from lineage_merge.model.errors import NamingError
