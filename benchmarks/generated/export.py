@@ -84,7 +84,7 @@ def write(
         content.models = len(made.models)
         (folder / "dbt/manifest.json").write_text(json.dumps(manifest(made)), encoding="utf-8")
         settings += ["dbt:", "  - manifest: dbt/manifest.json", f"    namespace: {NAMESPACE}"]
-        settings += ["merge:", "  defaults:", f"    {NAMESPACE}: dev.public"]
+        settings += ["merge:", "  default_schemas:", f"    {NAMESPACE}: dev.public"]
     (folder / CONFIG).write_text("\n".join(settings) + "\n", encoding="utf-8")
     return content
 

@@ -112,6 +112,11 @@ def test_near_misses_of_two_dags_are_found_in_the_graph(
     stored = in_process("report", "-c", dbt, *endpoint)
     assert stored.code == 0
     assert "dev.public.* (4): dbt reads it, nothing writes it" in stored.out
+    everything = in_process("report", "-c", dbt, *endpoint, "--all")
+    listed = [
+        line for line in everything.out.splitlines() if line.endswith("dbt reads it, nothing writes it")
+    ]
+    assert len(listed) == 4
 
 
 @pytest.mark.usefixtures("spark")

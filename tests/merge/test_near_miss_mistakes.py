@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from benchmarks.generated.export import write
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
@@ -69,6 +70,19 @@ def test_a_mistake_is_found_and_its_fix_joins(mistake: Mistake, tmp_path: Path) 
     assert read_only(after).isdisjoint(each.read for each in found)
     # Each pair is one dataset afterwards, or what was read has another name: nothing else changes.
     assert len(read_only(after)) == len(read_only(before)) - len(found)
+
+
+def test_a_wrong_region_of_a_large_project_is_one_fix(tmp_path: Path) -> None:
+    write(tmp_path, 120, 40, 8, 3)
+    settings = CONFIGURATION.gather(tmp_path / "lineage_merge.yml", environ={})
+    assert merged(settings)[1] == ()
+    wrong = {**settings["dbt"][0], "namespace": "redshift://warehouse.us-east-1:5439"}
+
+    found = merged({**settings, "dbt": [wrong]})[1]
+
+    assert len(found) > 5
+    (fix,) = {each.fix for each in found}
+    assert yaml.safe_load(fix) == {"dbt": settings["dbt"]}
 
 
 def _name(identifier: str) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge.config import Expect
+from lineage_merge import naming
+from lineage_merge.config import Expect, split_dataset
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -14,9 +15,10 @@ from lineage_merge.infra.redaction import MASK
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.expectations import fail_if_unmet, unmet
 from lineage_merge.merge.flows import Flows
+from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.near_misses import collection
 from lineage_merge.merge.near_misses.collection import near_misses
-from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
+from lineage_merge.merge.near_misses.fixes import fixes
 from lineage_merge.merge.near_misses.names import compare, parts_of
 from lineage_merge.merge.near_misses.pairs import (
     MAX_COMPARISONS,
@@ -26,15 +28,17 @@ from lineage_merge.merge.near_misses.pairs import (
     candidates,
     pairs,
 )
+from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import Joined, NearMiss, Report
 from lineage_merge.merge.report_builder import with_near_misses
-from lineage_merge.model.elements import Problem
+from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.made_merges import Made
 
 EAST, WEST = "redshift://wh.us-east-1:5439", "redshift://wh.us-west-2:5439"
-CONFIG = CONFIGURATION.parse({"environment": "dev", "dag_name": "daily"}, needs_source=False)
+SETTINGS = {"environment": "dev", "dag_name": "daily"}
+CONFIG = CONFIGURATION.parse(SETTINGS, needs_source=False)
 COLUMNS = ("id", "customer", "total", "placed_at")
 
 
@@ -250,6 +254,47 @@ def test_datasets_that_differ_in_the_same_manner_have_one_rule() -> None:
     assert rule["dataset"] == "s3://lake|shop/{name}"
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "jdbc:redshift://wh.abc123xyz789.us-east-1.redshift.amazonaws.com:5439/dev:public.event",
+        "jdbc:redshift:iam://wh:us-east-1/dev:event",
+        "jdbc:postgresql://db.shop:5432/dev?user=x:public.event",
+        'jdbc:postgresql://db.shop/dev:"public"."event"',
+        "jdbc:mysql://10.0.0.1:3306/dev:event",
+        "jdbc:snowflake://acme-prod.snowflakecomputing.com/?db=DEV&schema=PUBLIC:EVENT",
+        "jdbc:sqlserver://h1:1433;databaseName=dev:dbo.event",
+        "jdbc:oracle:thin:@//ora1:1521/XE:SCOTT.EVENT",
+        "s3a://bucket/shop/event/part-00000.parquet",
+        "hdfs://nn:8020/shop/event",
+        "file:///shop/event/",
+        "/shop/event",
+        "dbfs:/shop/event",
+        "abfs://c@acc.dfs.core.windows.net/shop/event",
+        "gs://bucket/shop.v1/event",
+    ],
+)
+def test_a_rule_matches_its_dataset_and_no_other(uri: str) -> None:
+    name = naming.name_uri(uri.replace("/part-00000.parquet", "")).name
+    here, there = f"{name.namespace}|{name.name}", "redshift://other.us-east-1:5439|a.b.event"
+    given = pair(there, here)
+    ((key, value),) = fix_of(Settings(by_jdbc=frozenset({f"dev|{here}"})), given)
+    assert key == "merge.rules"
+    (rule,) = CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False).merge.rules
+    rules = Rules((rule,))
+
+    match = rules.match(Reference("", uri))
+
+    assert match is not None
+    assert match.dataset == DatasetName("redshift://other.us-east-1:5439", "a.b.event")
+    for old, new in (("event", "events"), ("event", "old_event"), ("EVENT", "EVENTS"), ("shop", "shop2")):
+        other = uri.replace(old, new)
+        if other != uri and not (old == "shop" and uri.startswith("jdbc:")):
+            assert rules.match(Reference("", other)) is None
+    if uri.startswith("jdbc:postgresql"):
+        assert rules.match(Reference("", uri.replace("db.shop", "db.crm"))) is None
+
+
 def test_a_rule_does_not_match_datasets_below() -> None:
     given = pair("s3://lakes|orders", "s3://lake|orders")
     known = ("dev|s3://lakes|orders", "dev|s3://lakes|orders/archive")
@@ -257,10 +302,78 @@ def test_a_rule_does_not_match_datasets_below() -> None:
     assert value["merge"]["rules"][0]["match"] == "^s3[an]?://lakes/+orders/?$"
 
 
+def test_braces_of_a_name_are_no_groups_of_a_rule() -> None:
+    given = [
+        pair(f"s3://lakes|{{shop}}/{name}", f"s3://lake|{{shop}}/{name}") for name in ("orders", "stock")
+    ]
+    for fixed in (given, given[:1]):
+        ((_, value), *_) = fix_of(Settings(), *fixed)
+        (rule,) = CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False).merge.rules
+        match = Rules((rule,)).match(Reference("", "s3://lakes/{shop}/orders"))
+        assert match is not None
+        assert match.dataset == DatasetName("s3://lake", "{shop}/orders")
+
+
+def test_tables_whose_case_counts_have_a_rule_each() -> None:
+    here, there = "postgres://db.shop:5432", "postgres://db.shop:5433"
+    given = [
+        pair(f"{there}|shop.public.{name}", f"{here}|shop.public.{name}") for name in ("orders", "stock")
+    ]
+    by_jdbc = frozenset(each.written.id for each in given)
+    ((_, value), _) = fix_of(Settings(by_jdbc=by_jdbc), *given)
+    rules = Rules(CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False).merge.rules)
+    match = rules.match(Reference("", "jdbc:postgresql://db.shop:5432/shop:PUBLIC.STOCK"))
+    assert match is not None
+    assert match.dataset == DatasetName(there, "shop.public.stock")
+
+
 def test_names_that_only_sources_give_have_no_fix() -> None:
     assert fix_of(Settings(), pair(f"{WEST}|a.b.orders", f"{EAST}|a.b.orders")) == [("", {})]
+    piped = pair("s3://lakes|a%7Cb/orders", "s3://lake|a%7Cb/orders")
+    assert fix_of(Settings(), piped) == [("", {})]
     masked = pair(f"s3://lakes|orders/{MASK}", f"s3://lake|orders/{MASK}")
     assert fix_of(Settings(), masked) == [("", {})]
+
+
+HOSTILE = (
+    *(
+        "a b",
+        "{x}",
+        "[y]",
+        "(z",
+        "\\d+",
+        "^",
+        "*",
+        "é",
+        "\U0001d4b3",
+        "\u2028",
+        "%7C",
+        "a|b",
+        "'q'",
+        '"dq"',
+        "..",
+    ),
+    *("\x00", "\n", "#c", "a: b", "- x", "!t", "&a", "null", "1e3", "{name}", "?", "`t`", "=eq=", "x" * 5000),
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_fixes_of_hostile_names_are_valid_configurations(name: str) -> None:
+    sides = [
+        [f"{namespace}|{middle}{name}{separator}orders", f"{namespace}|{middle}orders{separator}{name}"]
+        for namespace, middle, separator in ((EAST, "dev.", "."), (WEST, "dev.", "."), ("s3://lake", "", "/"))
+        for namespace in (namespace, f"{namespace}s")
+    ]
+    ids = [dataset_id("dev", split_dataset(each)) for side in sides for each in side]
+    known = [OpenDataset(each) for each in ids]
+    listed = pairs(candidates(known, known), dict.fromkeys(ids, COLUMNS), lambda _start, _end: False)
+
+    chosen = fixes(listed, Settings((DBT,), by_jdbc=frozenset(ids)))
+
+    assert len(listed) > 3
+    for each in listed:
+        value = yaml.safe_load(chosen[each.ids].yaml or "{}")
+        assert CONFIGURATION.parse({**SETTINGS, **value}, needs_source=False)
 
 
 def shop() -> Made:
@@ -295,6 +408,17 @@ def test_limits_are_reported(each_engine: Engine, monkeypatch: pytest.MonkeyPatc
     report = with_near_misses(Report({}, {}, {}, (), ()), collection.NearMisses(listed, notes))
     assert report.totals == {"notice": 1}
     assert report.by_source == {"merge": {"notice": 1}}
+
+
+def test_only_the_best_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "MAX_NEAR_MISSES", 2)
+    made = Made()
+    for name in ("orders", "stock", "prices"):
+        made.job("spark", f"load_{name}", {f"{EAST}|dev.public.{name}": []})
+        made.job("dbt", f"model.shop.{name}_r", {f"{WEST}|dev.mart.{name}_r": [f"{WEST}|dev.public.{name}"]})
+    listed, notes = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    assert len(listed) == 2
+    assert [each.message for each in notes] == ["only the best 2 of 3 near misses are listed"]
 
 
 def test_a_table_that_its_own_job_reads_has_no_reader() -> None:

@@ -16,9 +16,10 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT
 from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
-from lineage_merge.merge.near_misses.fixes import NamespaceSetting, Settings, fixes
+from lineage_merge.merge.near_misses.fixes import fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
+from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Problem, decode
 from lineage_merge.model.errors import NamingError
@@ -109,9 +110,11 @@ def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | N
     details = (details_of or partial(_details_of, elements))(ids)
     selected = pairs(found, details.columns, Flows.of(elements).reaches)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
-    return NearMisses(
-        as_near_misses(selected, settings_of(config, jobs, confirmed, details)), (*notes, *more)
-    )
+    settings = settings_of(config, jobs, confirmed, details)
+    if len(selected) > MAX_NEAR_MISSES:
+        best = f"only the best {MAX_NEAR_MISSES} of {len(selected):,} near misses are listed"
+        notes = (*notes, Problem("notice", "near misses", "", best))
+    return NearMisses(as_near_misses(selected, settings), (*notes, *more))
 
 
 def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, ...]:

@@ -25,7 +25,7 @@ _GENERIC = frozenset(
         " temporary test tmp weekly",
     )
 )
-_DATE_OR_NUMBER = re.compile(r"v?\d[\d_.:-]*(?:t\d+z?)?|(?:19|20)\d\d[-_]?(?:[01]\d)?.*", re.IGNORECASE)
+_DATE_OR_NUMBER = re.compile(r"v?\d[\d_.:-]*(?:t[\d:]+z?)?", re.IGNORECASE)
 _EXTENSION = re.compile(
     r"\.(?:csv|tsv|txt|jsonl?|ndjson|parquet|orc|avro|db)(?:\.(?:gz|bz2|zst|snappy))?$", re.IGNORECASE
 )
@@ -158,14 +158,14 @@ def _table_of_directory(read: NameParts, written: NameParts) -> Similarity | Non
 
 def _compare_leaves(one: str, other: str) -> tuple[int, str] | None:
     if one == other:
-        return SAME_NAME, f"same name {one}"
+        return SAME_NAME, "same name"
     if _SEPARATORS.sub("", one.lower()) == _SEPARATORS.sub("", other.lower()):
         how = "case" if one.lower() == other.lower() else "separators"
-        return SPELLING, f"names that differ only in {how}: {one}, {other}"
+        return SPELLING, f"names that differ only in {how}"
     if normalize(one) == normalize(other):
-        return PLURAL, f"singular and plural: {one}, {other}"
+        return PLURAL, "singular and plural of a name"
     if is_misspelling(one.lower(), other.lower()) or _adds_words(one, other):
-        return OTHER_NAME, f"similar names {one}, {other}"
+        return OTHER_NAME, "similar names"
     return None
 
 
@@ -210,7 +210,7 @@ def compare_namespaces(one: str, other: str) -> tuple[float, str] | None:
     """Return the similarity of two namespaces from 0 to 1, with its evidence; None for variants."""
     if one == other:
         return 1.0, ""
-    differ = f"the namespaces differ: {one}, {other}"
+    differ = "other namespaces"
     schemes, hosts = zip(*(_scheme_and_host(each) for each in (one, other)), strict=True)
     places = [_PORT.sub("", _ACCOUNT.sub("#", _REGION.sub("#", each))) for each in hosts]
     if schemes[0] == schemes[1]:
@@ -220,11 +220,11 @@ def compare_namespaces(one: str, other: str) -> tuple[float, str] | None:
                 for kind, pattern in (("region", _REGION), ("account", _ACCOUNT), ("port", _PORT))
                 if pattern.findall(hosts[0]) != pattern.findall(hosts[1])
             ]
-            return 0.8, f"the namespaces differ only in {' and '.join(kinds)}: {one}, {other}"
+            return 0.8, f"namespaces that differ only in {' and '.join(kinds)}"
         if is_variant(places[0], places[1]):
             return None
         if normalize(places[0]) == normalize(places[1]) or is_misspelling(places[0], places[1]):
-            return 0.8, f"the namespaces differ only in spelling: {one}, {other}"
+            return 0.8, "namespaces that differ only in spelling"
         words = words_of(places[0]), words_of(places[1])
         shared = len(words[0] & words[1]) / max(1, len(words[0] | words[1]))
         return (0.5 if shared >= 0.5 else 0.3), differ
@@ -267,7 +267,7 @@ def _compare_containers(
         if one != other:
             break
         shared += 1
-    return shared / max(map(len, folders)), "the folders differ"
+    return shared / max(map(len, folders)), "other folders"
 
 
 _WEIGHTS = (0.6, 0.4)  # of schema and database
@@ -291,7 +291,7 @@ def _compare_schemas(read: NameParts, written: NameParts) -> tuple[float, str]:
         elif normalize(one) == normalize(other):
             total += weight
         else:
-            different.append(f"the {kind}s differ: {one}, {other}")
+            different.append(f"{kind}s {one} and {other}")
     if different:
         return total, "; ".join(different)
     return total, "one name is incomplete" if unknown else "same database and schema" if levels > 1 else ""

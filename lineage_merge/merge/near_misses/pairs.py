@@ -67,6 +67,11 @@ class Pair(NamedTuple):
     evidence: tuple[str, ...]
     is_whole: bool = False
 
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Return the ids of what is read and what is written."""
+        return self.read.id, self.written.id
+
 
 def index_keys(parts: NameParts) -> Iterator[str]:
     """Yield the keys under which a dataset is compared: its last name, and words of it within its folder."""
