@@ -5,6 +5,7 @@ a bounded number of names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from heapq import nsmallest
@@ -89,7 +90,13 @@ def similar(glob: str, names: Sequence[str]) -> str:
     in_other_case = next((name for name in names if fnmatchcase(name.lower(), lower)), "")
     if in_other_case:
         return f"; did you mean {in_other_case}?"
-    return did_you_mean(glob.strip("*?"), names)
+    text = lower.strip("*?")
+    if found := did_you_mean(text, names):
+        return found
+    # ``tikit_*``: the beginning of a name, which may be one character longer.
+    beginnings = {name[: len(text) + 1].lower(): name for name in reversed(names)}
+    close = get_close_matches(text, beginnings, n=1, cutoff=0.85)
+    return f"; did you mean {beginnings[close[0]]}?" if close else ""
 
 
 def matches(glob: str, names: Names) -> bool:

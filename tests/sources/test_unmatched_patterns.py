@@ -216,6 +216,23 @@ def test_many_names_are_counted(engine: Engine) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("glob", "similar"),
+    [
+        ("tikit_*", "; did you mean tickit_sales_ingest?"),
+        ("Tickit_*", "; did you mean tickit_sales_ingest?"),
+        ("tickit_sales_laod", "; did you mean tickit_sales_load or tickit_sales_ingest?"),
+        ("orders_*", ""),
+        ("*", ""),
+        ("", ""),
+    ],
+)
+def test_similar_names_of_a_glob(glob: str, similar: str) -> None:
+    names = ["seed_queries", "tickit_sales_ingest", "tickit_sales_load"]
+
+    assert unmatched_patterns.similar(glob, names if glob != "*" else []) == similar
+
+
 def test_without_any_name_there_is_none() -> None:
     patterns = Patterns("Spline", "applications", "application", ["a"])
 
