@@ -1,63 +1,85 @@
-"""A page per command, generated from the command line, and a list of commands.
+"""A page per command, generated from the command line, and a list of them in place of ``<!-- commands -->``.
 
 By click's public functions rather than by mkdocs-click: its tables show click's own marks for
 "no default", and have no place for the sixty flags that are keys of the configuration.
 """
 
 import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 from markdown_text import escaped
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
-from lineage_merge.cli import main
+from lineage_merge.cli import commands, main
 
 PROGRAM = "lineage-merge"
 _OF_CONFIGURATION = "key_"  # what `lineage_merge.cli.options` begins such a parameter's name with
 _TITLE = "Commands"
+_PLACE = "<!-- commands -->"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the navigation of the commands."""
-    pages: list[Any] = ["commands/index.md", *(_path(name) for name in _commands())]
-    (chapter,) = [each for each in config.nav or [] if _TITLE in each]
-    chapter[_TITLE] = pages
+    groups: list[Any] = [{heading: [_path(name) for name in names]} for heading, names in _headings().items()]
+    for chapter in _chapters(config.nav or []):
+        if _TITLE in chapter:
+            chapter[_TITLE] = ["commands.md", *groups]
     return config
+
+
+def _chapters(nav: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the chapters of the navigation, at every level."""
+    for chapter in nav:
+        if isinstance(chapter, dict):
+            yield chapter
+            for below in chapter.values():
+                if isinstance(below, list):
+                    yield from _chapters(below)
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages."""
-    files.append(File.generated(config, "commands/index.md", content=_index()))
     for name, command in _commands().items():
         files.append(File.generated(config, _path(name), content=_page(name, command)))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Insert the list."""
+    return markdown.replace(_PLACE, _list()) if _PLACE in markdown else markdown
 
 
 def _commands() -> dict[str, click.Command]:
     return {name: main.commands[name] for name in main.list_commands(click.Context(main))}
 
 
+def _headings() -> Mapping[str, list[str]]:
+    """Return the commands by heading of the help; "More" has those without one."""
+    declared: Mapping[str, Sequence[str]] = getattr(commands, "HEADINGS", {})
+    found = {heading: [name for name in names if name in _commands()] for heading, names in declared.items()}
+    listed = {name for names in found.values() for name in names}
+    found["More" if declared else "All"] = [name for name in _commands() if name not in listed]
+    return {heading: names for heading, names in found.items() if names}
+
+
 def _path(name: str) -> str:
     return f"commands/{name}.md"
 
 
-def _index() -> str:
-    lines = [
-        "# Commands",
-        "",
-        "Progress goes to standard error, the outcome to standard output. How a command ended is shown by",
-        "its [exit code](../operations.md#failed-runs).",
-        "",
-        "| command | |",
-        "| --- | --- |",
-    ]
-    lines += [
-        f"| [`{name}`]({name}.md) | {_cell(command.get_short_help_str(200))} |"
-        for name, command in _commands().items()
-    ]
-    return "\n".join(lines) + "\n"
+def _list() -> str:
+    lines = []
+    for heading, names in _headings().items():
+        lines += [f"## {heading}", "", "| command | |", "| --- | --- |"]
+        lines += [
+            f"| [`{name}`]({_path(name)}) | {_cell(_commands()[name].get_short_help_str(200))} |"
+            for name in names
+        ]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _page(name: str, command: click.Command) -> str:
