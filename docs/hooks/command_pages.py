@@ -19,6 +19,7 @@ from lineage_merge.cli import commands, main
 PROGRAM = "lineage-merge"
 _OF_CONFIGURATION = "key_"  # what `lineage_merge.cli.options` begins such a parameter's name with
 _TITLE = "Commands"
+_GENERAL = "Options"
 _PLACE = "<!-- commands -->"
 
 
@@ -84,8 +85,6 @@ def _list() -> str:
 
 def _page(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"{PROGRAM} {name}")
-    options = [each for each in command.params if isinstance(each, click.Option)]
-    own = [each for each in options if not str(each.name).startswith(_OF_CONFIGURATION)]
     parts = [
         f"---\ntitle: {name}\n---\n# {PROGRAM} {name}",
         _text(command.help or ""),
@@ -93,10 +92,21 @@ def _page(name: str, command: click.Command) -> str:
     ]
     if examples := _examples(command.epilog or ""):
         parts.append(f"```sh\n{examples}\n```")
-    parts.append(f"## Options\n\n{_options(own, context)}")
-    if len(own) < len(options):
-        parts.append("Every key of the [configuration](../configuration.md) is a flag as well.")
+    for title, options in _sections(command, context).items():
+        parts.append(f"## {title}\n\n{_options(options, context)}")
+    if any(str(each.name).startswith(_OF_CONFIGURATION) for each in command.params):
+        parts.append("Each key of the [configuration](../configuration.md) is a flag and a variable.")
     return "\n\n".join(parts) + "\n"
+
+
+def _sections(command: click.Command, context: click.Context) -> Mapping[str, list[click.Option]]:
+    """Return the options by section of the complete help; flags of keys only if they have one."""
+    found: dict[str, list[click.Option]] = {_GENERAL: []}
+    for each in command.get_params(context):
+        section = getattr(each, "section", None)
+        if isinstance(each, click.Option) and (section or not str(each.name).startswith(_OF_CONFIGURATION)):
+            found.setdefault(section or _GENERAL, []).append(each)
+    return {title: options for title, options in found.items() if options}
 
 
 def _options(options: list[click.Option], context: click.Context) -> str:

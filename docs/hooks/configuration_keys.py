@@ -1,7 +1,7 @@
 """Tables of the configuration keys, from the schema, in place of ``<!-- keys -->``.
 
-Defaults are those of a configuration that sets nothing else; where one depends on something, the table says on
-what. Examples: `configuration_examples.yml`, or the schema's own.
+Defaults are those of a configuration that sets nothing else, or described in words where they are computed.
+Examples: `configuration_examples.yml`, or the schema's own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ _BRANCHES: Mapping[str, Any] = {  # parts that exclude each other, with their re
     "bulk": {"s3": "s3://bucket/prefix", "role_arn": "arn:aws:iam::111122223333:role/loader"},
 }
 
-# The least that a source needs besides.
+# One required key of each source.
 _LEAST = {"spline": {"export": "folder"}, "openlineage": {"events": "folder"}, "hive": {"log": "folder"}}
 
 
@@ -49,14 +49,16 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def examples() -> dict[str, Any]:
-    """Return an example value per key, dotted; the items of a list of objects have keys such as ``dbt[].manifest``."""
+    """Return an example per key; a key of a list's items is ``dbt[].manifest``."""
     found: dict[str, Any] = yaml.safe_load(_EXAMPLES.read_text(encoding="utf-8"))
     return found
 
 
 def _tables() -> Iterator[str]:
     defaults, shown = _defaults(), examples()
-    keys = sorted(CONFIGURATION.settable, key=lambda key: _part(key) != _GENERAL)  # stable: the schema's order
+    keys = sorted(
+        CONFIGURATION.settable, key=lambda key: _part(key) != _GENERAL
+    )  # stable: the schema's order
     for part, of_part in groupby(keys, key=_part):
         lines = [f"### {part}", "", "| key | type | default | description |", "| --- | --- | --- | --- |"]
         for key in of_part:
@@ -90,7 +92,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 def _defaults() -> dict[str, str]:
     """Return the default of each key as Markdown; without an entry there is none."""
-    found = {name: "required" for name in CONFIGURATION.schema["required"]} | _COMPUTED
+    found = dict.fromkeys(CONFIGURATION.schema["required"], "required") | _COMPUTED
     for key in CONFIGURATION.settable:
         if key.dotted in found:
             continue
