@@ -1,4 +1,4 @@
-"""Transcripts in the documents: the tutorial's commands, run in order in an empty folder, and the README's."""
+"""Transcripts in the documents: commands of the tutorial, run in an empty folder, and of the README."""
 
 import os
 import re
@@ -119,15 +119,15 @@ def test_the_commands_print_what_the_page_says(tmp_path: Path) -> None:
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             timeout=120,
             check=False,
         )
         code = done.returncode
-        difference = differs(expected, done.stdout)
-        assert difference == "", f"$ {command}\n{done.stdout}"
+        printed = done.stderr if code else done.stdout
+        difference = differs(expected, printed)
+        assert difference == "", f"$ {command}\n{printed}"
         assert (code != 0) == any(line.startswith("error:") for line in expected), f"$ {command}: {code}"
     assert (folder / "lineage.html").stat().st_size > 100_000
 
