@@ -1,5 +1,6 @@
 """The documentation site: no warnings, no broken links, nothing external."""
 
+import importlib
 import importlib.util
 import json
 import os
@@ -152,6 +153,15 @@ def test_exit_codes_are_rendered(pages: Mapping[str, Seen]) -> None:
         assert {"operations.html#failed-loads", "operations.html#refused-retirement"} <= set(
             pages["exit_codes.html"].links
         )
+
+
+def test_environment_variables_are_rendered(pages: Mapping[str, Seen]) -> None:
+    text = pages["configuration.html"].text
+    declared = getattr(importlib.import_module("lineage_merge.cli"), "help_topics", None)
+
+    for name, meaning in declared.ENVIRONMENT_VARIABLES if declared else ():
+        assert name in text
+        assert meaning in text
 
 
 def test_graph_model_is_rendered(pages: Mapping[str, Seen]) -> None:
