@@ -65,6 +65,7 @@ _LONG = (
     "tests/load/test_neptune_faults.py",
     "tests/test_job.py",
     "tests/test_same_graph.py",
+    "tests/test_tutorial.py",
 )
 
 

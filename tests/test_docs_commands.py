@@ -51,8 +51,11 @@ def typed_lines() -> Iterator[tuple[str, list[str]]]:
         for block in blocks(file):
             if block.language not in ("sh", "bash", "console"):
                 continue
-            for part in re.split(r"\n|&&|\|\|?|;", block.text.replace("\\\n", " ")):
-                words = shlex.split(part.removeprefix("$ "), comments=True)
+            text = block.text
+            if block.language == "console":  # with the output
+                text = "\n".join(re.findall(r"^\$ (.+)$", text, re.MULTILINE))
+            for part in re.split(r"\n|&&|\|\|?|;", text.replace("\\\n", " ")):
+                words = shlex.split(part, comments=True)
                 while words and ("=" in words[0] or words[0] == "opentelemetry-instrument"):
                     words.pop(0)
                 if words:

@@ -1,23 +1,27 @@
 """The documentation site: no warnings, no broken links, nothing external."""
 
+import importlib
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import yaml
+from playwright.sync_api import Page, expect, sync_playwright
 
-from lineage_merge.cli import main
-from lineage_merge.cli.commands import HEADINGS
-from lineage_merge.cli.exit_codes import EXIT_CODES
-from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES
+from lineage_merge.cli import commands, main
 from lineage_merge.graph_format import schema
+from lineage_merge.model import errors
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from tests.page import chromium
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -30,15 +34,22 @@ class Seen(HTMLParser):
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
     classes: set[str] = field(default_factory=set)
+    rows: list[list[str]] = field(default_factory=list)
     text: str = ""
 
     def __post_init__(self) -> None:
         super().__init__()
+        self._in_cell = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         self.ids |= {given[name] for name in ("id", "name") if name in given}
         self.classes |= set(given.get("class", "").split())
+        if tag == "tr":
+            self.rows.append([])
+        self._in_cell = tag in ("td", "th") or (self._in_cell and tag not in ("tr", "table"))
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
         elif tag in ("img", "script", "iframe") and "src" in given:
@@ -48,6 +59,12 @@ class Seen(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
+        if self._in_cell:
+            self.rows[-1][-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._in_cell = False
 
 
 @pytest.fixture(scope="module")
@@ -108,39 +125,132 @@ def test_pages_load_nothing_external(site: Path, pages: Mapping[str, Seen]) -> N
 
 def test_each_command_has_a_page_with_its_options(pages: Mapping[str, Seen]) -> None:
     written = {name.removeprefix("commands/").removesuffix(".html") for name in pages if "commands/" in name}
-    assert written == {"index", *main.commands}
+    assert written == {*main.commands}
     text = pages["commands/upstream.html"].text
     assert "--format [tree|table|json|mermaid|dot|graphml]" in text
     assert "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns" in text
-    run = pages["commands/run.html"]
-    assert {"options", "general", "spline", "dbt", "gremlin"} <= run.ids
-    assert [key.flag for key in CONFIGURATION.settable if key.flag not in run.text] == []
-    assert "--allow-retire" in run.text
-    assert {title.lower() for title in HEADINGS} <= pages["commands/index.html"].ids
+    assert "--allow-retire" in pages["commands/run.html"].text
+
+
+def test_commands_are_listed_under_the_headings_of_the_help(pages: Mapping[str, Seen]) -> None:
+    headings = getattr(commands, "HEADINGS", {})
+    page = pages["commands.html"]
+
+    assert {title.lower() for title in headings} <= page.ids
+    assert {f"commands/{name}.html" for name in main.commands} <= set(page.links)
 
 
 def test_exit_codes_are_rendered(pages: Mapping[str, Seen]) -> None:
-    page = pages["operations.html"]
-    assert [each.code for each in EXIT_CODES if each.action and each.action not in page.text] == []
-    assert {"#failed-loads", "#refused-retirement"} <= set(page.links)
+    declared = {
+        each.exit_code
+        for each in vars(errors).values()
+        if isinstance(each, type) and issubclass(each, errors.LineageMergeError)
+    }
+    rows = set(re.findall(r"^\s*(\d+)\s*$", pages["exit_codes.html"].text, re.MULTILINE))
+
+    if importlib.util.find_spec("lineage_merge.cli.exit_codes"):
+        assert {str(each) for each in declared} <= rows
+        assert {"operations.html#failed-loads", "operations.html#refused-retirement"} <= set(
+            pages["exit_codes.html"].links
+        )
 
 
 def test_environment_variables_are_rendered(pages: Mapping[str, Seen]) -> None:
     text = pages["configuration.html"].text
-    assert [name for name, meaning in ENVIRONMENT_VARIABLES if name not in text or meaning not in text] == []
+    declared = getattr(importlib.import_module("lineage_merge.cli"), "help_topics", None)
+
+    for name, meaning in declared.ENVIRONMENT_VARIABLES if declared else ():
+        assert name in text
+        assert meaning in text
 
 
-def test_graph_model_and_configuration_are_rendered(pages: Mapping[str, Seen]) -> None:
+def test_graph_model_is_rendered(pages: Mapping[str, Seen]) -> None:
     model = pages["graph.html"].text
     declared = [
         *((each.name, each.description) for each in (*schema.NODE_LABELS, *schema.EDGE_LABELS)),
         *((each.name, each.description) for each in (*schema.NODE_PROPERTIES, *schema.EDGE_PROPERTIES)),
     ]
-    settings = pages["configuration.html"].text
 
     assert [name for name, description in declared if description not in model] == []
+
+
+EXAMPLES = yaml.safe_load((REPOSITORY / "docs" / "hooks" / "configuration_examples.yml").read_text())
+
+
+def test_each_key_has_type_default_and_example(pages: Mapping[str, Seen]) -> None:
+    settings = pages["configuration.html"].text
+
     assert [key.dotted for key in CONFIGURATION.settable if key.schema["description"] not in settings] == []
-    assert "dag_name: tickit_daily" in settings  # the README's example
+    without = {key.dotted for key in CONFIGURATION.settable if not {"examples", "enum"} & {*key.schema}}
+    assert without - {*EXAMPLES} == set()
+    assert "dag_name: tickit_daily" in settings  # the example of a whole file
+
+    expected = {
+        "spline.lookback": "30d",
+        "spline.retire_after": "3",
+        "spline.arango.username": "root",
+        "gremlin.retry_seconds": "300",
+        "gremlin.bulk.min_changes": "50000",
+        "dbt[].manifest": "required",
+        "load.verify": "false",
+    }
+    assert {key: default for key, default in defaults(pages).items() if key in expected} == expected
+
+
+def defaults(pages: Mapping[str, Seen]) -> dict[str, str]:
+    """Return the third cell of each row of the tables of keys."""
+    return {row[0]: row[2] for row in pages["configuration.html"].rows if len(row) == 4}
+
+
+def _examples() -> Iterator[tuple[str, object]]:
+    known = {key.dotted for key in CONFIGURATION.settable}
+    for name, value in EXAMPLES.items():
+        if name.partition("[]")[0] in known:
+            yield name, value
+
+
+@pytest.mark.parametrize(("name", "value"), list(_examples()))
+def test_examples_of_keys_are_valid(name: str, value: object) -> None:
+    import jsonschema
+
+    (key,) = [each for each in CONFIGURATION.settable if each.dotted == name.partition("[]")[0]]
+    inner = name.partition("[].")[2]
+    schema_of = key.schema["items"]["properties"][inner] if inner else key.schema
+    jsonschema.validate(value, schema_of)
+
+
+@pytest.fixture(scope="module")
+def opened(site: Path) -> Iterator[Page]:
+    """A page of a browser without a network, in which the site is opened from the disk."""
+    program = chromium.program()
+    if program is None:
+        pytest.skip("no Chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        yield page
+        browser.close()
+
+
+@pytest.mark.parametrize("name", ["index.html", "commands/upstream.html"])
+def test_search_works_in_files_opened_from_a_disk(opened: Page, site: Path, name: str) -> None:
+    requested = []
+    opened.on("request", lambda request: requested.append(request.url))
+    opened.goto((site / name).as_uri())
+    opened.locator("input.md-search__input").click()
+
+    opened.locator("input.md-search__input").press_sequentially("distribute_above_mb")
+
+    found = opened.locator(".md-search-result__item a").first
+    expect(found).to_be_visible(timeout=15_000)
+    links = opened.locator(".md-search-result__item a").evaluate_all("all => all.map(each => each.href)")
+    assert {Path(urlsplit(link).path).name for link in links} & {"configuration.html", "operations.html"}
+    assert [url for url in requested if not url.startswith(("file:", "data:"))] == []
+
+
+def test_start_page_shows_the_page_and_the_tutorial(pages: Mapping[str, Seen]) -> None:
+    assert "images/page_columns.png" in pages["index.html"].loaded
+    assert {"tutorial.html", "commands.html"} <= set(pages["index.html"].links)
 
 
 def test_linked_repository_files_are_rendered(pages: Mapping[str, Seen]) -> None:

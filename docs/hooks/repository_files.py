@@ -18,8 +18,6 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "ARCHITECTURE.md": "architecture.md",
 }
-# The README is the entry on GitHub; its chapters have pages here.
-_README = {"#commands": "commands/index.md", "#configuration": "configuration.md"}
 _LINK = re.compile(r"\]\((?P<path>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".md": "text", ".sh": "sh"}
 
@@ -55,8 +53,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         if target is None or (target.startswith("docs/") and folder != root):
             return link[0]
         anchor = link["anchor"] or ""
-        if target == "README.md":
-            page_of, anchor = _README.get(anchor, "index.md"), ""
+        if target == "README.md":  # the entry on GitHub, as the start page is here
+            page_of, anchor = "index.md", ""
         elif target.startswith("docs/"):
             page_of = target.removeprefix("docs/")
         else:

@@ -1,5 +1,10 @@
-"""The sample pipeline TICKIT: its files, and the ends of the path that `demo` shows."""
+"""The sample pipeline TICKIT: its files, and the ends of the path that `demo` shows.
 
+``python -m lineage_merge.cli.sample DIR`` copies its sources, for the tutorial.
+"""
+
+import shutil
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,3 +29,14 @@ def path_ends(environment: str) -> tuple[str, str]:
         dataset_id(environment, DatasetName("s3://tickit-raw", "sales")),
         dataset_id(environment, DatasetName(_WAREHOUSE, "dev.tickit_marts.top_events_by_sales")),
     )
+
+
+def copy_sources(folder: Path) -> None:
+    """Copy the exports of Spline and the manifest of dbt to a new folder, without the configuration."""
+    sample = config_file().parent
+    for name in ("spline", "dbt"):
+        shutil.copytree(sample / name, folder / name)
+
+
+if __name__ == "__main__":
+    copy_sources(Path(sys.argv[1]))

@@ -218,6 +218,23 @@ def test_nothing_is_run(spark: SparkSession, folder: Path) -> None:
     assert scheduler.numTotalJobs() == before
 
 
+def test_a_notebook_shows_a_picture_and_on_request_the_page(spark: SparkSession, folder: Path) -> None:
+    captured = capture(
+        "create table `<b>totals</b>` using parquet as select id, price + 1 as more from sales"
+    )
+
+    bundle = captured._repr_mimebundle_()
+    shown = bundle["text/html"]
+
+    assert bundle == {"text/plain": str(captured), "text/html": captured._repr_html_()}
+    assert shown.count("<rect") == 2
+    assert "script" not in shown
+    assert "iframe" not in shown
+    assert "&lt;b&gt;out&lt;/b&gt;" in shown
+    assert ">price + 1.0<" in shown.replace("price + cast(1 as double)", "price + 1.0")
+    assert captured.page()._repr_html_().startswith('<iframe sandbox="allow-scripts"')
+
+
 def test_unsupported_inputs_are_one_clear_error(spark: SparkSession, folder: Path) -> None:
     def remote() -> Any:
         """What looks like a frame of Spark Connect, whose own class needs a server's libraries."""

@@ -15,7 +15,7 @@ from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, problem_of, records
 from lineage_merge.model.elements import Element, Problem, Reference
-from lineage_merge.model.errors import CaptureError, LineageMergeError
+from lineage_merge.model.errors import CaptureError
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.sources.capture.origins import Origins, origins
@@ -26,8 +26,21 @@ _HEIGHT = 480  # height of the page in a notebook, in pixels
 
 
 @dataclass(frozen=True)
+class NotebookPage:
+    """The interactive page in a frame of its own, which a notebook displays."""
+
+    document: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe sandbox="allow-scripts" style="width:100%;height:{_HEIGHT}px;border:0"'
+            f' srcdoc="{html.escape(self.document)}"></iframe>'
+        )
+
+
+@dataclass(frozen=True)
 class Captured:
-    """The lineage of one write. Notebooks display it as the page, `print` as a tree."""
+    """The lineage of one write. Notebooks display it as a picture with a table, `print` as a tree."""
 
     name: str
     _config: Config = field(repr=False)
@@ -134,15 +147,14 @@ class Captured:
 
         return render(self.graph, Options(title=self.name, source="capture"))
 
+    def page(self) -> NotebookPage:
+        """Return the page for display in a notebook; it needs scripts, unlike the picture."""
+        return NotebookPage(self.to_html())
+
     def _repr_html_(self) -> str:
-        try:
-            page = self.to_html()
-        except LineageMergeError:  # installed from a checkout without the page's library
-            return f"<pre>{html.escape(str(self))}</pre>"
-        return (
-            f'<iframe sandbox="allow-scripts" style="width:100%;height:{_HEIGHT}px;border:0"'
-            f' srcdoc="{html.escape(page)}"></iframe>'
-        )
+        from lineage_merge.query.formats.picture import picture
+
+        return picture(self.graph)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
