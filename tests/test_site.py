@@ -1,7 +1,5 @@
 """The documentation site: no warnings, no broken links, nothing external."""
 
-import importlib
-import importlib.util
 import json
 import os
 import re
@@ -11,13 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import jsonschema
 import pytest
-import yaml
 from playwright.sync_api import Page, expect, sync_playwright
 
-from lineage_merge.cli import commands, main
+from lineage_merge.cli import main
+from lineage_merge.cli.commands import HEADINGS
+from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES
 from lineage_merge.graph_format import schema
 from lineage_merge.model import errors
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -133,10 +134,9 @@ def test_each_command_has_a_page_with_its_options(pages: Mapping[str, Seen]) -> 
 
 
 def test_commands_are_listed_under_the_headings_of_the_help(pages: Mapping[str, Seen]) -> None:
-    headings = getattr(commands, "HEADINGS", {})
     page = pages["commands.html"]
 
-    assert {title.lower() for title in headings} <= page.ids
+    assert {title.lower() for title in HEADINGS} <= page.ids
     assert {f"commands/{name}.html" for name in main.commands} <= set(page.links)
 
 
@@ -148,18 +148,15 @@ def test_exit_codes_are_rendered(pages: Mapping[str, Seen]) -> None:
     }
     rows = set(re.findall(r"^\s*(\d+)\s*$", pages["exit_codes.html"].text, re.MULTILINE))
 
-    if importlib.util.find_spec("lineage_merge.cli.exit_codes"):
-        assert {str(each) for each in declared} <= rows
-        assert {"operations.html#failed-loads", "operations.html#refused-retirement"} <= set(
-            pages["exit_codes.html"].links
-        )
+    assert {str(each) for each in declared} <= rows
+    links = set(pages["exit_codes.html"].links)
+    assert {"operations.html#failed-loads", "operations.html#refused-retirement"} <= links
 
 
 def test_environment_variables_are_rendered(pages: Mapping[str, Seen]) -> None:
     text = pages["configuration.html"].text
-    declared = getattr(importlib.import_module("lineage_merge.cli"), "help_topics", None)
 
-    for name, meaning in declared.ENVIRONMENT_VARIABLES if declared else ():
+    for name, meaning in ENVIRONMENT_VARIABLES:
         assert name in text
         assert meaning in text
 
@@ -174,15 +171,22 @@ def test_graph_model_is_rendered(pages: Mapping[str, Seen]) -> None:
     assert [name for name, description in declared if description not in model] == []
 
 
-EXAMPLES = yaml.safe_load((REPOSITORY / "docs" / "hooks" / "configuration_examples.yml").read_text())
+def examples(key: str, declared: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    """Yield the examples of a key and of the keys of its items."""
+    for value in declared.get("examples", [None]):
+        yield key, declared, value
+    for name, inner in declared.get("items", {}).get("properties", {}).items():
+        yield from examples(f"{key}[].{name}", inner)
+
+
+EXAMPLES = [each for key in CONFIGURATION.settable for each in examples(key.dotted, key.schema)]
 
 
 def test_each_key_has_type_default_and_example(pages: Mapping[str, Seen]) -> None:
     settings = pages["configuration.html"].text
 
     assert [key.dotted for key in CONFIGURATION.settable if key.schema["description"] not in settings] == []
-    without = {key.dotted for key in CONFIGURATION.settable if not {"examples", "enum"} & {*key.schema}}
-    assert without - {*EXAMPLES} == set()
+    assert [key for key, declared, value in EXAMPLES if value is None and "enum" not in declared] == []
     assert "dag_name: tickit_daily" in settings  # the example of a whole file
 
     expected = {
@@ -202,21 +206,12 @@ def defaults(pages: Mapping[str, Seen]) -> dict[str, str]:
     return {row[0]: row[2] for row in pages["configuration.html"].rows if len(row) == 4}
 
 
-def _examples() -> Iterator[tuple[str, object]]:
-    known = {key.dotted for key in CONFIGURATION.settable}
-    for name, value in EXAMPLES.items():
-        if name.partition("[]")[0] in known:
-            yield name, value
-
-
-@pytest.mark.parametrize(("name", "value"), list(_examples()))
-def test_examples_of_keys_are_valid(name: str, value: object) -> None:
-    import jsonschema
-
-    (key,) = [each for each in CONFIGURATION.settable if each.dotted == name.partition("[]")[0]]
-    inner = name.partition("[].")[2]
-    schema_of = key.schema["items"]["properties"][inner] if inner else key.schema
-    jsonschema.validate(value, schema_of)
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [pytest.param(declared, value, id=key) for key, declared, value in EXAMPLES if value is not None],
+)
+def test_examples_of_keys_are_valid(declared: Mapping[str, Any], value: object) -> None:
+    jsonschema.validate(value, declared)
 
 
 @pytest.fixture(scope="module")

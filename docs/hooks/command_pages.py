@@ -1,11 +1,11 @@
 """A page per command, generated from the command line, and a list of them in place of ``<!-- commands -->``.
 
 By click's public functions rather than by mkdocs-click: its tables show click's own marks for
-"no default", and have no place for the sixty flags that are keys of the configuration.
+"no default", and know no sections of options.
 """
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -14,18 +14,17 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from lineage_merge.cli import commands, main
+from lineage_merge.cli import main
+from lineage_merge.cli.command import sections
 
 PROGRAM = "lineage-merge"
-_OF_CONFIGURATION = "key_"  # what `lineage_merge.cli.options` begins such a parameter's name with
 _TITLE = "Commands"
-_GENERAL = "Options"
 _PLACE = "<!-- commands -->"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the navigation of the commands."""
-    groups: list[Any] = [{heading: [_path(name) for name in names]} for heading, names in _headings().items()]
+    groups: list[Any] = [{heading: [_path(name) for name in names]} for heading, names in main.by_heading()]
     for chapter in _chapters(config.nav or []):
         if _TITLE in chapter:
             chapter[_TITLE] = ["commands.md", *groups]
@@ -58,22 +57,13 @@ def _commands() -> dict[str, click.Command]:
     return {name: main.commands[name] for name in main.list_commands(click.Context(main))}
 
 
-def _headings() -> Mapping[str, list[str]]:
-    """Return the commands by heading of the help; "More" has those without one."""
-    declared: Mapping[str, Sequence[str]] = getattr(commands, "HEADINGS", {})
-    found = {heading: [name for name in names if name in _commands()] for heading, names in declared.items()}
-    listed = {name for names in found.values() for name in names}
-    found["More" if declared else "All"] = [name for name in _commands() if name not in listed]
-    return {heading: names for heading, names in found.items() if names}
-
-
 def _path(name: str) -> str:
     return f"commands/{name}.md"
 
 
 def _list() -> str:
     lines = []
-    for heading, names in _headings().items():
+    for heading, names in main.by_heading():
         lines += [f"## {heading}", "", "| command | |", "| --- | --- |"]
         lines += [
             f"| [`{name}`]({_path(name)}) | {_cell(_commands()[name].get_short_help_str(200))} |"
@@ -92,29 +82,16 @@ def _page(name: str, command: click.Command) -> str:
     ]
     if examples := _examples(command.epilog or ""):
         parts.append(f"```sh\n{examples}\n```")
-    for title, options in _sections(command, context).items():
-        parts.append(f"## {title}\n\n{_options(options, context)}")
-    if any(str(each.name).startswith(_OF_CONFIGURATION) for each in command.params):
+    groups = sections(command, context, everything=True)
+    parts += [f"## {title}\n\n{_options(records)}" for title, records in groups.items()]
+    if len(groups) > 1:
         parts.append("Each key of the [configuration](../configuration.md) is a flag and a variable.")
     return "\n\n".join(parts) + "\n"
 
 
-def _sections(command: click.Command, context: click.Context) -> Mapping[str, list[click.Option]]:
-    """Return the options by section of the complete help; flags of keys only if they have one."""
-    found: dict[str, list[click.Option]] = {_GENERAL: []}
-    for each in command.get_params(context):
-        section = getattr(each, "section", None)
-        if isinstance(each, click.Option) and (section or not str(each.name).startswith(_OF_CONFIGURATION)):
-            found.setdefault(section or _GENERAL, []).append(each)
-    return {title: options for title, options in found.items() if options}
-
-
-def _options(options: list[click.Option], context: click.Context) -> str:
+def _options(records: list[tuple[str, str]]) -> str:
     lines = ["| option | |", "| --- | --- |"]
-    for option in options:
-        if record := option.get_help_record(context):
-            flags, text = record
-            lines.append(f"| `{flags}` | {_cell(text)} |")
+    lines += [f"| `{flags}` | {_cell(text)} |" for flags, text in records]
     return "\n".join(lines)
 
 

@@ -1,13 +1,11 @@
 """Tables of the configuration keys, from the schema, in place of ``<!-- keys -->``.
 
 Defaults are those of a configuration that sets nothing else, or described in words where they are computed.
-Examples: `configuration_examples.yml`, or the schema's own.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,7 +19,6 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 
 _PLACE = "<!-- keys -->"
 _GENERAL = "General"
-_EXAMPLES = Path(__file__).with_name("configuration_examples.yml")
 # Where the default is no constant.
 _COMPUTED = {
     "gremlin.endpoint": "`embedded`",
@@ -48,21 +45,15 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return markdown.replace(_PLACE, "\n\n".join(_tables())) if _PLACE in markdown else markdown
 
 
-def examples() -> dict[str, Any]:
-    """Return an example per key; a key of a list's items is ``dbt[].manifest``."""
-    found: dict[str, Any] = yaml.safe_load(_EXAMPLES.read_text(encoding="utf-8"))
-    return found
-
-
 def _tables() -> Iterator[str]:
-    defaults, shown = _defaults(), examples()
+    defaults = _defaults()
     keys = sorted(
         CONFIGURATION.settable, key=lambda key: _part(key) != _GENERAL
     )  # stable: the schema's order
     for part, of_part in groupby(keys, key=_part):
         lines = [f"### {part}", "", "| key | type | default | description |", "| --- | --- | --- | --- |"]
         for key in of_part:
-            lines += _rows(key.dotted, key.schema, defaults.get(key.dotted, ""), shown)
+            lines += _rows(key.dotted, key.schema, defaults.get(key.dotted, ""))
         yield "\n".join(lines)
 
 
@@ -70,8 +61,8 @@ def _part(key: Key) -> str:
     return key.path[0] if len(key.path) > 1 or "items" in key.schema else _GENERAL
 
 
-def _rows(key: str, schema: Mapping[str, Any], default: str, shown: Mapping[str, Any]) -> Iterator[str]:
-    example = schema.get("examples", [shown.get(key)])[0]
+def _rows(key: str, schema: Mapping[str, Any], default: str) -> Iterator[str]:
+    example = schema.get("examples", [None])[0]
     text = escaped(schema.get("description", ""))
     if example is not None:
         text += f"<br>Example: {_code(example)}"
@@ -79,7 +70,7 @@ def _rows(key: str, schema: Mapping[str, Any], default: str, shown: Mapping[str,
     item = schema.get("items", {})
     for name, inner in item.get("properties", {}).items():
         needed = "required" if name in item.get("required", ()) else ""
-        yield from _rows(f"{key}[].{name}", inner, needed, shown)
+        yield from _rows(f"{key}[].{name}", inner, needed)
 
 
 def _type(schema: Mapping[str, Any]) -> str:

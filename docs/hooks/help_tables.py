@@ -1,14 +1,14 @@
 """Tables of the command `help`, in place of comments such as ``<!-- exit codes -->``."""
 
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from markdown_text import escaped
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+
+from lineage_merge.cli.exit_codes import EXIT_CODES, ExitCode
+from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -20,12 +20,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def _exit_codes() -> str:
-    codes = _declared("lineage_merge.cli.exit_codes", "EXIT_CODES")
-    rows = (f"| {each.code} | {escaped(each.meaning)} | {_action(each)} |" for each in codes)
+    rows = (f"| {each.code} | {escaped(each.meaning)} | {_action(each)} |" for each in EXIT_CODES)
     return "\n".join(["| exit code | meaning | fix |", "| --- | --- | --- |", *rows])
 
 
-def _action(code: Any) -> str:
+def _action(code: ExitCode) -> str:
     # The sections are part of the page about operations.
     anchor = code.section.lower().replace(" ", "-")
     link = f" ([{code.section.lower()}](operations.md#{anchor}))" if code.section else ""
@@ -33,14 +32,8 @@ def _action(code: Any) -> str:
 
 
 def _environment_variables() -> str:
-    declared = _declared("lineage_merge.cli.help_topics", "ENVIRONMENT_VARIABLES")
-    rows = (f"| `{name}` | {escaped(text)} |" for name, text in declared)
+    rows = (f"| `{name}` | {escaped(text)} |" for name, text in ENVIRONMENT_VARIABLES)
     return "\n".join(["| variable | |", "| --- | --- |", *rows])
-
-
-def _declared(module: str, name: str) -> Iterable[Any]:
-    """Return a table of the command line; empty if this version has none."""
-    return getattr(import_module(module), name) if find_spec(module) else ()
 
 
 _TABLES: Mapping[str, Callable[[], str]] = {

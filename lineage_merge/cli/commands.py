@@ -28,19 +28,7 @@ from lineage_merge.model.version import __version__
 # The order of `lineage-merge --help`; a test requires each command under exactly one heading.
 HEADINGS = {
     "Build": ("init", "demo", "run", "build", "load", "sql", "receive"),
-    "Ask": (
-        "datasets",
-        "jobs",
-        "upstream",
-        "downstream",
-        "path",
-        "impact",
-        "no-consumer",
-        "no-producer",
-        "cycles",
-        "layers",
-        "diff",
-    ),
+    "Ask": tuple(str(each.name) for each in query_commands.COMMANDS),
     "Share": ("html", "export", "report", "serve"),
     "Operate": ("doctor", "validate", "remove", "publish", "help"),
 }

@@ -428,15 +428,15 @@ def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
 
 
 COMMANDS: tuple[click.Command, ...] = (
+    datasets,
+    jobs,
     upstream,
     downstream,
     path,
     impact,
-    datasets,
-    jobs,
     no_consumer,
     no_producer,
     cycles,
-    diff,
     layers,
+    diff,
 )

@@ -24,7 +24,7 @@ class Joined(NamedTuple):
 class NearMiss(NamedTuple):
     """Two datasets that are probably one: ids of what is written and what is read, and the evidence.
 
-    `score`: up to 100 (docs/concepts.md). `fix_key`: the configuration key that joins them, `fix` YAML to
+    `score`: up to 100 (docs/joining.md). `fix_key`: the configuration key that joins them, `fix` YAML to
     paste; both "" if no configuration does.
     """
 

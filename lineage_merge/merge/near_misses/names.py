@@ -8,7 +8,7 @@ from lineage_merge import naming
 from lineage_merge.model.elements import decode
 from lineage_merge.naming.identifiers import split_name
 
-# Points of the score (docs/concepts.md, near misses). Columns: `pairs.py`.
+# Points of the score (docs/joining.md). Columns: `pairs.py`.
 SAME_NAME = 30
 SPELLING = 26
 PLURAL = 25
