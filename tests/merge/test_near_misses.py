@@ -398,6 +398,18 @@ def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
     assert notes == ()
 
 
+def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "MAX_COLUMNS", 4)
+    made = shop()
+    for number in range(20):
+        made.column(f"{EAST}|dev.public.orders", f"z{number:02}")
+        made.column(f"{WEST}|dev.public.orders", f"y{number:02}")
+    rows = elements(made)
+    for order in (rows, list(reversed(rows))):
+        ((_, _, _, evidence, *_),) = near_misses(LocalEngine().rows(order), CONFIG).found
+        assert "4 of 4 columns in common" in evidence
+
+
 def test_limits_are_reported(each_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection, "MAX_DATASETS", 1)
     listed, notes = near_misses(each_engine.rows(elements(shop()), 3).cache(), CONFIG)

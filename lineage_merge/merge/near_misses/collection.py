@@ -63,16 +63,14 @@ class Details:
     directory that a rule resolves to the dataset.
     """
 
-    columns: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    columns: dict[str, set[str]] = field(default_factory=dict)
     completed: dict[str, str] = field(default_factory=dict)
     directories: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
         """Add a `has_column` edge or a dataset."""
         if row["label"] == "has_column":
-            columns = self.columns[row["from"]]
-            if len(columns) < MAX_COLUMNS:
-                columns.add(row["to"].rpartition("|")[2])
+            self.columns.setdefault(row["from"], set()).add(_column(row))
             return
         for each in row.get("resolved_names") or ():
             _, rule, namespace, name = each.split("|")
@@ -270,20 +268,44 @@ def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
 
 
 def _details_of(elements: Rows[Row], ids: frozenset[str]) -> Details:
-    details = Details()
-    for row in elements.map_partitions(partial(_rows_of, elements.engine.share(ids))).collect():
+    shared = elements.engine.share(ids)
+    columns = elements.map_partitions(partial(_columns, shared)).combine(
+        _smallest, _add_columns, _add_columns
+    )
+    details = Details(dict(columns.collect()))
+    for row in elements.map_partitions(partial(_completed, shared)).collect():
         details.add(row)
     return details
 
 
-def _rows_of(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the columns and the names of datasets."""
+def _column(row: Row) -> str:
+    return str(row["to"]).rpartition("|")[2]
+
+
+def _columns(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, set[str]]]:
     wanted = ids.value
-    number: dict[str, int] = defaultdict(int)
+    found: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        if row["label"] == "has_column":
-            if row["from"] in wanted and number[row["from"]] < MAX_COLUMNS:
-                number[row["from"]] += 1
-                yield {each: row[each] for each in ("label", "from", "to")}
-        elif row.get("resolved_names") and row["id"] in wanted:
+        if row["label"] == "has_column" and row["from"] in wanted:
+            columns = found[row["from"]]
+            columns.add(_column(row))
+            if len(columns) > 2 * MAX_COLUMNS:
+                found[row["from"]] = _smallest(columns)
+    yield from found.items()
+
+
+def _smallest(columns: set[str]) -> set[str]:
+    """Return a bounded number of columns, in any order of rows the same ones."""
+    return columns if len(columns) <= MAX_COLUMNS else set(sorted(columns)[:MAX_COLUMNS])
+
+
+def _add_columns(one: set[str], other: set[str]) -> set[str]:
+    return _smallest(one | other)
+
+
+def _completed(ids: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the datasets of which the configuration completes or replaces names."""
+    wanted = ids.value
+    for row in rows:
+        if row.get("resolved_names") and row["id"] in wanted:
             yield {each: row[each] for each in ("label", "id", "resolved_names")}
