@@ -417,9 +417,10 @@ def test_what_an_xcom_holds_and_what_a_template_makes_of_it_are_one_configuratio
     assert config.strict is True
 
 
-def test_a_wrong_policy_is_refused_when_the_file_is_parsed() -> None:
-    with pytest.raises(ValueError, match="on_rejected: must be fail or warn, not 'ignore'"):
-        lineage_merge_task_group("lineage", on_rejected="ignore")
+@pytest.mark.parametrize("policy", ["on_rejected", "on_retire_refused", "on_near_miss"])
+def test_a_wrong_policy_is_refused_when_the_file_is_parsed(policy: str) -> None:
+    with pytest.raises(ValueError, match=f"{policy}: must be fail or warn, not 'ignore'"):
+        lineage_merge_task_group("lineage", **{policy: "ignore"})
 
 
 def test_a_missing_default_connection_to_aws_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,6 +8,7 @@ from lineage_merge.orchestration.airflow.compat import Asset, TaskGroup
 from lineage_merge.orchestration.airflow.local import LocalStep
 from lineage_merge.orchestration.airflow.report import ReportMerge
 from lineage_merge.orchestration.airflow.report_check import (
+    NEAR_MISS,
     POLICIES,
     REJECTED,
     RETIRE_REFUSED,
@@ -57,6 +58,7 @@ def lineage_merge_task_group(
     when_missing: WhenMissing = "fail",
     on_rejected: Policy = "fail",
     on_retire_refused: Policy = "fail",
+    on_near_miss: Policy = "warn",
     page_url: str = "",
     trigger_rule: str = "all_success",
     retries: int = 2,
@@ -81,8 +83,9 @@ def lineage_merge_task_group(
     The task `report` returns counts and the first problems, and updates the assets `outlets` (default:
     `lineage_asset` of the DAG). With rejected documents it fails after the graph was loaded, or warns:
     `on_rejected`. `on_retire_refused`: a load that would retire more than the limit writes nothing and
-    fails, or the report warns. `page_url`: address of the linked page. `trigger_rule`: of the group's first
-    task. All steps are repeatable. Raises `ValueError`.
+    fails, or the report warns. `on_near_miss`: datasets that are probably one and are not joined.
+    `page_url`: address of the linked page. `trigger_rule`: of the group's first task. All steps are
+    repeatable. Raises `ValueError`.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine: must be one of {', '.join(ENGINES)}, not {engine!r}")
@@ -94,11 +97,11 @@ def lineage_merge_task_group(
         )
     if engine == "local" and engine_options:
         raise ValueError("engine local: engine_options are not supported")
-    policies = {REJECTED: on_rejected, RETIRE_REFUSED: on_retire_refused}
-    for name, policy in (("on_rejected", on_rejected), ("on_retire_refused", on_retire_refused)):
+    policies = {REJECTED: on_rejected, RETIRE_REFUSED: on_retire_refused, NEAR_MISS: on_near_miss}
+    for kind, policy in policies.items():
         # The report checks templates and XComs.
         if isinstance(policy, str) and "{" not in policy and policy not in POLICIES:
-            raise ValueError(f"{name}: must be {' or '.join(POLICIES)}, not {policy!r}")
+            raise ValueError(f"on_{kind.replace('-', '_')}: must be {' or '.join(POLICIES)}, not {policy!r}")
     with TaskGroup(group_id, **group_options) as group:
         merge = {
             "folder": folder,
