@@ -4,17 +4,14 @@ import threading
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.input_budget import limited
-from lineage_merge.merge import dataset_resolver, expectations, join
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge import expectations
 from lineage_merge.merge.report import NearMiss, Report
-from lineage_merge.merge.report_builder import report, with_near_misses
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
+from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
-from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
+from lineage_merge.sources.read_all import input_bytes
 
 JOINS = "joins"
 # Less than the limit of `examination`, so that slow sources are no failure.
@@ -70,8 +67,7 @@ class _Merging(threading.Thread):
 
     def run(self) -> None:
         try:
-            with limited(self._config.spark.distribute_above_mb << 20):
-                self.result = _merge(self._config)
+            self.result = _merge(self._config)
         except InputTooLarge:
             self.problem = "the input is larger than spark.distribute_above_mb unpacked"
         except LineageMergeError:
@@ -80,11 +76,8 @@ class _Merging(threading.Thread):
 
 
 def _merge(config: Config) -> Report:
-    resolver = dataset_resolver.from_config(config)
-    records = read_all(LocalEngine(), config, resolver, configured_sources(config)).cache()
-    merged = join.merge(records, config.environment, config.dag_name, config.merge)
-    found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
-    unmet = expectations.unmet(merged.elements, found, config.merge.expect)
+    found, elements = local_merge.merge(config)
+    unmet = expectations.unmet(elements, found, config.merge.expect)
     return Report(found.read, {}, {}, found.joined, (), near_misses=found.near_misses, unmet=unmet)
 
 

@@ -6,15 +6,12 @@ from dataclasses import dataclass, field
 
 from lineage_merge.config import Config
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
-from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.report import NearMiss, Report
-from lineage_merge.merge.report_builder import SAME_NAME, report
+from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
-from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
+from lineage_merge.orchestration import local_merge
+from lineage_merge.sources.read_all import configured_sources, input_bytes
 
 # Kinds of problems that explain why datasets are not joined, the most specific first.
 _REASONS = ("not-joined", "no-producer", "no-consumer")
@@ -48,24 +45,17 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     if size is None or size > limit:
         return Verified(is_read=False)
     try:
-        with limited(limit):
-            resolver = dataset_resolver.from_config(config)
-            records = read_all(
-                LocalEngine(), config, resolver, configured_sources(config), on_progress
-            ).cache()
+        found, elements = local_merge.merge(config, on_progress)
     except InputTooLarge:
         return Verified(is_read=False)
-    on_progress("joining")
-    merged = join.merge(records, config.environment, config.dag_name, config.merge)
-    found = report(records, merged)
-    rows = merged.elements.collect()
+    rows = elements.collect()
     joined = {each.rule: each.datasets for each in found.joined}
     shared = joined.get(SAME_NAME, 0)
     return Verified(
         joined=joined,
         shared=shared,
         reasons=() if shared else _why_not_joined(config, found),
-        near_misses=near_misses(merged.elements, config).found,
+        near_misses=found.near_misses,
         rejected=tuple(
             ": ".join(filter(None, (each.document, each.field, each.message)))
             for each in found.of_kind("rejected")[:_MAX_REJECTED]
