@@ -1,4 +1,4 @@
-"""Takes the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
+"""Take the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
 
 Of a merge of all captures (`tests/data/page_captures.json`), and of 3,000 generated datasets.
 """

@@ -86,6 +86,10 @@ lineage.events = (() => {
 
   /** Go to what a search found. */
   function chosen(app, each) {
+    const at = each.kind === "column" ? app.model.columns[each.at].dataset : each.at;
+    const isHidden = each.kind !== "job" && !app.passing().dataset(app.model.datasets[at]);
+    // Filters would clear the selection of what they hide.
+    if (isHidden) app.change({ filters: lineage.filters.none() }, { words: "filters cleared" });
     if (each.kind === "dataset") app.select(each.at);
     else if (each.kind === "column") app.trace(each.at);
     else {

@@ -24,12 +24,12 @@ lineage.overview = (() => {
   }
 
   function boxElement(model, band, box) {
-    const list = element("div", {}, box.names.map((index) => member(model, index)));
+    const list = element("div", { class: "members" }, box.names.map((index) => member(model, index)));
     list.style.gridTemplateRows = `repeat(${box.rows}, 21px)`;
     if (box.rest) list.append(element("span", { class: "rest" }, `+${box.rest.toLocaleString("en")}`));
     const made = element(
-      "section",
-      { class: `box${box.isOutside ? " is-outside" : ""}`, "data-box": box.key, "aria-label": `${box.full}, ${counted(box.members.length, "dataset")}` },
+      "div",
+      { role: "group", class: `box${box.isOutside ? " is-outside" : ""}`, "data-box": box.key, "aria-label": `${box.full}, ${counted(box.members.length, "dataset")}` },
       button(
         {
           class: "top",
