@@ -61,8 +61,10 @@ lineage.attention = (() => {
 
   // An alias of one dataset that is the name of another one.
   function sameDataset(model, datasets) {
+    const withAlias = datasets.filter((each) => each.facts.some(([what]) => what === "aliases"));
+    if (!withAlias.length) return [];
     const named = new Map(datasets.map((each) => [`${each.environment}|${each.namespace}|${each.path}`, each]));
-    return datasets.flatMap((dataset) =>
+    return withAlias.flatMap((dataset) =>
       (dataset.facts.find(([what]) => what === "aliases")?.[1] ?? "").split("\n").flatMap((alias) => {
         const other = named.get(`${dataset.environment}|${alias.replace(/ \([^()]*\)$/, "")}`);
         if (!other || other === dataset) return [];
@@ -82,10 +84,11 @@ lineage.attention = (() => {
   function nearMisses(datasets) {
     const sourcesByName = new Map();
     for (const each of datasets) {
-      if (!isSource(each) || each.writers.size) continue;
+      if (each.writers.size || !isSource(each)) continue;
       const key = `${each.environment}|${each.name.toLowerCase()}`;
       if (!sourcesByName.has(key)) sourcesByName.set(key, each);
     }
+    if (!sourcesByName.size) return [];
     return datasets.flatMap((each) => {
       const source = isEnd(each) && sourcesByName.get(`${each.environment}|${each.name.toLowerCase()}`);
       if (!source || source === each) return [];

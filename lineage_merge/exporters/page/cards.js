@@ -94,7 +94,7 @@ lineage.cards = (() => {
       ),
       node.rows.length ? element("ul", { class: "columns" }, node.rows.map(columnRow)) : null,
       node.more
-        ? button({ class: "more", tabindex: -1 }, `${node.more.toLocaleString("en")} more columns`)
+        ? button({ class: "more", tabindex: -1 }, `${lineage.dom.digits(node.more)} more columns`)
         : null,
     );
   }

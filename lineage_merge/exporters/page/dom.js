@@ -61,12 +61,14 @@ lineage.dom = (() => {
 
   const byId = (id) => document.getElementById(id);
 
-  const counted = (number, one, many = `${one}s`) =>
-    `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+  // Making a format is slow; `toLocaleString` makes one per call.
+  const numbers = new Intl.NumberFormat("en");
+  const digits = (number) => (number < 1000 ? String(number) : numbers.format(number));
+  const counted = (number, one, many = `${one}s`) => `${digits(number)} ${number === 1 ? one : many}`;
 
   function say(text) {
     byId("said").textContent = text;
   }
 
-  return { element, drawn, button, name, icon, environment, state, byId, counted, say, ICONS };
+  return { element, drawn, button, name, icon, environment, state, byId, counted, digits, say };
 })();

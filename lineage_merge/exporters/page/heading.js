@@ -67,10 +67,10 @@ lineage.heading = (() => {
   function counts(model, state, scene, shown) {
     const total = shown.reduce((sum, each) => sum + each.members.length, 0);
     const all = model.datasets.length;
-    const of = total === all ? counted(all, "dataset") : `${total.toLocaleString("en")} of ${counted(all, "dataset")}`;
+    const of = total === all ? counted(all, "dataset") : `${lineage.dom.digits(total)} of ${counted(all, "dataset")}`;
     const groups = state.view === "pipeline" ? scene.nodes.filter((node) => node.kind === "group") : [];
     const inGroups = groups.reduce((sum, node) => sum + node.members.length, 0);
-    const more = groups.length ? `; ${inGroups.toLocaleString("en")} in ${counted(groups.length, "group")}` : "";
+    const more = groups.length ? `; ${lineage.dom.digits(inGroups)} in ${counted(groups.length, "group")}` : "";
     byId("counts").textContent = `${of}${more}`;
   }
 

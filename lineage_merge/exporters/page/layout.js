@@ -70,6 +70,27 @@ lineage.layout = (() => {
     }
   }
 
+  /** Widen the gutters of a laid out part by so many pixels each. */
+  function widen(part, more) {
+    const lefts = [];
+    for (const node of part.nodes) lefts[node.rank] = node.x;
+    // To the right of `passed` ranks; a track stays in the middle of its gutter.
+    const moved = (x) => {
+      const passed = lefts.filter((left) => left <= x).length;
+      return passed === 0 ? 0 : (passed - 0.5) * more;
+    };
+    const byId = new Map(part.nodes.map((node) => [node.id, node]));
+    for (const { edge, points } of part.routes) {
+      const ends = [byId.get(edge.source).rank * more, byId.get(edge.target).rank * more];
+      points.forEach((point, at) => {
+        const isEnd = at === 0 || at === points.length - 1;
+        point[0] += isEnd ? ends[at === 0 ? 0 : 1] : moved(point[0]);
+      });
+    }
+    for (const node of part.nodes) node.x += node.rank * more;
+    part.width += Math.max(0, lefts.length - 1) * more;
+  }
+
   /** Return the ids of the nodes by connected part, in the order of the nodes. */
   function parts(nodes, edges) {
     const near = new Map(nodes.map((node) => [node.id, []]));
@@ -145,5 +166,5 @@ lineage.layout = (() => {
     };
   }
 
-  return { layered, packed, shelved, parts };
+  return { layered, widen, packed, shelved, parts };
 })();

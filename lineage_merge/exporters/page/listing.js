@@ -105,7 +105,7 @@ lineage.listing = (() => {
       list.append(...next.map((each) => (isJobs ? jobEntry(model, each) : datasetEntry(model, view, each))));
       shown += next.length;
       if (shown < all.length) {
-        const button_ = button({ class: "entry show-more" }, `Show ${Math.min(200, all.length - shown).toLocaleString("en")} more`);
+        const button_ = button({ class: "entry show-more" }, `Show ${lineage.dom.digits(Math.min(200, all.length - shown))} more`);
         button_.addEventListener("click", more);
         list.append(element("li", {}, button_));
       }

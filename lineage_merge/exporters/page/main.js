@@ -50,7 +50,7 @@ lineage.main = (() => {
     });
   }
 
-  const partsOf = (band, members) => (members.length > 400 ? 1 : lineage.bands.partsOf(model, members).length);
+  const partsOf = (band, members) => (members.length > 150 ? 1 : lineage.bands.partsOf(model, members).length);
 
   // What a filter or a link hides cannot be selected: everything else would be dim.
   function dropHidden(passes) {

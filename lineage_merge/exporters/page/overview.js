@@ -5,7 +5,8 @@ lineage.overview = (() => {
   const { path, arrow } = lineage.routing;
   const { ageOf } = lineage.processes;
   const KINDS = ["file", "table", "view", "topic", "seed", "snapshot", "exposure"];
-  const AT_ONCE = 8;
+  // Draw so many windows at once; the rest when it comes into view.
+  const AHEAD = 1.1;
   const INDEX = { ends: 9, sources: 8, looks: 8, bands: 40 };
   const NARROWEST = 380;
   const SIDES = 34;
@@ -26,7 +27,7 @@ lineage.overview = (() => {
   function boxElement(model, band, box) {
     const list = element("div", { class: "members" }, box.names.map((index) => member(model, index)));
     list.style.gridTemplateRows = `repeat(${box.rows}, 21px)`;
-    if (box.rest) list.append(element("span", { class: "rest" }, `+${box.rest.toLocaleString("en")}`));
+    if (box.rest) list.append(element("span", { class: "rest" }, `+${lineage.dom.digits(box.rest)}`));
     const made = element(
       "div",
       { role: "group", class: `box${box.isOutside ? " is-outside" : ""}`, "data-box": box.key, "aria-label": `${box.full}, ${counted(box.members.length, "dataset")}` },
@@ -39,7 +40,7 @@ lineage.overview = (() => {
         },
         name(box.title),
         box.inner ? element("span", { class: "inner", title: `${counted(box.inner, "feed")} within this group` }, `↳${box.inner}`) : null,
-        element("span", { class: "number" }, box.members.length.toLocaleString("en")),
+        element("span", { class: "number" }, lineage.dom.digits(box.members.length)),
       ),
       list,
     );
@@ -138,10 +139,11 @@ lineage.overview = (() => {
       shelf.row.append(made);
     };
     let at = 0;
-    const draws = (until) => {
-      for (; at < Math.min(until, shown.length); at += 1) put(shown[at]);
+    const draws = (hasRoom) => {
+      for (; at < shown.length && hasRoom(); at += 1) put(shown[at]);
     };
-    draws(AT_ONCE);
+    const until = (height) => () => place.scrollHeight < height;
+    draws(until(place.clientHeight * AHEAD));
     const end = element("div", { class: "foot" });
     const finish = () => {
       end.replaceChildren(
@@ -156,13 +158,13 @@ lineage.overview = (() => {
     if (at < shown.length) {
       const observer = new IntersectionObserver((entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
-        draws(at + AT_ONCE);
+        draws(until(place.scrollHeight + place.clientHeight * AHEAD));
         finish();
         if (at >= shown.length) observer.disconnect();
       });
       observer.observe(end);
     }
-    return { drawAll: () => (draws(Infinity), finish()) };
+    return { drawAll: () => (draws(() => true), finish()) };
   }
 
   const two = (text, under) => element("span", { class: "two" }, name(text), element("span", { dir: "auto" }, under));
@@ -173,7 +175,7 @@ lineage.overview = (() => {
     return [
       element("h2", {}, title),
       ...entries.slice(0, most),
-      more > 0 ? button({ class: "row quiet", "data-view": "list" }, `${more.toLocaleString("en")} more in the list`) : null,
+      more > 0 ? button({ class: "row quiet", "data-view": "list" }, `${lineage.dom.digits(more)} more in the list`) : null,
     ];
   }
 

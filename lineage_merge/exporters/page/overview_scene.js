@@ -8,7 +8,7 @@ lineage.overviewScene = (() => {
   const TALL = 5;
   const LONGEST_TITLE = 16;
   const MOST_NAMES = 24;
-  const FEW_NAMES = 5;
+  const FEW_NAMES = 4;
   // On a page with more datasets, boxes list fewer names.
   const MANY = 300;
   const MOST_OUTSIDE = 4;
@@ -107,7 +107,9 @@ lineage.overviewScene = (() => {
     const lines = new Map();
     const inner = new Map();
     for (const box of inside.values()) inner.set(box, 0);
-    for (const edge of model.feeds) {
+    const own = [...inside.keys()].map((index) => model.datasets[index]);
+    const edges = own.flatMap((each) => [...each.up, ...each.down.filter((edge) => !inside.has(edge.to))]);
+    for (const edge of edges) {
       const source = inside.get(edge.from) ?? from.get(edge.from);
       const target = inside.get(edge.to) ?? to.get(edge.to);
       if (!source || !target || !passes.edge(edge) || (source.isOutside && target.isOutside)) continue;
@@ -134,24 +136,24 @@ lineage.overviewScene = (() => {
   function place({ boxes, lines }, room) {
     const parts = lineage.layout.parts(boxes, lines);
     const byKey = new Map(boxes.map((box) => [box.id, box]));
-    const laid = (gutter) =>
+    const laid = () =>
       parts
         .map((ids) => {
           const own = new Set(ids);
           const inside = lines.filter((line) => own.has(line.source));
-          return lineage.layout.layered(ids.map((id) => byKey.get(id)), inside, { ...OPTIONS, gutter });
+          return lineage.layout.layered(ids.map((id) => byKey.get(id)), inside, { ...OPTIONS, gutter: GUTTER.least });
         })
         .sort((a, b) => b.routes.length - a.routes.length || 0);
-    const narrow = laid(GUTTER.least);
+    const narrow = laid();
     const used = narrow.reduce((sum, part) => sum + part.width + BETWEEN, -BETWEEN);
     const gutters = narrow.reduce((sum, part) => sum + Math.max(0, ...part.nodes.map((node) => node.rank)), 0);
     const more = gutters ? Math.max(0, Math.min(GUTTER.most - GUTTER.least, Math.floor((room - used) / gutters))) : 0;
-    const chosen = more ? laid(GUTTER.least + more) : narrow;
-    return lineage.layout.shelved(entering(boxes, chosen), { across: BETWEEN, down: 24, room });
+    if (more) for (const part of narrow) lineage.layout.widen(part, more);
+    return lineage.layout.shelved(entering(narrow), { across: BETWEEN, down: 24, room });
   }
 
   // Parts with files first: data enters there.
-  function entering(boxes, parts) {
+  function entering(parts) {
     const hasFile = (part) => part.nodes.some((node) => /^ps3:|^pgs:|^pabfs/.test(node.id));
     return [...parts].sort((a, b) => (b.routes.length > 0) - (a.routes.length > 0) || hasFile(b) - hasFile(a));
   }

@@ -95,7 +95,7 @@ lineage.panel = (() => {
 
   const rowsWritten = (dataset) =>
     dataset.writer && dataset.writer.rows !== null && dataset.writer.targets.size === 1
-      ? dataset.writer.rows.toLocaleString("en")
+      ? lineage.dom.digits(dataset.writer.rows)
       : null;
 
   function tagList(dataset) {
@@ -163,7 +163,7 @@ lineage.panel = (() => {
         ...(rows === null ? [] : [["Rows", rows]]),
         ...(owners.length ? [["Owner", name(owners.join(", "))]] : []),
         ...(fact("format") ? [["Format", name(fact("format"))]] : []),
-        ["Columns", dataset.columns.length.toLocaleString("en")],
+        ["Columns", lineage.dom.digits(dataset.columns.length)],
       ]),
       fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
       tagList(dataset),
@@ -317,7 +317,7 @@ lineage.panel = (() => {
         ["Last run", state(writer.state), STATES[writer.state]],
         ["Finished (UTC)", timeText(writer.finished) || "not recorded"],
         ["Duration", durationOf(writer.duration) || "not recorded"],
-        ["Rows written", writer.rows === null ? "not recorded" : writer.rows.toLocaleString("en")],
+        ["Rows written", writer.rows === null ? "not recorded" : lineage.dom.digits(writer.rows)],
       ]),
       section("Writes", writer.targets.length, list(writer.targets, (index) => datasetItem(model, index, ""))),
       sources.length ? section("Reads", sources.length, list(sources, (index) => datasetItem(model, index, ""))) : null,

@@ -83,7 +83,7 @@ lineage.pipeline = (() => {
       cell([state(writer.state), ` ${STATES[writer.state] === "no run recorded" ? "not recorded" : STATES[writer.state]}`]),
       cell(timeText(writer.finished) || "not recorded", { class: "number" }),
       cell(durationOf(writer.duration) || "not recorded", { class: "number" }),
-      cell(writer.rows === null ? "not recorded" : writer.rows.toLocaleString("en"), { class: "number" }),
+      cell(writer.rows === null ? "not recorded" : lineage.dom.digits(writer.rows), { class: "number" }),
       cell(name(writesText(model, writer.targets)), { class: "wide", title: writesText(model, writer.targets) }),
     );
   }

@@ -30,10 +30,12 @@ lineage.processes = (() => {
     };
     const first = new Map();
     jobs.forEach((job, index) => {
+      const name = JSON.stringify([job.environment, job.type, job.name]);
+      if (!first.has(name)) first.set(name, new Map());
+      const byTarget = first.get(name);
       for (const target of targets[index]) {
-        const key = JSON.stringify([job.environment, job.type, job.name, target]);
-        if (first.has(key)) parent[root(index)] = root(first.get(key));
-        else first.set(key, index);
+        if (byTarget.has(target)) parent[root(index)] = root(byTarget.get(target));
+        else byTarget.set(target, index);
       }
     });
     const grouped = new Map();

@@ -80,7 +80,7 @@ lineage.search = (() => {
       found = answer.found;
       const lines = found.map(option);
       const rest = (text) => element("li", { class: "rest", role: "option", "aria-disabled": "true", "aria-selected": "false" }, text);
-      if (answer.total > found.length) lines.push(rest(`${(answer.total - found.length).toLocaleString("en")} more`));
+      if (answer.total > found.length) lines.push(rest(`${lineage.dom.digits(answer.total - found.length)} more`));
       if (input.value.trim() && !found.length) lines.push(rest("nothing found"));
       results.replaceChildren(...lines);
       results.hidden = !lines.length;
