@@ -277,7 +277,7 @@ lineage.ordering = (() => {
    * @param {{id: string, rank: number, height: number, parent?: string}[]} nodes
    * @param {{source: string, target: string, net: string, isBack: boolean}[]} edges
    * @param {number} count of ranks
-   * @param {{gap: number, frameGap: number}} options
+   * @param {{gap: number, frameGap: number, isQuick?: boolean}} options `isQuick`: fewer attempts
    * @returns {Map<string, number>}
    */
   function arrange(nodes, edges, count, options) {
@@ -290,8 +290,8 @@ lineage.ordering = (() => {
     };
     let seed = 7;
     const random = () => (seed = (seed * 1664525 + 1013904223) >>> 0) / 4294967296;
-    const few = items.size <= 2 * FEW && nodes.length <= FEW;
-    const starts = items.size > 400 ? 2 : nodes.length > 150 ? 3 : nodes.length > FEW ? 5 : 10;
+    const few = !options.isQuick && items.size <= 2 * FEW && nodes.length <= FEW;
+    const starts = options.isQuick ? 2 : items.size > 400 ? 2 : nodes.length > 150 ? 3 : nodes.length > FEW ? 5 : 10;
     let best = null;
     let fewest = Infinity;
     let lowest = Infinity;

@@ -106,7 +106,7 @@ lineage.overview = (() => {
   function bandElement(model, shown, room, isMany, passes) {
     const { band, members } = shown;
     const scene = lineage.overviewScene.make(model, members, passes, isMany);
-    const laid = lineage.overviewScene.place(scene, room - SIDES);
+    const laid = lineage.overviewScene.place(scene, room - SIDES, isMany);
     shown.laid = laid;
     const made = element(
       "section",
@@ -181,6 +181,13 @@ lineage.overview = (() => {
 
   /** Draw the index: pipelines, end points, sources, and what is worth a look. */
   function index(model, shown) {
+    // Of a large graph the pipelines are painted first.
+    if (model.datasets.length > lineage.overviewScene.MANY) {
+      requestAnimationFrame(() => setTimeout(() => drawIndex(model, shown)));
+    } else drawIndex(model, shown);
+  }
+
+  function drawIndex(model, shown) {
     const datasets = shown.flatMap(({ members }) => members.map((each) => model.datasets[each]));
     const envOf = (dataset) => environment(dataset.environment);
     const toMembers = (members) =>

@@ -133,7 +133,7 @@ lineage.overviewScene = (() => {
   }
 
   /** Lay out a band for this width: parts side by side, gutters as wide as there is room. */
-  function place({ boxes, lines }, room) {
+  function place({ boxes, lines }, room, isMany) {
     const parts = lineage.layout.parts(boxes, lines);
     const byKey = new Map(boxes.map((box) => [box.id, box]));
     const laid = () =>
@@ -141,7 +141,7 @@ lineage.overviewScene = (() => {
         .map((ids) => {
           const own = new Set(ids);
           const inside = lines.filter((line) => own.has(line.source));
-          return lineage.layout.layered(ids.map((id) => byKey.get(id)), inside, { ...OPTIONS, gutter: GUTTER.least });
+          return lineage.layout.layered(ids.map((id) => byKey.get(id)), inside, { ...OPTIONS, gutter: GUTTER.least, isQuick: isMany });
         })
         .sort((a, b) => b.routes.length - a.routes.length || 0);
     const narrow = laid();

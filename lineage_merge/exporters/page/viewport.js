@@ -18,6 +18,7 @@ lineage.viewport = (() => {
     let pinch = 0;
     let size = { width: 0, height: 0 };
     let map = null;
+    let entry = 0;
 
     function apply() {
       world.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`;
@@ -42,24 +43,28 @@ lineage.viewport = (() => {
       height: Math.max(50, stage.clientHeight - MARGIN.top - MARGIN.bottom),
     });
 
-    function frameBox(box, least, most, isMoving) {
+    // `anchor`: height that is in view if the box is too tall.
+    function frameBox(box, least, most, isMoving, anchor = 0) {
       const { width, height } = room();
       const scale = Math.max(least, Math.min(most, width / box.width, height / box.height));
-      const place = (start, extent, available, margin) =>
-        extent * scale <= available ? margin + (available - extent * scale) / 2 - start * scale : margin - start * scale;
+      const place = (start, extent, available, margin, inView = 0) => {
+        const rest = available - extent * scale;
+        const offset = rest >= 0 ? rest / 2 : Math.min(0, Math.max(rest, available / 2 - inView * scale));
+        return margin + offset - start * scale;
+      };
       set(
         {
           scale,
           x: Math.round(place(box.x, box.width, width, MARGIN.x)),
-          y: Math.round(place(box.y, box.height, height, MARGIN.top)),
+          y: Math.round(place(box.y, box.height, height, MARGIN.top, anchor)),
         },
         isMoving,
       );
     }
 
     const whole = () => ({ x: 0, y: 0, width: size.width || 1, height: size.height || 1 });
-    /** The first view: readable, from the upper left if it does not fit. */
-    const open = () => frameBox(whole(), READABLE, LARGEST, false);
+    /** The first view: readable; if not all fits, from where data enters. */
+    const open = () => frameBox(whole(), READABLE, LARGEST, false, entry);
     /** Everything in the window. */
     const fit = () => frameBox(whole(), FARTHEST, LARGEST, true);
 
@@ -91,6 +96,9 @@ lineage.viewport = (() => {
     /** Set the size of the drawn scene and its boxes for the small map. */
     function sized(laid) {
       size = { width: laid.width, height: laid.height };
+      const left = Math.min(...laid.nodes.map((node) => node.x));
+      const first = laid.nodes.filter((node) => node.x < left + node.width);
+      entry = first.reduce((sum, node) => sum + node.y + node.height / 2, 0) / (first.length || 1);
       const scale = Math.min(MAP.width / (size.width || 1), MAP.height / (size.height || 1));
       const box = (node) =>
         drawn("rect", {
