@@ -9,7 +9,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.page.page_graphs import PageGraph
 from tests.page.page_reading import Opened, find
@@ -99,12 +99,22 @@ def test_names_and_links_are_copied(opened: Opened, captures: Path, context: Bro
     page = opened(captures, TICKIT)
     find(page, "stg_sales#pricepaid")
     page.get_by_role("button", name="Copy name").click()
-    page.wait_for_function("document.getElementById('said').textContent === 'name copied'")
+    expect(page.locator("#said")).to_have_text("name copied")
     pasted = "navigator.clipboard.readText()"
     assert page.evaluate(pasted).endswith("tickit_staging.stg_sales#pricepaid")
     page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function("document.getElementById('said').textContent === 'link copied'")
+    expect(page.locator("#said")).to_have_text("link copied")
     link = page.evaluate(pasted)
     assert "column=pricepaid" in link
     again = opened(captures, f"#{link.partition('#')[2]}")
     assert again.locator("#crumb h2").text_content() == "stg_sales.pricepaid"
+
+
+def test_each_view_can_be_exported(
+    opened: Opened, captures: Path, saved: Callable[[Page, str], bytes]
+) -> None:
+    for view, text in [("overview", "tickit_staging"), ("list", "sales_dashboard")]:
+        page = opened(captures, f"#view={view}")
+        root = ElementTree.fromstring(saved(page, "svg"))
+        assert text in {each.text for each in root.iter(f"{SVG}text")}
+        assert len(rows(saved(page, "csv"))) == 74

@@ -35,7 +35,6 @@ lineage.column = (() => {
         { class: "seg is-small", role: "group", "aria-label": "Direction" },
         SIDES.map(([side, words]) => button({ "data-side": side, "aria-pressed": String(view.side === side) }, words)),
       ),
-      lineage.pipeline.exportMenu(),
     );
   }
 

@@ -133,7 +133,6 @@ lineage.events = (() => {
     document.addEventListener("click", (event) => onLink(app, event));
     document.addEventListener("click", (event) => {
       const menu = byId("export");
-      if (!menu) return;
       const isButton = event.target.closest("#export-button");
       menu.hidden = isButton ? !menu.hidden : true;
       byId("export-button").setAttribute("aria-expanded", String(!menu.hidden));

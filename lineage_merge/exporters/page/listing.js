@@ -126,8 +126,26 @@ lineage.listing = (() => {
     );
   }
 
+  // What is listed; a phone has this choice in its bar.
+  function crumb(model, view, shown) {
+    const total = shown.reduce((sum, { members }) => sum + members.length, 0);
+    byId("crumb").replaceChildren(
+      element("h2", {}, view.listed === "jobs" ? "Jobs" : "Datasets"),
+      element("span", { class: "quiet" }, `${counted(total, "dataset")} in ${counted(shown.length, "pipeline")}, end points first`),
+      element("span", { class: "space" }),
+      element(
+        "div",
+        { class: "seg is-small", role: "group", "aria-label": "List of" },
+        ["datasets", "jobs"].map((each) =>
+          button({ "data-listed": each, "aria-pressed": String(view.listed === each) }, each === "jobs" ? "Jobs" : "Datasets"),
+        ),
+      ),
+    );
+  }
+
   /** Draw the list of what passes the filters. */
   function draw(model, view, shown, isPhone) {
+    if (!isPhone) crumb(model, view, shown);
     byId("listing").replaceChildren(...shown.map((each) => section(model, view, each, isPhone)));
   }
 

@@ -140,23 +140,8 @@ lineage.pipeline = (() => {
       element("span", { class: "quiet" }, facts.filter((each) => each).join(" · ")),
       element("span", { class: "space" }),
       button({ class: "small", "data-action": "all-columns" }, view.open.size ? "Hide columns" : "Show columns"),
-      exportMenu(),
     );
   }
 
-  /** Return the button and menu for exports of what is seen. */
-  function exportMenu() {
-    return element(
-      "div",
-      { class: "menu" },
-      button({ class: "small", id: "export-button", "aria-expanded": "false", "aria-controls": "export" }, "Export"),
-      element(
-        "div",
-        { class: "export", id: "export", hidden: true },
-        ["SVG", "PNG", "CSV"].map((kind) => button({ "data-export": kind.toLowerCase() }, `${kind} of this view`)),
-      ),
-    );
-  }
-
-  return { writersOf, sort, caption, captionWidth, table, crumb, exportMenu, writesText };
+  return { writersOf, sort, caption, captionWidth, table, crumb, writesText };
 })();
