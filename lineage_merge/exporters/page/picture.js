@@ -22,6 +22,11 @@ lineage.picture = (() => {
   function rectangle(style, box) {
     const border = parseFloat(style.borderTopWidth) || parseFloat(style.borderLeftWidth);
     const hasFill = !isClear(style.backgroundColor);
+    // A rule between two parts.
+    if (!hasFill && parseFloat(style.borderTopWidth) && !parseFloat(style.borderLeftWidth)) {
+      const d = `M0 0H${box.width}`;
+      return { shape: "path", d, ...box, zoom: 1, fill: "none", stroke: style.borderTopColor, width_: border, dash: "", opacity: "1" };
+    }
     const hasBorder = border > 0 && style.borderTopStyle !== "none" && !isClear(style.borderTopColor);
     if ((!hasFill && !hasBorder) || box.width < 1 || box.height < 1) return null;
     return {
@@ -55,7 +60,7 @@ lineage.picture = (() => {
     let shown = content;
     if (whole.x + whole.width > limit + 1) {
       const letters = [...content];
-      shown = `${letters.slice(0, Math.max(1, Math.floor((letters.length * (limit - whole.x)) / whole.width) - 1)).join("")}…`;
+      shown = `${letters.slice(0, Math.max(1, Math.floor((letters.length * (limit - whole.x)) / whole.width) - 2)).join("")}…`;
     }
     const size = parseFloat(style.fontSize);
     return {
