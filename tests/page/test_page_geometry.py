@@ -136,6 +136,34 @@ def test_only_lines_of_cycles_go_left(opened: Opened) -> None:
     assert forward(page) != []
 
 
+SHARED = """
+() => {
+  const routes = lineage.app.scene.routes.map(({ edge, net, points }) => ({ edge, net, parts: points.slice(1)
+    .map(([x, y], at) => [...points[at], x, y]) }));
+  const found = [];
+  const overlap = (a, b, c, d) =>
+    Math.min(Math.max(a, b), Math.max(c, d)) - Math.max(Math.min(a, b), Math.min(c, d)) > 3;
+  routes.forEach((one, at) => routes.slice(at + 1).forEach((other) => {
+    if (one.edge.source === other.edge.source || one.edge.target === other.edge.target) return;
+    for (const [a, b, c, d] of one.parts) for (const [e, f, g, h] of other.parts) {
+      const flat = b === d && f === h && Math.abs(b - f) < 1.5 && overlap(a, c, e, g);
+      const upright = a === c && e === g && Math.abs(a - e) < 1.5 && overlap(b, d, f, h);
+      if (flat || upright) found.push(`${one.edge.key} lies on ${other.edge.key}`);
+    }
+  }));
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "overview"])
+def test_lines_between_different_cards_do_not_lie_on_each_other(
+    opened: Opened, captures: Path, view: str
+) -> None:
+    """Lines of one source share their start, and lines of one target may share their end."""
+    assert opened(captures, VIEWS[view]).evaluate(SHARED) == []
+
+
 LAYOUT = """
 ([count, seed]) => {
   let state = seed;
