@@ -1,12 +1,13 @@
-"""Takes the pictures of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
+"""Take the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
 
-Of the sample pipeline as `lineage-merge build` and `html` make it, and of 3,000 made-up datasets.
+Of a merge of all captures (`tests/data/page_captures.json`), and of 3,000 generated datasets.
 """
 
-import subprocess
+import json
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -15,79 +16,125 @@ REPOSITORY = Path(__file__).parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
 from lineage_merge.exporters.page import Options, render  # noqa: E402
+from lineage_merge.exporters.page.document import document  # noqa: E402
 from tests.page import chromium  # noqa: E402
 from tests.page.page_graphs import large  # noqa: E402
 
 PICTURES = REPOSITORY / "docs" / "images"
-SIZE = {"width": 1280, "height": 560}
+CAPTURES = REPOSITORY / "tests" / "data" / "page_captures.json"
+SIZE = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
 MOST_BYTES = 300_000
 
 
-def columns(page: Page) -> None:
-    """A column in the middle of the pipeline: where it comes from, and what is made of it."""
-    search(page, "stg_sales")
-    page.get_by_role("button", name="Focus on its lineage").click()
-    page.locator("#depth").select_option("2")
-    search(page, "stg_sales#pricepaid")
-    page.locator("#fit").click()
+def overview(page: Page) -> None:
+    """Show all pipelines."""
+
+
+def pipeline(page: Page) -> None:
+    """Open one pipeline."""
+    page.locator(".band", has_text="tickit_ol").locator(".open").click()
 
 
 def dataset(page: Page) -> None:
-    """A dataset, and what it comes from and goes to."""
-    search(page, "sales_dl")
-    page.locator("#fit").click()
+    """Select a dataset of the pipeline."""
+    pipeline(page)
+    page.locator(".card", has_text="stg_sales").click()
+
+
+def column(page: Page) -> None:
+    """Trace a column in the middle of the pipeline."""
+    pipeline(page)
+    search(page, "stg_sales#pricepaid")
+
+
+def listed(page: Page) -> None:
+    """Show the list."""
+    page.locator("#views [data-view='list']").click()
+
+
+def details(page: Page) -> None:
+    """Show the details of a dataset on a phone."""
+    page.locator(".entry", has_text="fct_sales").first.click()
+
+
+def found(page: Page) -> None:
+    """Show search results of a mistyped text."""
+    page.locator("#search").fill("sales dash")
 
 
 def group(page: Page) -> None:
-    """3,000 datasets, one group of them opened."""
-    page.locator(".card", has_text="staging…").click()
+    """Open a pipeline of 3,000 datasets in groups."""
+    page.locator(".band .open").first.click()
 
 
 def search(page: Page, text: str) -> None:
     """Go to the first that is found."""
     page.locator("#search").fill(text)
-    page.keyboard.press("Enter")
+    page.locator("#search").press("Enter")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A file below docs/images, and what it shows."""
+
+    name: str
+    steps: Callable[[Page], None]
+    dark: bool = False
+    phone: bool = False
+    large: bool = False
+
+
+ALL = (
+    Picture("page_overview.png", overview),
+    Picture("page_overview_dark.png", overview, dark=True),
+    Picture("page_pipeline.png", pipeline),
+    Picture("page_dark.png", dataset, dark=True),
+    Picture("page_dataset.png", dataset),
+    Picture("page_columns.png", column),
+    Picture("page_columns_dark.png", column, dark=True),
+    Picture("page_list.png", listed),
+    Picture("page_search.png", found),
+    Picture("page_phone.png", overview, phone=True),
+    Picture("page_phone_details.png", details, phone=True),
+    Picture("page_groups.png", group, large=True),
+)
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all screenshots."""
     program = chromium.program()
     if program is None:
         raise SystemExit("no Chromium on PATH, and CHROMIUM names none")
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        folder = Path(name)
-        tickit = folder / "tickit.html"
-        made = folder / "large.html"
-        merge = [sys.executable, "-c", "from lineage_merge.cli import main; main()"]
-        sample = REPOSITORY / "sample_data" / "lineage_merge.yml"
-        built = folder / "lineage"
-        build = ["build", "-q", "-c", sample, "--format", "jsonl", "--out", built]
-        html = ["html", "--folder", built, "--title", "TICKIT", "--out", tickit]
-        for command in (build, html):
-            subprocess.run([*merge, *command], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-        made.write_text(render(large(), Options(title="3,000 datasets")), encoding="utf-8")
+        small, many = Path(name, "captures.html"), Path(name, "large.html")
+        data = json.loads(CAPTURES.read_text(encoding="utf-8"))
+        small.write_text(document({**data, "title": "Lineage"}), encoding="utf-8")
+        many.write_text(render(large(), Options(title="3,000 datasets")), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=program)
-        take(browser, tickit, "page_columns.png", columns)
-        take(browser, tickit, "page_dark.png", dataset, dark=True)
-        take(browser, made, "page_groups.png", group)
+        for picture in ALL:
+            take(browser, many if picture.large else small, picture)
         browser.close()
 
 
-def take(
-    browser: Browser, file: Path, picture: str, steps: Callable[[Page], None], *, dark: bool = False
-) -> None:
-    """One picture, after these steps. Raises `SystemExit` where it would be too large for a repository."""
-    page = browser.new_page(viewport=SIZE, color_scheme="dark" if dark else "light", reduced_motion="reduce")
+def take(browser: Browser, file: Path, picture: Picture) -> None:
+    """Take one screenshot. Raises `SystemExit` if it is too large for a repository."""
+    page = browser.new_page(
+        viewport=PHONE if picture.phone else SIZE,
+        color_scheme="dark" if picture.dark else "light",
+        reduced_motion="reduce",
+    )
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")
-    steps(page)
-    page.mouse.move(SIZE["width"] / 2, SIZE["height"] - 5)
-    data = page.screenshot(path=PICTURES / picture)
+    picture.steps(page)
+    page.mouse.move(5, SIZE["height"] - 5)
+    page.wait_for_timeout(200)
+    data = page.screenshot(path=PICTURES / picture.name)
     page.close()
     if len(data) > MOST_BYTES:
-        raise SystemExit(f"{picture} has {len(data):,} bytes")
-    sys.stdout.write(f"{PICTURES / picture}: {len(data):,} bytes\n")
+        raise SystemExit(f"{picture.name} has {len(data):,} bytes")
+    sys.stdout.write(f"{PICTURES / picture.name}: {len(data):,} bytes\n")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Packages, scripts and jars that an installation can include, with their licences
 `nox -s licences` from the metadata of packages and POMs; the versions are those of the lock
 ([supply chain](supply_chain.md)). Permitted licences are listed in
 [`licences.toml`](../supply_chain/licences.toml). lineage_merge itself is licensed under Apache-2.0. Its
-wheel contains none of these except dagre.
+wheel contains none of these.
 """
 _PYSPARK = """
 PySpark's wheel contains jars, under the licences listed in its `LICENSE`. A Kafka source adds Spark's
@@ -104,7 +104,6 @@ def jars() -> Iterator[Part]:
 
 def page(found: list[Part], of_server: list[Part]) -> str:
     """The page. Raises `NotAllowed`, with every package whose licence may not come in."""
-    import hatch_build
     from lineage_merge.infra.embedded.maven_jars import GREMLIN
 
     refused = [error for part in [*found, *of_server] if (error := _refused(part))]
@@ -117,10 +116,6 @@ def page(found: list[Part], of_server: list[Part]) -> str:
         "| --- | --- | --- | --- |",
     ]
     lines += [f"| {p.name} | {p.version} | {spdx(p.name, p.says)} | {p.by} |" for p in sorted(found)]
-    lines += ["\n## In the wheel\n", "| script | version | licence |", "| --- | --- | --- |"]
-    lines += [
-        f"| @dagrejs/dagre, with @dagrejs/graphlib | {hatch_build.VERSION} | MIT (its text lies beside it) |"
-    ]
     lines += [
         f"\n## Jars of the embedded {GREMLIN.name}\n",
         "Fetched by `demo`, `serve` and `--gremlin-endpoint embedded` where they are used first.\n",

@@ -4,8 +4,8 @@
 
 The clones lie in folders of other names, their files have other times and rights, and the two builds run with
 another time zone, language and umask. What is compared is the commit that is checked out: what is not
-committed is not in it. hatchling is the one of tools.txt, with its hash; each build
-fetches dagre from npm again. Writes the files to ``--out``, with SHA256SUMS. Exit code 1 if they differ.
+committed is not in it. hatchling is the one of tools.txt, with its hash. Writes the files to ``--out``, with
+SHA256SUMS. Exit code 1 if they differ.
 """
 
 import argparse

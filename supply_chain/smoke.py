@@ -57,8 +57,7 @@ def _installed(*, editable: bool) -> Iterator[str]:
     needed = [
         "py.typed",
         "config/config.schema.json",
-        "page/vendor/dagre.min.js",
-        "page/vendor/dagre.LICENSE.txt",
+        "exporters/page/page.html",
     ]
     needed += [] if editable else ["sample_data/README.md"]
     for name in needed:

@@ -1,29 +1,21 @@
 """A real Chromium, offline; pages must neither log errors nor send requests."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from lineage_merge.exporters.page import Options, assets, render
-from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.exporters.page import Options, render
+from lineage_merge.exporters.page.document import document
 from lineage_merge.query.elements import Subgraph
 from tests.page import chromium
 from tests.page.page_reading import Opened
 
-HERE = Path(__file__).parent
-WIDE = {"width": 1500, "height": 900}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests if the layout library is missing."""
-    try:
-        assets.library()
-    except LineageMergeError as missing:
-        for item in items:
-            if item.path.parent == HERE and item.path.name != "test_page_library.py":
-                item.add_marker(pytest.mark.skip(reason=str(missing)))
+# The page's data of a merge of all captures: TICKIT in two environments, TPC-H, Hive tables.
+CAPTURES = Path(__file__).parents[1] / "data" / "page_captures.json"
+WIDE = {"width": 1440, "height": 900}
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +66,11 @@ def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
     assert complaints == []
     assert [url for url in asked if not url.startswith("file:")] == []
     assert len(asked) == len(context.pages)  # the file itself, once for each page
+
+
+@pytest.fixture(scope="session")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of all captures, 74 datasets."""
+    file = tmp_path_factory.mktemp("captures") / "lineage.html"
+    file.write_text(document(json.loads(CAPTURES.read_text(encoding="utf-8"))), encoding="utf-8")
+    return file

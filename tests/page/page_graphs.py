@@ -93,7 +93,7 @@ def large(datasets: int = 3000) -> Subgraph:
             for column in columns[step::3]:
                 made.column_feeds((source, column), (ids[layer, place], column))
     calendar = made.dataset(WAREHOUSE, "dev.shared.calendar", ("day",))
-    for place in range(400):
+    for place in range(min(400, width)):
         made.feeds(calendar, ids[1, place], "calendar")
     return made.graph()
 

@@ -8,29 +8,52 @@ from playwright.sync_api import Locator, Page
 Opened = Callable[..., Page]
 
 
+def show(page: Page, view: str) -> None:
+    """Go to a view: overview, pipeline, column, list."""
+    page.locator(f"#views [data-view='{view}']").click()
+
+
+def choose_filter(page: Page, what: str, value: str) -> None:
+    """Set one of the filters behind the button."""
+    if page.locator("#filters").is_hidden():
+        page.locator("#filters-button").click()
+    field = page.locator(f"#filter-{what}")
+    if what == "job":
+        field.fill(value)
+        field.press("Enter")
+    else:
+        field.select_option(value)
+
+
+def find(page: Page, text: str) -> None:
+    """Search, and go to the first result."""
+    page.locator("#search").fill(text)
+    page.locator("#search").press("Enter")
+
+
 def cards(page: Page, which: str = "") -> list[str]:
-    """Return the names of the boxes, optionally of a CSS class, sorted."""
+    """Return the names of the cards, optionally of a CSS class, sorted."""
     return sorted(page.locator(f".card{which} > .head .name").all_text_contents())
 
 
 def card(page: Page, name: str, place: str = "") -> Locator:
-    """Return the box with exactly this name whose text contains `place`."""
+    """Return the card with exactly this name whose text contains `place`."""
     exact = page.locator(".head .name").get_by_text(name, exact=True)
     return page.locator(".card").filter(has=exact).filter(has_text=place)
 
 
 def columns(box: Locator, which: str = "") -> list[str]:
-    """Return the visible columns of a box, from top to bottom."""
+    """Return the visible columns of a card, from top to bottom."""
     return box.locator(f".column{which} .name").all_text_contents()
 
 
 def selected(page: Page) -> list[str]:
-    """Return the name of the selected box."""
+    """Return the name of the selected card."""
     return cards(page, ".is-selected")
 
 
 def focused(page: Page) -> str:
-    """Return the name of the focused box or column."""
+    """Return the name of the focused card or column."""
     return page.evaluate(
         "document.activeElement.querySelector('.name')?.textContent ?? document.activeElement.id"
     )
@@ -41,3 +64,8 @@ def left(box: Locator) -> float:
     found = box.bounding_box()
     assert found is not None
     return found["x"]
+
+
+def entries(page: Page) -> list[str]:
+    """Return the names in the list view."""
+    return page.locator("#listing .entry .two bdi").all_text_contents()

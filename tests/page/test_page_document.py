@@ -65,6 +65,7 @@ def test_page_data_contains_the_graph() -> None:
     assert data["feeds"] == [[1, 0, 0, [["write mode", "append"]]]]
     assert data["column_feeds"] == [[1, 1, 0, 0, 0, "AGGREGATION", "sum(price)"]]
     assert data["influences"] == [[1, 0, 0, 0, "GROUP_BY"]]
+    assert data["writes"] == []
     assert data["dags"] == ["daily"]
 
 

@@ -3,8 +3,21 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.page import geometry
 from tests.page.page_graphs import PageGraph
-from tests.page.page_reading import Opened, card, cards, columns, focused, left, selected
+from tests.page.page_reading import (
+    Opened,
+    card,
+    cards,
+    choose_filter,
+    columns,
+    entries,
+    find,
+    focused,
+    left,
+    selected,
+    show,
+)
 
 HOSTILE = [
     "</script><script>window.hacked=1</script>",
@@ -28,12 +41,19 @@ def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
     made.feeds(source, target, name, operations=name)
     made.column_feeds((source, name), (target, name), "TRANSFORMATION", name)
     page = opened(made.graph())
+    assert page.locator(".box .member bdi").all_text_contents() == [name, name]
+    show(page, "list")
+    assert entries(page) == [name, name]
+    show(page, "pipeline")
     assert cards(page) == [name, name]
+    assert geometry.problems(page) == []
     box = page.locator(".card").first
     box.locator(".toggle").click()
     assert columns(box) == [name]
     box.locator(".column").click()
+    assert page.locator("body").get_attribute("data-view") == "column"
     assert name in page.locator("#panel code").all_text_contents()
+    assert name in page.locator(".card .expression").all_text_contents()
     page.locator("#search").fill(name)
     expect(page.locator("#results li").first.locator("bdi").first).to_have_text(name, use_inner_text=False)
     page.keyboard.press("Enter")
@@ -45,13 +65,14 @@ def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
 def test_unpaired_surrogates_are_replaced(opened: Opened) -> None:
     made = PageGraph()
     made.dataset("s3://b", "x", name="half \ud83d", label="file")
-    assert opened(made.graph()).locator(".card .name").text_content() in ("half \ud83d", "half \ufffd")
+    page = opened(made.graph(), "#view=pipeline")
+    assert page.locator(".card .name").text_content() in ("half \ud83d", "half \ufffd")
 
 
 def test_right_to_left_names_do_not_reverse_their_line(opened: Opened) -> None:
     made = PageGraph()
     made.dataset("s3://b", "x", ("عمود",), "file", name="جدول")
-    page = opened(made.graph())
+    page = opened(made.graph(), "#view=pipeline")
     page.locator(".toggle").click()
     name, kind = page.locator(".column .name"), page.locator(".column .type")
     assert left(name) < left(kind)
@@ -64,15 +85,26 @@ def test_filters_by_dag_and_environment(opened: Opened) -> None:
         out = made.dataset("s3://b", f"out_{dag}", label="file", dag=dag)
         made.feeds(raw, out, f"job_{dag}", dag)
     made.dataset("s3://b", "elsewhere", label="file", environment="prod")
-    page = opened(made.graph())
-    page.locator("#filter-dag").select_option("one")
+    page = opened(made.graph(), "#view=pipeline")
+    choose_filter(page, "dag", "one")
     assert cards(page) == ["out_one", "raw"]
     page.locator("#clear").click()
-    page.locator("#filter-environment").select_option("prod")
+    choose_filter(page, "environment", "prod")
     assert cards(page) == ["elsewhere"]
-    page.locator("#filter-dag").select_option("two")
+    choose_filter(page, "dag", "two")
     assert cards(page) == []
     expect(page.locator("#nothing")).to_be_visible()
+
+
+def test_a_neighbour_in_another_pipeline_is_marked(opened: Opened) -> None:
+    """`raw` belongs to one DAG, and the other DAG reads it."""
+    made = PageGraph()
+    raw = made.dataset("s3://b", "raw", label="file", dag="one")
+    out = made.dataset("s3://b", "out", label="file", dag="two")
+    made.feeds(raw, out, "job", "two")
+    page = opened(made.graph(), "#view=pipeline&band=dev%7Ctwo")
+    assert (cards(page), cards(page, ".is-outside")) == (["out", "raw"], ["raw"])
+    expect(card(page, "raw")).to_contain_text("in one")
 
 
 def test_a_cycle_and_a_dataset_that_feeds_itself(opened: Opened) -> None:
@@ -83,16 +115,20 @@ def test_a_cycle_and_a_dataset_that_feeds_itself(opened: Opened) -> None:
     made.feeds(one, one)
     made.column_feeds((one, "id"), (two, "id"))
     made.column_feeds((two, "id"), (one, "id"))
-    page = opened(made.graph())
+    page = opened(made.graph(), "#view=pipeline")
     assert page.locator("#world .line").count() == 3
+    assert geometry.problems(page) == []
     card(page, "one").locator(".toggle").click()
     card(page, "one").locator(".column").click()
     assert columns(card(page, "two")) == ["id"]
+    assert geometry.problems(page) == []
 
 
 def test_an_empty_graph(opened: Opened) -> None:
     page = opened(PageGraph().graph())
-    expect(page.locator("#nothing")).to_be_visible()
+    for view in ("overview", "pipeline", "list"):
+        show(page, view)
+        expect(page.locator("#nothing")).to_be_visible()
 
 
 def test_influences_and_indirect_edges_look_different(opened: Opened) -> None:
@@ -103,26 +139,31 @@ def test_influences_and_indirect_edges_look_different(opened: Opened) -> None:
     made.column_feeds((source, "a"), (target, "c"), "CONDITIONAL", "CASE WHEN a THEN 1 END")
     made.influences((source, "a"), target)
     page = opened(made.graph(), f"#dataset={source.replace('|', '%7C')}&column=a")
-    assert page.locator("#world .column-line.indirect").count() == 1
-    assert page.locator("#world .column-line.decides").count() == 1
+    assert page.locator("#world .line.indirect").count() == 1
+    assert page.locator("#world .line.decides").count() == 1
+    dashes = [
+        page.locator(f"#world .line.{kind} .drawn").evaluate("each => getComputedStyle(each).strokeDasharray")
+        for kind in ("indirect", "decides")
+    ]
+    assert "none" not in dashes
+    assert len(set(dashes)) == 2
     expect(page.locator("#panel")).to_contain_text("Decides on the rows of")
 
 
 def test_a_link_to_a_missing_dataset_shows_the_entire_graph(opened: Opened) -> None:
     made = PageGraph()
     made.dataset("s3://b", "here", label="file")
-    page = opened(made.graph(), "#focus=dev%7Cs3%3A%2F%2Fb%7Cgone&dataset=x&column=y&view=a,b,c&depth=-1")
-    assert cards(page) == ["here"]
+    link = "#focus=dev%7Cs3%3A%2F%2Fb%7Cgone&dataset=x&column=y&window=a,b,c&depth=-1&band=no&view=pipeline"
+    assert cards(opened(made.graph(), link)) == ["here"]
 
 
 def test_many_columns_are_shown_in_steps(opened: Opened) -> None:
     made = PageGraph()
     made.dataset("s3://b", "wide", tuple(f"c{number:03d}" for number in range(300)), "file")
-    page = opened(made.graph())
+    page = opened(made.graph(), "#view=pipeline")
     page.locator(".toggle").click()
     expect(page.locator(".card .column .name")).to_have_count(60)
     page.locator(".more").click()
     expect(page.locator(".card .column .name")).to_have_count(300)
-    page.locator("#search").fill("wide#c299")
-    page.keyboard.press("Enter")
-    assert focused(page) == "wide"
+    find(page, "wide#c299")
+    assert focused(page) == "c299"

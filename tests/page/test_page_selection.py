@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.page_graphs import WAREHOUSE, PageGraph, large
-from tests.page.page_reading import Opened, card, cards, selected
+from tests.page.page_reading import Opened, card, cards, choose_filter, find, selected, show
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def two_jobs(opened: Opened) -> Page:
     for job in ("first", "second"):
         made.feeds(ids["a"], ids["c"], job)
         made.feeds(ids["a"], ids["b"], job)
-    return opened(made.graph())
+    return opened(made.graph(), "#view=pipeline")
 
 
 @pytest.fixture
@@ -26,12 +26,7 @@ def two_environments(opened: Opened) -> Page:
         made.environment = environment
         ids = [made.dataset(WAREHOUSE, f"{environment}.public.{name}", ("x",)) for name in ("raw", "mart")]
         made.feeds(*ids, f"{environment}_job")
-    return opened(made.graph())
-
-
-def choose_job(page: Page, job: str) -> None:
-    page.locator("#filter-job").fill(job)
-    page.locator("#filter-job").press("Enter")
+    return opened(made.graph(), "#view=pipeline")
 
 
 def lines(page: Page) -> list[str]:
@@ -39,7 +34,7 @@ def lines(page: Page) -> list[str]:
 
 
 def dimmed(page: Page) -> list[str]:
-    """Return the dimmed boxes, which are not in the lineage of the selection."""
+    """Return the dimmed cards, which are not in the lineage of the selection."""
     return [
         box.locator(".head .name").text_content() or ""
         for box in page.locator(".card").all()
@@ -53,50 +48,50 @@ def history_length(page: Page) -> int:
     return found
 
 
+def click_line(page: Page, job: str = "") -> None:
+    page.locator(".line", has_text=job).first.locator(".hit").dispatch_event("click")
+
+
 def test_a_line_shows_the_jobs_that_match_the_filter(two_jobs: Page) -> None:
     assert lines(two_jobs) == ["first, second", "first, second"]
     for job in ("first", "second", "first"):
-        choose_job(two_jobs, job)
+        choose_filter(two_jobs, "job", job)
         assert lines(two_jobs) == [job, job]
-        assert set(two_jobs.locator(".line .job").all_text_contents()) == {job}
-        two_jobs.locator(".line .hit").first.dispatch_event("click")
-        expect(two_jobs.locator("#panel summary")).to_have_text(f"{job} spark")
+        click_line(two_jobs)
+        expect(two_jobs.locator("#panel summary")).to_have_text(f" {job} spark")
 
 
 def test_a_selected_line_shows_the_job_after_the_filter_changes(two_jobs: Page) -> None:
-    choose_job(two_jobs, "first")
-    two_jobs.locator(".line .hit").first.dispatch_event("click")
-    choose_job(two_jobs, "second")
-    expect(two_jobs.locator("#panel summary")).to_have_text("second spark")
+    choose_filter(two_jobs, "job", "first")
+    click_line(two_jobs)
+    choose_filter(two_jobs, "job", "second")
+    expect(two_jobs.locator("#panel summary")).to_have_text(" second spark")
 
 
 def test_a_selected_line_stays_the_same_line_when_a_filter_hides_others(two_environments: Page) -> None:
     page = two_environments
-    page.locator(".line", has_text="prod_job").locator(".hit").dispatch_event("click")
-    expect(page.locator("#panel summary")).to_have_text("prod_job spark")
-    page.locator("#filter-environment").select_option("prod")
-    expect(page.locator("#panel summary")).to_have_text("prod_job spark")
+    click_line(page, "prod_job")
+    expect(page.locator("#panel summary")).to_have_text(" prod_job spark")
+    choose_filter(page, "environment", "prod")
+    expect(page.locator("#panel summary")).to_have_text(" prod_job spark")
     assert page.locator(".line.is-selected").count() == 1
 
 
 def test_hiding_the_selected_line_deselects_it(two_environments: Page) -> None:
     page = two_environments
-    page.locator(".line", has_text="dev_job").locator(".hit").dispatch_event("click")
-    expect(page.locator("#panel summary")).to_have_text("dev_job spark")
-    page.locator("#filter-environment").select_option("prod")
+    click_line(page, "dev_job")
+    expect(page.locator("#panel summary")).to_have_text(" dev_job spark")
+    choose_filter(page, "environment", "prod")
     assert lines(page) == ["prod_job"]
     assert page.locator(".line.is-selected").count() == 0
     expect(page.locator("#panel")).to_be_hidden()
 
 
-@pytest.mark.parametrize("column", [False, True])
-def test_hiding_the_selection_dims_nothing(two_environments: Page, column: bool) -> None:
+def test_hiding_the_selection_dims_nothing(two_environments: Page) -> None:
     page = two_environments
-    box = card(page, "raw", "dev.public")
-    box.locator(".toggle").click()
-    (box.locator(".column") if column else box.locator(".head")).first.click()
+    card(page, "raw", "dev").locator(".head").click()
     assert dimmed(page) != []
-    page.locator("#filter-environment").select_option("prod")
+    choose_filter(page, "environment", "prod")
     assert cards(page) == ["mart", "raw"]
     assert dimmed(page) == []
     assert selected(page) == []
@@ -106,29 +101,84 @@ def test_hiding_the_selection_dims_nothing(two_environments: Page, column: bool)
     assert dimmed(page) != []
 
 
+def test_hiding_the_traced_column_leaves_the_trace(two_environments: Page) -> None:
+    page = two_environments
+    find(page, "dev.public.raw#x")
+    assert page.locator("body").get_attribute("data-view") == "column"
+    page.locator("#environments [data-environment='prod']").click()
+    assert page.locator("body").get_attribute("data-view") == "pipeline"
+    assert dimmed(page) == []
+    expect(page.locator("#panel")).to_be_hidden()
+
+
 def test_a_link_with_a_hidden_selection_dims_nothing(opened: Opened) -> None:
     made = PageGraph()
     ids = [made.dataset(WAREHOUSE, f"dev.public.{name}", label=name) for name in ("table", "view")]
     made.feeds(*ids)
-    page = opened(made.graph(), f"#dataset={ids[0]}&label=view")
+    page = opened(made.graph(), f"#dataset={ids[0]}&kind=view")
     assert cards(page) == ["view"]
     assert dimmed(page) == []
 
 
 def test_a_visible_selection_is_retained(two_environments: Page) -> None:
     page = two_environments
-    card(page, "raw", "dev.public").locator(".head").click()
-    page.locator("#filter-environment").select_option("dev")
+    find(page, "dev.public.raw")
+    choose_filter(page, "environment", "dev")
     assert selected(page) == ["raw"]
     assert dimmed(page) == []
 
 
 def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
-    page = opened(large())
+    page = opened(large(), "#view=pipeline")
     for _ in range(6):
         before, steps_before = cards(page), history_length(page)
-        page.locator(".card.group").first.click()
+        page.locator(".card.group:not(.is-outside)").first.click()
         assert cards(page) != before
         assert history_length(page) == steps_before + 1
     page.go_back()
     assert cards(page) == before
+
+
+def test_tags_owners_platforms_and_states_are_filters(opened: Opened) -> None:
+    made = PageGraph()
+    one = made.dataset("s3://b", "one", label="file", tags=("gold", "daily"))
+    two = made.dataset(WAREHOUSE, "dev.public.two", tags=("daily",), owners=("analytics",))
+    made.feeds(one, two)
+    page = opened(made.graph(), "#view=list")
+    shown = lambda: sorted(page.locator("#listing .entry .two bdi").all_text_contents())  # noqa: E731
+    for what, value, left_over in [
+        ("tag", "gold", ["one"]),
+        ("tag", "daily", ["one", "two"]),
+        ("owner", "analytics", ["two"]),
+        ("platform", "S3", ["one"]),
+        ("status", "none", ["one", "two"]),
+    ]:
+        choose_filter(page, what, value)
+        assert (what, value, shown()) == (what, value, left_over)
+        page.locator("#clear").click()
+
+
+def test_a_filter_without_values_is_not_offered(opened: Opened) -> None:
+    made = PageGraph()
+    made.dataset("s3://b", "one", label="file")
+    page = opened(made.graph())
+    page.locator("#filters-button").click()
+    offered = page.locator("#filters label:visible").all_text_contents()
+    assert [text.split("any")[0] for text in offered] == [
+        "Environment",
+        "DAG",
+        "Kind",
+        "Platform",
+        "Last run",
+    ]
+
+
+def test_views_and_the_selected_dataset_are_steps_back(two_jobs: Page) -> None:
+    page = two_jobs
+    card(page, "a").locator(".head").click()
+    show(page, "list")
+    show(page, "overview")
+    page.go_back()
+    assert page.locator("body").get_attribute("data-view") == "list"
+    page.go_back()
+    assert selected(page) == ["a"]

@@ -6,7 +6,20 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.command_line import in_process
-from tests.page.page_reading import Opened, card, cards, columns, focused, left, selected
+from tests.page import geometry
+from tests.page.page_reading import (
+    Opened,
+    card,
+    cards,
+    choose_filter,
+    columns,
+    entries,
+    find,
+    focused,
+    left,
+    selected,
+    show,
+)
 
 DATASETS = [
     "category_map",
@@ -44,34 +57,77 @@ def file(tickit_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(opened: Opened, file: Path) -> Page:
-    return opened(file)
+    """Return the pipeline view."""
+    page = opened(file)
+    show(page, "pipeline")
+    return page
+
+
+def test_the_overview_groups_datasets_by_place(opened: Opened, file: Path) -> None:
+    page = opened(file)
+    members = {
+        box.locator(".top bdi").text_content(): box.locator(".member bdi").all_text_contents()
+        for box in page.locator(".box").all()
+    }
+    assert members["tickit_staging"] == ["stg_date", "stg_event", "stg_sales", "stg_users"]
+    assert members["tickit-raw"] == ["event", "sales"]
+    assert members["dashboards"] == ["sales_dashboard"]
+    assert sum(len(names) for names in members.values()) == len(DATASETS)
+    assert geometry.problems(page) == []
+
+
+def test_the_index_leads_to_end_points_and_sources(opened: Opened, file: Path) -> None:
+    page = opened(file)
+    index = page.locator("#sidebar")
+    assert index.locator("h2").all_text_contents()[0] == "Pipelines"
+    assert {"End points", "Sources"} <= set(index.locator("h2").all_text_contents())
+    index.get_by_role("button", name="sales_dashboard").click()
+    assert selected(page) == ["sales_dashboard"]
 
 
 def test_shows_every_dataset_from_left_to_right(page: Page) -> None:
     assert cards(page) == DATASETS
     path = [
-        "sales s3://tickit-raw",
-        "sales s3://tickit-staging",
+        "sales tickit-raw",
+        "sales tickit-staging",
         "sales_dl ",
-        "sales dev.public",
+        "sales public",
         "stg_sales ",
     ]
     edges = [
         left(card(page, *each.split(" ", 1))) for each in [*path, "top_events_by_sales ", "sales_dashboard "]
     ]
     assert edges == sorted(set(edges))
+    assert geometry.problems(page) == []
+    assert geometry.frame_problems(page) == []
+    assert geometry.small_type(page) == []
 
 
-def test_lines_are_labelled_with_jobs(page: Page) -> None:
-    jobs = set(page.locator(".line .job").all_text_contents())
-    assert {"tickit_sales_ingest", "tickit_sales_load", "stg_sales", "fct_sales"} <= jobs
+def test_each_job_and_project_has_one_label(page: Page) -> None:
+    labels = sorted(page.locator(".frame-label bdi").all_text_contents())
+    assert labels == ["dbt · project tickit", "tickit_sales_ingest", "tickit_sales_load"]
+
+
+def test_the_table_shows_the_jobs_with_their_last_run(page: Page) -> None:
+    rows = {
+        row.locator("td").first.text_content(): row.locator("td").all_text_contents()
+        for row in page.locator("#table tbody tr").all()
+    }
+    assert sorted(rows) == ["tickit", "tickit_sales_ingest", "tickit_sales_load"]
+    ingest = rows["tickit_sales_ingest"]
+    assert "spark" in ingest[1]
+    assert "sales_dl" in ingest[6]
+    page.locator("#table").get_by_role("button", name="tickit_sales_load").click()
+    expect(page.locator("#panel h2")).to_have_text("tickit_sales_load")
 
 
 def test_a_selected_line_shows_job_and_write_mode(page: Page) -> None:
-    page.locator(".line", has_text="tickit_sales_load").first.locator(".plate").click()
+    page.locator(".line", has_text="tickit_sales_load").first.locator(".hit").dispatch_event("click")
     panel = page.locator("#panel")
-    expect(panel.locator("summary")).to_have_text("tickit_sales_load spark")
-    expect(panel.locator("dd")).to_contain_text(["tickit_daily", "overwrite"])
+    expect(panel.locator("summary")).to_have_text(" tickit_sales_load spark")
+    panel.locator("summary").click()
+    expect(panel.locator("details")).to_contain_text("overwrite")
+    expect(panel.locator("details")).to_contain_text("tickit_daily")
 
 
 def test_columns_are_shown_and_hidden(page: Page) -> None:
@@ -80,6 +136,7 @@ def test_columns_are_shown_and_hidden(page: Page) -> None:
     box.locator(".toggle").click()
     assert columns(box) == ["date_id", "cal_date", "qtr", "year"]
     expect(box.locator(".toggle")).to_have_attribute("aria-expanded", "true")
+    assert geometry.problems(page) == []
     box.locator(".toggle").click()
     assert columns(box) == []
 
@@ -89,20 +146,46 @@ def test_hovering_a_column_highlights_its_lineage(page: Page) -> None:
     card(page, "sales", "tickit-raw").locator(".column", has_text="pricepaid").hover()
     assert cards(page, ".is-down") == PRICED
     assert cards(page, ".is-up") == []
-    page.locator("#counts").hover()
+    page.locator("#title").hover()
     assert cards(page, ".is-down") == []
 
 
-def test_clicking_a_column_shows_its_sources(page: Page) -> None:
+def test_clicking_a_column_shows_only_its_path(page: Page) -> None:
     box = card(page, "top_events_by_sales")
     box.locator(".toggle").click()
     box.locator(".column", has_text="total_sales").click()
-    assert cards(page, ".is-up") == ["sales", "sales", "sales", "sales_dl", "stg_sales"]
-    assert columns(card(page, "sales", "tickit-raw"), ".is-up") == ["pricepaid"]
-    assert "sum(pricepaid)" in " ".join(page.locator(".expression").all_text_contents())
-    expect(page.locator("#panel")).to_contain_text("AGGREGATION")
-    page.locator("#panel").get_by_role("button", name="Show only this lineage").click()
-    assert cards(page) == ["sales", "sales", "sales", "sales_dl", "stg_sales", "top_events_by_sales"]
+    # Four datasets pass the price unchanged.
+    chain = page.locator(".card.chain .column .name").all_text_contents()
+    assert chain == ["sales", "sales", "sales_dl", "sales", "stg_sales"]
+    assert cards(page) == ["5 unchanged steps", "sales_dashboard", "top_events_by_sales"]
+    assert columns(card(page, "top_events_by_sales"), ".is-start") == ["total_sales"]
+    assert "sum(pricepaid)" in page.locator(".card .expression").all_text_contents()
+    expect(page.locator("#panel")).to_contain_text("aggregated")
+    expect(page.locator("#panel code")).to_have_text("sum(pricepaid)")
+    steps = [row.locator("td").first.text_content() or "" for row in page.locator("#table tbody tr").all()]
+    assert [int(step.replace("\N{MINUS SIGN}", "-")) for step in steps] == [-5, -4, -3, -2, -1, 0]
+    assert geometry.problems(page) == []
+
+
+def test_the_trace_has_two_directions(page: Page) -> None:
+    find(page, "stg_sales#pricepaid")
+    both = cards(page)
+    page.locator("[data-side='up']").click()
+    up = cards(page)
+    page.locator("[data-side='down']").click()
+    down = cards(page)
+    assert "fct_sales" in both
+    assert "fct_sales" not in up
+    assert "fct_sales" in down
+    assert "sales" not in down
+    assert page.evaluate("location.hash").find("side=down") > 0
+
+
+def test_the_trace_fits_beside_the_panel(page: Page) -> None:
+    find(page, "stg_sales#pricepaid")
+    panel = left(page.locator("#panel"))
+    boxes = [each.bounding_box() for each in page.locator(".card").all()]
+    assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= panel for box in boxes)
 
 
 def test_clicking_a_dataset_shows_its_lineage(page: Page) -> None:
@@ -117,7 +200,10 @@ def test_clicking_a_dataset_shows_its_lineage(page: Page) -> None:
         "stg_sales",
         "top_events_by_sales",
     ]
-    page.locator("#panel").get_by_role("button", name="Focus on its lineage").click()
+    panel = left(page.locator("#panel"))
+    boxes = [each.bounding_box() for each in page.locator(".card:is(.is-up, .is-down, .is-start)").all()]
+    assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= panel for box in boxes)
+    page.locator("#panel").get_by_role("button", name="Only its lineage").click()
     assert len(cards(page)) == 11
     page.locator("#depth").select_option("1")
     assert cards(page) == ["event", "sales", "sales", "sales_dl"]
@@ -140,12 +226,33 @@ def test_search_finds_datasets_columns_and_jobs(page: Page) -> None:
     assert cards(page) == ["event", "event", "sales", "sales_dl"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("sales dash", "sales_dashboard"),
+        ("dash sales", "sales_dashboard"),
+        ("emial", "email"),
+        ("top 10 events", "top_events_by_sales"),
+        ("snapshto", "users_snapshot"),
+    ],
+)
+def test_search_is_tolerant(page: Page, typed: str, first: str) -> None:
+    page.locator("#search").fill(typed)
+    expect(page.locator("#results li").first.locator(".found")).to_have_text(first)
+
+
+def test_search_looks_into_tags(page: Page) -> None:
+    page.locator("#search").fill("mart fct")
+    assert page.locator("#results .found").all_text_contents()[0] == "fct_sales"
+
+
 def test_arrow_keys_follow_lines_and_columns(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.type("sales_dl")
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowRight")
     assert focused(page) == "sales"
+    assert selected(page) == ["sales_dl"]
     page.keyboard.press("ArrowLeft")
     assert focused(page) == "sales_dl"
     page.keyboard.press("Enter")
@@ -153,20 +260,24 @@ def test_arrow_keys_follow_lines_and_columns(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     assert focused(page) == "salesid"
     page.keyboard.press("Enter")
-    assert columns(card(page, "sales", "tickit-raw"), ".is-up") == ["salesid"]
+    assert page.locator("body").get_attribute("data-view") == "column"
+    assert focused(page) == "salesid"
     page.keyboard.press("ArrowLeft")
-    assert (
-        page.evaluate("document.activeElement.closest('.card').querySelector('.where').textContent")
-        == "s3://tickit-staging"
+    assert page.evaluate("document.activeElement.closest('.card').querySelector('.where').textContent") == (
+        "tickit-staging · S3"
     )
     page.keyboard.press("Escape")
     assert selected(page) == ["sales_dl"]
     page.keyboard.press("Escape")
     assert selected(page) == []
+    page.keyboard.press("Escape")
+    assert page.locator("body").get_attribute("data-view") == "overview"
 
 
-def test_tab_reaches_one_box_and_single_keys_can_be_switched_off(page: Page) -> None:
+def test_tab_reaches_one_card_and_single_keys_can_be_switched_off(page: Page) -> None:
     assert page.locator(".card[tabindex='0']").count() == 1
+    page.keyboard.press("l")
+    assert page.locator("body").get_attribute("data-view") == "list"
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
     page.locator("#single-keys").uncheck()
@@ -178,37 +289,40 @@ def test_tab_reaches_one_box_and_single_keys_can_be_switched_off(page: Page) -> 
 @pytest.mark.parametrize(
     ("what", "value", "left_over"),
     [
-        ("label", "view", ["stg_date", "stg_event", "stg_sales", "stg_users"]),
+        ("kind", "view", ["stg_date", "stg_event", "stg_sales", "stg_users"]),
         ("job", "model.tickit.stg_users", ["stg_users", "users"]),
+        ("platform", "S3", ["event", "event", "sales", "sales", "sales_dl"]),
     ],
 )
 def test_filters(page: Page, what: str, value: str, left_over: list[str]) -> None:
-    field = page.locator(f"#filter-{what}")
-    if what == "job":
-        field.fill(value)
-        field.press("Enter")
-    else:
-        field.select_option(value)
-    assert cards(page) == left_over
+    choose_filter(page, what, value)
+    inside = sorted(set(cards(page)) - set(cards(page, ".is-outside")))
+    assert sorted(cards(page, ":not(.is-outside)")) == left_over, inside
     page.locator("#clear").click()
     assert cards(page) == DATASETS
 
 
 def test_the_address_restores_the_view(page: Page, opened: Opened, file: Path) -> None:
-    page.locator("#filter-label").select_option("view")
+    choose_filter(page, "kind", "view")
+    page.keyboard.press("Escape")
     card(page, "stg_sales").locator(".toggle").click()
-    card(page, "stg_sales").locator(".column", has_text="pricepaid").click()
+    card(page, "stg_sales").locator(".head").click()
     page.locator("#zoom-in").click()
-    page.wait_for_function("location.hash.includes('view=')")
-    page.wait_for_timeout(600)  # the view is saved with a delay
+    page.wait_for_function("location.hash.includes('window=')")
+    page.wait_for_timeout(600)  # the window is saved with a delay
     again = opened(file, page.evaluate("location.hash"))
     assert cards(again) == ["stg_date", "stg_event", "stg_sales", "stg_users"]
-    assert columns(card(again, "stg_sales"), ".is-start") == ["pricepaid"]
-    assert again.locator("#filter-label").input_value() == "view"
-    where = "document.getElementById('world').style.transform"
+    assert selected(again) == ["stg_sales"]
+    assert "pricepaid" in columns(card(again, "stg_sales"))
+    assert again.locator("#filter-kind").input_value() == "view"
     numbers = "getComputedStyle(document.getElementById('world')).transform.match(/[\\d.-]+/g).map(Number)"
-    assert again.evaluate(where)
     assert again.evaluate(numbers) == pytest.approx(page.evaluate(numbers), abs=1)
+
+
+def test_a_link_of_a_catalog_opens_the_trace(page: Page, opened: Opened, file: Path) -> None:
+    again = opened(file, "#dataset=dev%7Cs3%3A%2F%2Ftickit-raw%7Csales&column=pricepaid")
+    assert again.locator("body").get_attribute("data-view") == "column"
+    expect(again.locator("#crumb h2")).to_have_text("sales.pricepaid")
 
 
 def test_back_undoes_a_step(page: Page) -> None:
@@ -223,7 +337,7 @@ def test_light_and_dark(page: Page, context: BrowserContext) -> None:
     light = page.evaluate(ground)
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate(ground)
-    assert (light, dark) == ("rgb(246, 247, 249)", "rgb(20, 23, 26)")
+    assert (light, dark) == ("rgb(244, 246, 249)", "rgb(13, 17, 23)")
     page.locator("#theme").click()
     assert page.evaluate(ground) == light
     page.locator("#theme").click()
@@ -231,11 +345,21 @@ def test_light_and_dark(page: Page, context: BrowserContext) -> None:
     assert page.evaluate(ground) == dark
 
 
-def test_the_legend_names_every_label_and_line(page: Page) -> None:
-    page.locator("#legend-button").click()
+def test_the_legend_names_every_kind_and_line(page: Page) -> None:
+    page.locator("#help-button").click()
     lines = page.locator("#legend li").all_text_contents()
-    assert {"file", "table", "view", "topic", "seed", "snapshot", "exposure"} <= set(lines)
-    assert "upstream of the selection" in lines
+    kinds = {"file", "table", "view", "topic", "seed", "snapshot", "exposure (dashboard)"}
+    assert kinds <= set(lines)
+    assert {"succeeded", "failed", "no run recorded"} <= set(lines)
+    assert "upstream or downstream of the selection" in lines
+
+
+def test_the_list_has_every_dataset_end_points_first(page: Page) -> None:
+    show(page, "list")
+    assert sorted(entries(page)) == DATASETS
+    assert entries(page)[0] == "sales_dashboard"
+    page.locator("#listing .entry", has_text="stg_sales").click()
+    expect(page.locator("#panel h2")).to_have_text("stg_sales")
 
 
 def test_focus_limits_the_page_to_one_lineage(tickit_folder: Path, opened: Opened, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
     feeds         [[dataset, dataset, job, facts]]
     column_feeds  [[dataset, column, dataset, column, job, transformation, expression]]
     influences    [[dataset, column, dataset, job, transformation]]
+    writes        [[job, dataset]]
 
 Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`.
 """
@@ -21,7 +22,7 @@ from typing import Any
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, name_parts
 
-_DATASET_FACTS = ("description", "qualified_name", "format", "location", "tags", "aliases")
+_DATASET_FACTS = ("description", "qualified_name", "format", "location", "tags", "owners", "owner", "aliases")
 _JOB_FACTS = ("framework", "project", "status", "last_run_id", "last_run_at", "duration_ms", "rows_written")
 _FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "sequence")
 _TIMES = frozenset({"last_run_at"})
@@ -54,6 +55,7 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
     feeds: list[list[Any]] = []
     column_feeds: list[list[Any]] = []
     influences: list[list[Any]] = []
+    writes: set[tuple[int, int]] = set()
     for edge in graph.edges:
         if edge.label == "feeds" and edge.from_id in place and edge.to_id in place:
             facts = _facts(edge.properties, _FEEDS_FACTS)
@@ -65,6 +67,8 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
         elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
             ends = [*column_place[edge.from_id], place[edge.to_id]]
             influences.append([*ends, jobs(*_job_of(edge)), _text(edge, "transformation")])
+        elif edge.label == "writes" and edge.to_id in place:
+            writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
     facts_of_job = _facts_of_jobs(graph)
     for key in facts_of_job:
         jobs(*key)
@@ -83,6 +87,7 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
         "feeds": feeds,
         "column_feeds": column_feeds,
         "influences": influences,
+        "writes": sorted(writes),
         "dags": [name for (name,) in dags],
     }
 

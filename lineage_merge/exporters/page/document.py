@@ -5,7 +5,9 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lineage_merge.exporters.page import assets
 from lineage_merge.exporters.page.data import page_data, safe, safe_id
@@ -14,6 +16,8 @@ from lineage_merge.query.elements import Subgraph
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+# Indentation, and what a line only has as a comment.
+_COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
 _PLACE = re.compile(r"<!--lineage:(\w+)-->")
 
 
@@ -31,19 +35,20 @@ class Options:
 
 
 def render(graph: Subgraph, options: Options) -> str:
-    """Return the page; the result is deterministic.
-
-    Raises `LineageMergeError` if the package was built without the layout library.
-    """
+    """Return the page; the result is deterministic."""
     about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
     data = {**page_data(graph), **about, "focus": safe_id(options.focus), "version": __version__}
-    scripts = [_script(assets.library()), *(_script(assets.text(name)) for name in assets.SCRIPTS)]
-    style = assets.text("page.css")
+    return document(data)
+
+
+def document(data: Mapping[str, Any]) -> str:
+    """Return the page of data in the format of `page_data`, with title and metadata."""
+    scripts = [_compact(assets.text(name)) for name in assets.SCRIPTS]
+    style = _compact(assets.text("page.css"))
     parts = {
         "policy": _policy(scripts, style),
-        "title": html.escape(safe(options.title)),
+        "title": html.escape(str(data["title"])),
         "style": f"<style>{style}</style>",
-        "licence": html.escape(assets.licence()),
         "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
@@ -56,9 +61,9 @@ def embedded(data: object) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _script(text: str) -> str:
-    # The source map is not included; developer tools would request it.
-    return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip() + "\n"
+def _compact(text: str) -> str:
+    """Return a script or style without indentation and lines of comments; neither has multi-line strings."""
+    return "\n".join(line for line in _COMMENT.sub("", text).split("\n") if line) + "\n"
 
 
 def _policy(scripts: list[str], style: str) -> str:

@@ -1,26 +1,67 @@
 "use strict";
-// Filters by DAG, environment, label and job.
+// Filters of the page; one that has no value in the data is not offered.
 lineage.filters = (() => {
-  const { element, byId } = lineage.dom;
-  const KEYS = ["dag", "environment", "label", "job"];
+  const { element, button, byId } = lineage.dom;
+  const KEYS = ["environment", "dag", "kind", "platform", "job", "tag", "owner", "status"];
+  const NAMES = {
+    environment: "Environment",
+    dag: "DAG",
+    kind: "Kind",
+    platform: "Platform",
+    job: "Job",
+    tag: "Tag",
+    owner: "Owner",
+    status: "Last run",
+  };
+  const none = () => Object.fromEntries(KEYS.map((key) => [key, ""]));
 
   function choices(model) {
     const sorted = (values) => [...new Set(values)].filter((value) => value).sort();
+    const each = (value) => sorted(model.datasets.flatMap(value));
     return {
+      environment: each((dataset) => [dataset.environment]),
       dag: sorted(model.dags),
-      environment: sorted(model.datasets.map((each) => each.environment)),
-      label: sorted(model.datasets.map((each) => each.kind)),
-      job: sorted(model.jobs.map((each) => each.name)),
+      kind: each((dataset) => [dataset.kind]),
+      platform: each((dataset) => [dataset.place.platform]),
+      job: sorted(model.jobs.map((job) => job.name)),
+      tag: each((dataset) => lineage.model.tagsOf(dataset)),
+      owner: each((dataset) => lineage.model.ownersOf(dataset)),
+      status: ["ok", "stale", "failed", "none"].filter((state) =>
+        model.datasets.some((dataset) => dataset.state === state),
+      ),
     };
   }
 
+  function field(key, values) {
+    const words = (value) => (key === "status" ? lineage.processes.STATES[value] : value);
+    if (key === "job") {
+      return [
+        element("input", { id: "filter-job", list: "jobs", autocomplete: "off", placeholder: "any", dir: "auto" }),
+        element("datalist", { id: "jobs" }, values.map((value) => element("option", { value }))),
+      ];
+    }
+    const options = values.map((value) => element("option", { value }, words(value)));
+    return [element("select", { id: `filter-${key}` }, element("option", { value: "" }, "any"), options)];
+  }
+
+  /** Build the fields and report changes. */
   function start(model, changed) {
     const all = choices(model);
-    for (const key of ["dag", "environment", "label"]) {
-      const options = all[key].map((value) => element("option", { value }, value));
-      byId(`filter-${key}`).replaceChildren(element("option", { value: "" }, "any"), ...options);
-    }
-    byId("jobs").replaceChildren(...all.job.map((value) => element("option", { value })));
+    const environments = all.environment.sort(
+      (a, b) => lineage.bands.isProduction(b) - lineage.bands.isProduction(a) || (a < b ? -1 : 1),
+    );
+    byId("environments").replaceChildren(
+      ...["", ...environments].map((value) =>
+        button({ "data-environment": value, "aria-pressed": "false" }, value || "All"),
+      ),
+    );
+    byId("environments").hidden = environments.length < 2 || environments.length > 4;
+    byId("filters").replaceChildren(
+      ...KEYS.map((key) =>
+        element("label", { hidden: all[key].length < 1 }, NAMES[key], ...field(key, all[key])),
+      ),
+      button({ id: "clear" }, "Clear filters"),
+    );
     const selected = () => Object.fromEntries(KEYS.map((key) => [key, byId(`filter-${key}`).value]));
     for (const key of KEYS) {
       byId(`filter-${key}`).addEventListener("change", () => {
@@ -33,13 +74,40 @@ lineage.filters = (() => {
         changed(filters);
       });
     }
-    byId("clear").addEventListener("click", () => changed({ dag: "", environment: "", label: "", job: "" }));
+    byId("clear").addEventListener("click", () => changed(none()));
+    byId("environments").addEventListener("click", (event) => {
+      const environment = event.target.closest("[data-environment]")?.dataset.environment;
+      if (environment !== undefined) changed({ ...selected(), environment });
+    });
+    const open = (isOpen) => {
+      byId("filters").hidden = !isOpen;
+      byId("filters-button").setAttribute("aria-expanded", String(isOpen));
+    };
+    byId("filters-button").addEventListener("click", () => {
+      open(byId("filters").hidden);
+      if (!byId("filters").hidden) byId("filters").querySelector("label:not([hidden]) :is(select, input)")?.focus();
+    });
+    byId("filters").addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      open(false);
+      byId("filters-button").focus();
+    });
+    document.addEventListener("pointerdown", (event) => {
+      if (!event.target.closest(".menu, .phone-tabs")) open(false);
+    });
+    return { open };
   }
 
   function show(filters) {
     for (const key of KEYS) byId(`filter-${key}`).value = filters[key];
-    byId("clear").hidden = !KEYS.some((key) => filters[key]);
+    const active = KEYS.filter((key) => filters[key]).length;
+    byId("clear").hidden = !active;
+    byId("filter-count").textContent = active ? String(active) : "";
+    for (const each of byId("environments").children) {
+      each.setAttribute("aria-pressed", String(each.dataset.environment === filters.environment));
+    }
   }
 
-  return { start, show, KEYS };
+  return { start, show, none, KEYS };
 })();

@@ -1,35 +1,35 @@
 "use strict";
-// Keyboard control: between boxes along the lines, into columns, and for the buttons.
+// Keyboard control: between cards along the lines, into columns, and for the buttons.
 lineage.keyboard = (() => {
   const { element, byId, say } = lineage.dom;
-  const { cardOf, columnOf } = lineage.drawing;
+  const { cardOf, columnOf } = lineage.board;
   const KEYS = [
     ["/", "search"],
     ["← →", "to the neighbour upstream, downstream"],
-    ["↑ ↓", "to the box above, below; in a box with visible columns, to its columns"],
-    ["Enter", "show columns of a dataset, open a group, follow a column"],
-    ["f", "focus on the lineage of the dataset"],
+    ["↑ ↓", "to the card above, below; in a card with visible columns, to its columns"],
+    ["Enter", "select a dataset, and again to show its columns; open a group; trace a column"],
+    ["f", "show only the lineage of the dataset"],
+    ["l, o", "list, overview"],
     ["+ − 0", "nearer, farther, all"],
-    ["Esc", "one step back: closes, unselects, leaves the focus"],
+    ["Esc", "one step back: closes, clears the selection, leaves the view"],
     ["?", "this help"],
   ];
 
-  // The connected box that is nearest in height.
+  // The connected card that is nearest in height.
   function beside(scene, node, forward) {
-    const at = scene.nodes.indexOf(node);
-    const [here, there] = forward ? ["from", "to"] : ["to", "from"];
-    const ends = scene.edges
-      .filter((edge) => edge[here] === at && edge[there] !== at)
-      .map((edge) => scene.nodes[edge[there]]);
-    const middle = node.box.y + node.box.height / 2;
-    const apart = (each) => Math.abs(each.box.y + each.box.height / 2 - middle);
-    return ends.sort((a, b) => apart(a) - apart(b))[0];
+    const [here, there] = forward ? ["source", "target"] : ["target", "source"];
+    const keys = new Set(
+      scene.edges.filter((edge) => edge[here] === node.key && edge[there] !== node.key).map((edge) => edge[there]),
+    );
+    const middle = node.y + node.height / 2;
+    const apart = (each) => Math.abs(each.y + each.height / 2 - middle);
+    return scene.nodes.filter((each) => keys.has(each.key)).sort((a, b) => apart(a) - apart(b))[0];
   }
 
-  // The next box in the same column of boxes.
+  // The next card in the same rank.
   function above(scene, node, forward) {
-    const side = (each) => (forward ? each.box.y - node.box.y : node.box.y - each.box.y);
-    const aligned = (each) => Math.abs(each.box.x - node.box.x) < node.box.width;
+    const side = (each) => (forward ? each.y - node.y : node.y - each.y);
+    const aligned = (each) => each.x < node.x + node.width && node.x < each.x + each.width;
     return scene.nodes
       .filter((each) => each !== node && aligned(each) && side(each) > 0)
       .sort((a, b) => side(a) - side(b))[0];
@@ -44,71 +44,70 @@ lineage.keyboard = (() => {
     byId("help-button").addEventListener("click", () => help.showModal());
     byId("help-close").addEventListener("click", () => help.close());
 
-    const nodeOf = (card) => app.scene().nodes.find((node) => node.key === card?.dataset.key);
+    const nodeOf = (card) => app.scene?.nodes.find((node) => node.key === card?.dataset.key);
 
     function go(node) {
       if (!node) {
-        say("nothing there");
+        say("nothing in this direction");
         return;
       }
-      app.visit(node);
+      app.viewport.reveal({ x: node.x, y: node.y, width: node.width, height: Math.min(node.height, 120) });
+      lineage.board.tabStop(node.key);
       cardOf(node.key)?.focus({ preventScroll: true });
     }
 
-    function ontoColumn(column) {
-      const box = columnOf(column.index);
-      const node = app.scene().nodes[app.scene().nodeOf.get(column.dataset)];
-      const row = node.rows.indexOf(column);
-      const y = node.box.y + lineage.layout.SIZE.head + row * lineage.layout.SIZE.row;
-      app.viewport.reveal({ x: node.box.x, y, width: node.box.width, height: lineage.layout.SIZE.row });
-      box.focus({ preventScroll: true });
+    function ontoRow(row) {
+      const card = row.closest(".card");
+      const node = nodeOf(card);
+      const { scale } = app.viewport.view;
+      const top = (row.getBoundingClientRect().top - card.getBoundingClientRect().top) / scale;
+      app.viewport.reveal({ x: node.x, y: node.y + top, width: node.width, height: 26 });
+      row.focus({ preventScroll: true });
     }
 
     // From a column to its nearest drawn source or target.
-    function along(column, forward) {
+    function along(index, forward) {
+      const column = app.model.columns[index];
       const edges = forward ? column.down : column.up;
-      return edges
-        .map((edge) => app.model.columns[forward ? edge.to : edge.from])
-        .find((each) => columnOf(each.index));
+      return edges.map((edge) => columnOf(forward ? edge.to : edge.from)).find((each) => each);
     }
 
-    function onColumn(event, box) {
-      const column = app.model.columns[Number(box.dataset.column)];
-      const node = nodeOf(box.closest(".card"));
-      const at = node.rows.indexOf(column);
-      if (event.key === "ArrowDown" && node.rows[at + 1]) ontoColumn(node.rows[at + 1]);
-      else if (event.key === "ArrowDown") go(above(app.scene(), node, true));
-      else if (event.key === "ArrowUp" && at > 0) ontoColumn(node.rows[at - 1]);
-      else if (event.key === "ArrowUp") go(node);
+    function onColumn(event, row) {
+      const card = row.closest(".card");
+      const rows = [...card.querySelectorAll(".column")];
+      const at = rows.indexOf(row);
+      if (event.key === "ArrowDown" && rows[at + 1]) ontoRow(rows[at + 1]);
+      else if (event.key === "ArrowDown") go(above(app.scene, nodeOf(card), true));
+      else if (event.key === "ArrowUp" && at > 0) ontoRow(rows[at - 1]);
+      else if (event.key === "ArrowUp") go(nodeOf(card));
       else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-        const found = along(column, event.key === "ArrowRight");
-        if (found) ontoColumn(found);
-        else say("no column drawn there");
+        const found = row.dataset.column && along(Number(row.dataset.column), event.key === "ArrowRight");
+        if (found) ontoRow(found);
+        else say("no column drawn in this direction");
       } else return false;
       return true;
     }
 
-    function onCard(event, node) {
-      if (event.key === "ArrowRight") go(beside(app.scene(), node, true));
-      else if (event.key === "ArrowLeft") go(beside(app.scene(), node, false));
-      else if (event.key === "ArrowDown" && node.rows.length) ontoColumn(node.rows[0]);
-      else if (event.key === "ArrowDown") go(above(app.scene(), node, true));
-      else if (event.key === "ArrowUp") go(above(app.scene(), node, false));
-      else if (event.key === "Enter" || event.key === " ") {
-        if (node.kind === "group") app.openGroup(node);
-        else app.toggleColumns(node.index);
-      } else return false;
+    function onCard(event, card, node) {
+      const first = card.querySelector(".column");
+      if (event.key === "ArrowRight") go(beside(app.scene, node, true));
+      else if (event.key === "ArrowLeft") go(beside(app.scene, node, false));
+      else if (event.key === "ArrowDown" && first) ontoRow(first);
+      else if (event.key === "ArrowDown") go(above(app.scene, node, true));
+      else if (event.key === "ArrowUp") go(above(app.scene, node, false));
+      else if (event.key === "Enter" || event.key === " ") app.enter(node);
+      else return false;
       return true;
     }
 
     stage.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".zoom")) return;
-      const box = event.target.closest(".column");
+      const row = event.target.closest(".column");
       const card = event.target.closest(".card");
-      if (event.target.matches(".toggle, .more") && event.key === "Enter") return;
+      if (event.target.matches(".toggle, .more, .frame-label") && (event.key === "Enter" || event.key === " ")) return;
       let done = false;
-      if (box) done = onColumn(event, box);
-      else if (card) done = onCard(event, nodeOf(card));
+      if (row) done = onColumn(event, row);
+      else if (card) done = onCard(event, card, nodeOf(card));
       else if (event.key.startsWith("Arrow") || event.key === "Enter") {
         go(app.first());
         done = true;
@@ -119,16 +118,18 @@ lineage.keyboard = (() => {
     const singles = {
       "/": () => app.search.focus(),
       f: () => app.focus(),
+      l: () => app.show("list"),
+      o: () => app.show("overview"),
       "+": () => app.viewport.zoom(1.25),
       "=": () => app.viewport.zoom(1.25),
       "-": () => app.viewport.zoom(0.8),
-      0: () => app.fit(),
+      0: () => app.viewport.fit(),
       "?": () => help.showModal(),
     };
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
       if (event.target.closest("input, select, textarea")) {
-        if (event.key === "Escape") stage.focus();
+        if (event.key === "Escape") event.target.blur();
         return;
       }
       if (event.key === "Escape") app.back();

@@ -8,9 +8,11 @@ lineage.model = (() => {
     const datasets = data.datasets.map((each, index) => ({
       ...each,
       index,
+      place: lineage.places.placeOf(each),
       up: [],
       down: [],
       decidedBy: [],
+      writers: new Set(),
     }));
     const columns = [];
     for (const dataset of datasets) {
@@ -21,11 +23,18 @@ lineage.model = (() => {
       });
     }
     const jobs = data.jobs.map((each, index) => ({ ...each, index, datasets: new Set() }));
+    const [targets, sources] = [jobs.map(() => new Set()), jobs.map(() => new Set())];
     const feeds = data.feeds.map(([from, to, job, facts], index) => ({ index, from, to, job, facts }));
     for (const edge of feeds) {
       datasets[edge.from].down.push(edge);
       datasets[edge.to].up.push(edge);
       jobs[edge.job].datasets.add(edge.from).add(edge.to);
+      targets[edge.job].add(edge.to);
+      sources[edge.job].add(edge.from);
+    }
+    for (const [job, dataset] of data.writes ?? []) {
+      jobs[job].datasets.add(dataset);
+      targets[job].add(dataset);
     }
     const columnFeeds = data.column_feeds.map(
       ([dataset, column, target, made, job, transformation, expression]) => ({
@@ -51,13 +60,32 @@ lineage.model = (() => {
       columns[edge.from].decides.push(edge);
       datasets[edge.to].decidedBy.push(edge);
     }
+    const { processes, processOf } = lineage.processes.build(jobs, targets, sources, data.dags);
+    for (const process of processes) {
+      for (const target of process.targets) datasets[target].writers.add(process);
+    }
+    // The page is a snapshot: ages are as of its creation.
+    const now = lineage.processes.timeOf(data.made_at) ?? Date.now();
+    const newest = (a, b) => ((b.finished ?? -1) > (a.finished ?? -1) ? b : a);
+    for (const dataset of datasets) {
+      dataset.writer = [...dataset.writers].reduce((a, b) => (a ? newest(a, b) : b), null);
+      dataset.state = lineage.processes.stateOf(dataset.writer, now);
+    }
     const byId = new Map(datasets.map((each) => [each.id, each]));
-    return { ...data, datasets, columns, jobs, feeds, columnFeeds, influences, byId };
+    const model = { ...data, datasets, columns, jobs, feeds, columnFeeds, influences, byId, processes, processOf, now };
+    model.writerOf = (dataset) => dataset.writer;
+    return Object.assign(model, lineage.bands.build(model));
   }
+
+  // Values of a fact with several lines, such as tags.
+  const values = (dataset, what) =>
+    dataset.facts.filter(([name]) => name === what).flatMap(([, text]) => text.split("\n"));
+  const tagsOf = (dataset) => values(dataset, "tags");
+  const ownersOf = (dataset) => [...values(dataset, "owner"), ...values(dataset, "owners")];
 
   // Return predicates for datasets and edges that match the filters.
   function passing(model, filters) {
-    const { dag, environment, label, job } = filters;
+    const { dag, environment, kind, platform, job, tag, owner, status } = filters;
     const dags = dag ? new Set(model.dags.flatMap((name, index) => (name === dag ? [index] : []))) : null;
     const jobs = job
       ? new Set(model.jobs.filter((each) => each.name === job).map((each) => each.index))
@@ -65,11 +93,15 @@ lineage.model = (() => {
     const ofJob = jobs ? new Set([...jobs].flatMap((index) => [...model.jobs[index].datasets])) : null;
     const dataset = (each) =>
       (!environment || each.environment === environment) &&
-      (!label || each.kind === label) &&
+      (!kind || each.kind === kind) &&
+      (!platform || each.place.platform === platform) &&
       (!dags || each.dags.some((index) => dags.has(index))) &&
-      (!ofJob || ofJob.has(each.index));
+      (!ofJob || ofJob.has(each.index)) &&
+      (!tag || tagsOf(each).includes(tag)) &&
+      (!owner || ownersOf(each).includes(owner)) &&
+      (!status || each.state === status);
     const edge = (each) => (!jobs || jobs.has(each.job)) && (!dags || dags.has(model.jobs[each.job].dag));
-    return { dataset, edge };
+    return { dataset, edge, isAll: !Object.values(filters).some((value) => value) };
   }
 
   // Return the distance in hops of everything reachable by `next`; 0 for the starts.
@@ -139,5 +171,5 @@ lineage.model = (() => {
     return { kind: "column", start, upColumns, downColumns, edges, decisions, up: datasets(upColumns), down };
   }
 
-  return { build, passing, datasetReach, datasetTrace, columnTrace };
+  return { build, passing, reach, datasetReach, datasetTrace, columnTrace, tagsOf, ownersOf };
 })();

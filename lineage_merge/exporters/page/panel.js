@@ -1,218 +1,338 @@
 "use strict";
 // Details of the selection, as text with links.
 lineage.panel = (() => {
-  const { element, name, icon, byId, counted } = lineage.dom;
+  const { element, button, name, icon, environment, state, byId, counted } = lineage.dom;
+  const { ageOf, timeText, durationOf, STATES } = lineage.processes;
+  const { howOf } = lineage.columnGraph;
   const LONGEST = 200;
+  const WORDS = /^(select|from|where|case|when|then|else|end|over|partition|order|group|by|desc|asc|and|or|not|in|is|null|as|distinct|between|like)$/i;
 
-  const section = (title, ...children) => element("section", {}, element("h3", {}, title), ...children);
+  const section = (title, note, ...children) =>
+    element("section", {}, element("h3", {}, title, note ? element("span", {}, note) : null), ...children);
 
   // Long lists are truncated, with a note.
   function list(items, line) {
     const shown = items.slice(0, LONGEST).map((item) => element("li", {}, line(item)));
-    if (items.length > LONGEST) shown.push(element("li", {}, `… and ${items.length - LONGEST} more`));
+    if (items.length > LONGEST) shown.push(element("li", { class: "quiet" }, `… and ${items.length - LONGEST} more`));
     return element("ul", {}, shown);
   }
 
-  const facts = (pairs) =>
+  /** Return an expression as code, with functions and names marked. */
+  function code(text) {
+    const parts = text.split(/([\p{L}_][\p{L}\p{N}_]*)/u);
+    const made = parts.map((part, index) => {
+      if (index % 2 === 0 || !part) return part;
+      if (WORDS.test(part) || /^\s*\(/.test(parts[index + 1] ?? "")) return element("span", { class: "call" }, part);
+      return element("span", { class: "word" }, part);
+    });
+    return element("pre", { tabindex: 0, "aria-label": "Expression" }, element("code", { dir: "auto" }, made));
+  }
+
+  const plain = (pairs) =>
     element(
       "dl",
-      {},
+      { class: "plain" },
       pairs.flatMap(([what, text]) => [
         element("dt", {}, what),
-        element(
-          "dd",
-          {},
-          text.split("\n").map((line) => element("div", {}, name(line))),
-        ),
+        element("dd", {}, String(text).split("\n").map((line) => element("div", {}, name(line)))),
       ]),
     );
 
-  const toDataset = (dataset) =>
-    element(
-      "button",
-      { type: "button", class: "link", "data-to-dataset": dataset.index, title: dataset.title },
-      icon(dataset.kind),
-      name(dataset.title),
-    );
+  const grid = (pairs) =>
+    element("dl", { class: "facts" }, pairs.map(([what, ...value]) => element("div", {}, element("dt", {}, what), element("dd", {}, ...value))));
 
-  const toColumn = (model, index) => {
-    const column = model.columns[index];
-    const dataset = model.datasets[column.dataset];
-    return element(
-      "button",
-      { type: "button", class: "link", "data-to-column": index, title: `${dataset.title}#${column.name}` },
-      name(`${dataset.name}#${column.name}`),
-    );
-  };
+  const action = (what, kind, text, more = {}) =>
+    button({ class: "small", "data-action": what, ...more }, kind ? icon(kind, "") : null, text);
 
-  const action = (what, text, attributes = {}) =>
-    element("button", { type: "button", "data-action": what, ...attributes }, text);
-
-  function heading(kind, text, under) {
-    const image = kind ? icon(kind) : null;
+  function heading(title, place) {
     return element(
       "header",
       {},
-      element("h2", {}, image, name(text)),
-      element("p", { class: "kind" }, under),
-      element(
-        "button",
-        { type: "button", class: "close", "data-action": "close", "aria-label": "Close details" },
-        "×",
-      ),
+      element("div", {}, element("h2", {}, name(title)), element("p", { class: "place" }, place)),
+      button({ class: "square close", "data-action": "close", "aria-label": "Close details" }, icon("close", "")),
     );
   }
 
-  function ofDataset(model, state, dataset, trace) {
-    const ends = (edges, end) =>
-      [...new Set(edges.map((edge) => edge[end]))].map((index) => model.datasets[index]);
-    const up = ends(dataset.up, "from");
-    const down = ends(dataset.down, "to");
-    const jobs = [...new Set(dataset.up.map((edge) => edge.job))].map((index) => model.jobs[index]);
-    return [
-      heading(dataset.kind, dataset.name, dataset.kind),
-      element(
-        "p",
-        { class: "actions" },
-        state.focus === dataset.index ? action("all", "Show all") : action("focus", "Focus on its lineage"),
-        dataset.columns.length
-          ? action("columns", state.open.has(dataset.index) ? "Hide columns" : "Show columns")
-          : null,
-      ),
-      facts([
-        ["name", dataset.title],
-        ["namespace", dataset.namespace],
-        ["environment", dataset.environment],
-        ["DAGs", dataset.dags.map((index) => model.dags[index]).join("\n")],
-        ...dataset.facts.filter(([what, text]) => what !== "qualified name" || text !== dataset.title),
+  const item = (dataset, hop, text, farEnd, link, title = dataset.title) =>
+    button(
+      { class: "item", ...link, title },
+      hop === null ? null : element("span", { class: "hop" }, hop),
+      hop === null ? null : icon(dataset.kind),
+      element("span", { class: "what" }, text),
+      farEnd ? name(farEnd, { class: "far-end" }) : null,
+    );
+
+  const datasetItem = (model, index, hop, farEnd) => {
+    const dataset = model.datasets[index];
+    return item(dataset, hop, name(dataset.name), farEnd ?? dataset.place.name, { "data-to-dataset": index });
+  };
+
+  function columnItem(model, index, hop, farEnd) {
+    const column = model.columns[index];
+    const dataset = model.datasets[column.dataset];
+    return item(
+      dataset,
+      hop,
+      [name(dataset.name), ".", element("b", {}, name(column.name))],
+      farEnd ?? dataset.place.name,
+      { "data-to-column": index },
+      `${dataset.title}#${column.name}`,
+    );
+  }
+
+  const placeOf = (dataset, what = dataset.kind === "exposure" ? "dashboard" : dataset.kind) => [
+    icon(dataset.kind),
+    name(`${what} · ${dataset.place.name} · ${dataset.place.platform}`),
+    environment(dataset.environment),
+  ];
+
+  const written = (model, dataset) => {
+    if (dataset.state === "none") return ["not recorded"];
+    const age = ageOf(dataset.writer.finished, model.now);
+    const words = dataset.state === "failed" ? `failed ${age} ago` : age ? `${age} ago` : STATES[dataset.state];
+    return [state(dataset.state), element("span", { title: `${timeText(dataset.writer.finished)} UTC` }, words)];
+  };
+
+  const rowsWritten = (dataset) =>
+    dataset.writer && dataset.writer.rows !== null && dataset.writer.targets.size === 1
+      ? lineage.dom.digits(dataset.writer.rows)
+      : null;
+
+  function tagList(dataset) {
+    const tags = lineage.model.tagsOf(dataset);
+    if (!tags.length) return null;
+    return element("div", { class: "tags" }, tags.map((tag) => button({ class: "tag", "data-tag": tag, title: `Filter by ${tag}` }, name(tag))));
+  }
+
+  // One entry per job: DAGs are merged and named.
+  function process(each, ...more) {
+    const icon_ = each.type === "spark" || each.type === "dbt" ? each.type : "job";
+    return element(
+      "details",
+      {},
+      element("summary", {}, icon(icon_), " ", name(each.name), element("span", { class: "quiet" }, ` ${each.type}`)),
+      ...more,
+      plain([
+        ...(each.dags.length ? [["DAG", each.dags.join("\n")]] : []),
+        ...each.facts.map(([what, text]) => (what === "duration ms" ? ["duration", durationOf(Number(text))] : [what, text])),
       ]),
-      trace
-        ? element(
-            "p",
-            {},
-            `In total: ${counted(trace.up.size - 1, "dataset")} upstream, ${trace.down.size - 1} downstream.`,
-          )
-        : null,
-      up.length ? section(`Fed by ${up.length}`, list(up, toDataset)) : null,
-      down.length ? section(`Feeds ${down.length}`, list(down, toDataset)) : null,
-      jobs.length
+    );
+  }
+
+  const uniqueFeeds = (model, edges) => {
+    const found = new Map();
+    for (const edge of edges) {
+      const each = model.processes[model.processOf[edge.job]];
+      if (!found.has(each)) found.set(each, []);
+      found.get(each).push(edge);
+    }
+    return [...found];
+  };
+
+  function facts(feeds) {
+    const merged = new Map();
+    for (const { facts: pairs } of feeds) {
+      for (const [what, text] of pairs) {
+        if (!merged.has(what)) merged.set(what, new Set());
+        merged.get(what).add(text);
+      }
+    }
+    return [...merged].filter(([what]) => what !== "sequence").map(([what, texts]) => [what, [...texts].join("\n")]);
+  }
+
+  function ofDataset(model, view, dataset, trace) {
+    const side = (reached) => [...reached].filter(([, hops]) => hops).sort((a, b) => a[1] - b[1] || a[0] - b[0]);
+    const [up, down] = [side(trace.up), side(trace.down)];
+    const feeding = uniqueFeeds(model, dataset.up);
+    const known = new Set(feeding.map(([each]) => each));
+    const others = [...dataset.writers].filter((each) => !known.has(each)).map((each) => [each, []]);
+    const owners = lineage.model.ownersOf(dataset);
+    const fact = (what) => dataset.facts.find(([name]) => name === what)?.[1];
+    const rows = rowsWritten(dataset);
+    return [
+      heading(dataset.name, placeOf(dataset)),
+      element(
+        "div",
+        { class: "actions" },
+        action("copy-name", "copy", "Copy name"),
+        action("copy-link", "link", "Copy link"),
+        view.focus === dataset.index ? action("leave-focus", "", "Whole pipeline") : action("focus", "", "Only its lineage"),
+      ),
+      grid([
+        ["Last written", ...written(model, dataset)],
+        ...(rows === null ? [] : [["Rows", rows]]),
+        ...(owners.length ? [["Owner", name(owners.join(", "))]] : []),
+        ...(fact("format") ? [["Format", name(fact("format"))]] : []),
+        ["Columns", lineage.dom.digits(dataset.columns.length)],
+      ]),
+      fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
+      tagList(dataset),
+      feeding.length || others.length
         ? section(
-            counted(jobs.length, "job"),
-            list(jobs, (job) => ofJob(model, job)),
+            "How it is made",
+            "",
+            ...[...feeding, ...others].slice(0, LONGEST).map(([each, feeds]) => process(each, plain(facts(feeds)))),
           )
         : null,
+      up.length ? section("Upstream", up.length, list(up, ([index, hops]) => datasetItem(model, index, hops))) : null,
+      down.length ? section("Downstream", down.length, list(down, ([index, hops]) => datasetItem(model, index, hops))) : null,
       dataset.columns.length
         ? section(
-            counted(dataset.columns.length, "column"),
-            list(dataset.columns, (column) => [
-              toColumnOwn(column),
-              column.type ? name(` ${column.type}`) : null,
-            ]),
+            "Columns",
+            dataset.columns.length,
+            list(dataset.columns, (column) =>
+              item(dataset, null, name(column.name), column.type, { "data-to-column": column.index }, column.description || `Trace ${column.name}`),
+            ),
           )
         : null,
       dataset.decidedBy.length
         ? section(
             "Rows decided by",
-            list(dataset.decidedBy, (edge) => [toColumn(model, edge.from), ` ${edge.transformation}`]),
+            "",
+            list(uniqueDecisions(dataset.decidedBy), ([from, how]) => columnItem(model, from, "", how)),
           )
         : null,
+      section(
+        "More",
+        "",
+        plain([
+          ["full name", dataset.title],
+          ["namespace", dataset.namespace],
+          ["environment", dataset.environment],
+          ["DAGs", dataset.dags.map((index) => model.dags[index]).join("\n")],
+          ...dataset.facts.filter(
+            ([what, text]) =>
+              !["description", "tags", "format", "owner", "owners"].includes(what) &&
+              (what !== "qualified name" || text !== dataset.title),
+          ),
+        ]),
+      ),
     ];
   }
 
-  const toColumnOwn = (column) =>
-    element("button", { type: "button", class: "link", "data-to-column": column.index }, name(column.name));
+  const uniqueDecisions = (edges) => {
+    const found = new Map();
+    for (const edge of edges) {
+      if (!found.has(edge.from)) found.set(edge.from, new Set());
+      found.get(edge.from).add(howOf(edge.transformation));
+    }
+    return [...found].map(([from, hows]) => [from, [...hows].join(", ")]);
+  };
 
-  const ofJob = (model, job) =>
-    element(
-      "details",
-      {},
-      element("summary", {}, name(job.name), ` ${job.type}`),
-      facts([["DAG", model.dags[job.dag]], ...job.facts]),
-    );
-
-  function ofColumn(model, state, column, trace) {
+  function ofColumn(model, view, column, found) {
     const dataset = model.datasets[column.dataset];
-    const step = (edge, end) => [
-      toColumn(model, edge[end]),
+    const into = found.steps.filter((step) => step.to === column.index);
+    const from = found.steps.filter((step) => step.from === column.index);
+    const jobs = (step) => step.processes.map(lineage.column.jobName).join(", ");
+    const made = (title, step) =>
       element(
         "div",
-        { class: "via" },
-        edge.transformation,
-        edge.expression ? element("code", { dir: "auto" }, edge.expression) : null,
-      ),
-      element("div", { class: "by" }, "by ", name(model.jobs[edge.job].name)),
-    ];
+        { class: "made" },
+        element("div", { class: "by" }, title, howOf(step.transformation), step.processes.length ? ` · ${jobs(step)}` : ""),
+        step.expression ? code(step.expression) : null,
+      );
+    const farEnd = (index) => {
+      const step = found.steps.find((each) => each.to === index);
+      return step ? howOf(step.transformation) : "";
+    };
+    const side = (reached) => [...reached].filter(([, hops]) => hops).sort((a, b) => a[1] - b[1] || a[0] - b[0]);
+    const [up, down] = [side(found.up), side(found.down)];
+    const processes = [...new Set([...into, ...from].flatMap((step) => step.processes))];
     return [
-      heading(dataset.kind, `${dataset.name}#${column.name}`, "column"),
+      heading(column.name, placeOf(dataset, dataset.name)),
       element(
-        "p",
+        "div",
         { class: "actions" },
-        state.only ? action("all", "Show all") : action("only", "Show only this lineage"),
-        action("dataset", "Its dataset"),
+        action("copy-name", "copy", "Copy name"),
+        action("copy-link", "link", "Copy link"),
+        action("dataset", "", "Its dataset"),
       ),
-      facts([
-        ["of", dataset.title],
-        ...(column.type ? [["type", column.type]] : []),
-        ...(column.description ? [["description", column.description]] : []),
+      grid([
+        ["Last written", ...written(model, dataset)],
+        ...(rowsWritten(dataset) === null ? [] : [["Rows", rowsWritten(dataset)]]),
+        ...(column.type ? [["Type", name(column.type)]] : []),
+        ...(lineage.model.ownersOf(dataset).length ? [["Owner", name(lineage.model.ownersOf(dataset).join(", "))]] : []),
       ]),
-      element(
-        "p",
-        {},
-        `In total: ${counted(trace.upColumns.size - 1, "column")} upstream, ${trace.downColumns.size - 1} downstream.`,
-      ),
-      column.up.length
+      column.description ? element("p", { class: "described" }, name(column.description)) : null,
+      tagList(dataset),
+      into.length
         ? section(
-            "Made from",
-            list(column.up, (edge) => step(edge, "from")),
+            "How it is made",
+            "",
+            ...into.slice(0, LONGEST).map((step) => made(["from ", name(lineage.column.nameOf(model, step.from)), " "], step)),
           )
         : null,
-      column.down.length
+      from.length
         ? section(
-            "Goes into",
-            list(column.down, (edge) => step(edge, "to")),
+            "What is made from it",
+            counted(from.length, "column"),
+            ...from.slice(0, LONGEST).map((step) => made([name(lineage.column.nameOf(model, step.to)), " "], step)),
           )
         : null,
-      trace.decisions.length
+      up.length ? section("Upstream", up.length, list(up, ([index, hops]) => columnItem(model, index, hops))) : null,
+      down.length
+        ? section("Downstream", down.length, list(down, ([index, hops]) => columnItem(model, index, hops, farEnd(index))))
+        : null,
+      found.decisions.length
         ? section(
             "Decides on the rows of",
-            list(trace.decisions, (edge) => [toDataset(model.datasets[edge.to]), ` ${edge.transformation}`]),
+            "",
+            list(found.decisions, (each) => datasetItem(model, each.to, "", howOf(each.transformation))),
+          )
+        : null,
+      processes.length ? section("Jobs", "", ...processes.map((each) => process(each))) : null,
+    ];
+  }
+
+  function ofEdge(model, scene, key) {
+    const edge = scene.edges.find((each) => each.key === key);
+    const end = (side) => {
+      const node = scene.nodes.find((each) => each.key === edge[side]);
+      return name(node.kind === "dataset" ? model.datasets[node.index].name : (node.named?.name ?? node.band.dag));
+    };
+    return [
+      heading(edge.feeds.length > 1 ? counted(edge.feeds.length, "feed") : "Feed", [end("source"), "→", end("target")]),
+      section(
+        "Jobs",
+        "",
+        ...uniqueFeeds(model, edge.feeds)
+          .slice(0, LONGEST)
+          .map(([each, feeds]) => process(each, plain(facts(feeds)))),
+      ),
+      edge.feeds.length > 1
+        ? section(
+            "Datasets",
+            "",
+            list([...new Set(edge.feeds.flatMap((feed) => [feed.from, feed.to]))], (index) => datasetItem(model, index, "")),
           )
         : null,
     ];
   }
 
-  function ofEdge(model, scene, edge) {
-    const end = (node) =>
-      node.kind === "dataset" ? toDataset(model.datasets[node.index]) : name(node.group.name);
+  function ofWriter(model, writer) {
+    const sources = [...new Set(writer.processes.flatMap((each) => [...each.sources]))];
     return [
-      heading(null, counted(edge.feeds.length, "line"), "feeds"),
-      element("p", {}, end(scene.nodes[edge.from]), " feeds ", end(scene.nodes[edge.to])),
-      list(edge.feeds, (feed) => [
-        ofJob(model, model.jobs[feed.job]),
-        edge.feeds.length > 1
-          ? element(
-              "div",
-              { class: "by" },
-              toDataset(model.datasets[feed.from]),
-              toDataset(model.datasets[feed.to]),
-            )
-          : null,
-        facts(feed.facts),
+      heading(writer.name, [icon(writer.icon), writer.isProject ? "dbt project" : name(writer.type), ...writer.dags.map((dag) => name(dag))]),
+      grid([
+        ["Last run", state(writer.state), STATES[writer.state]],
+        ["Finished (UTC)", timeText(writer.finished) || "not recorded"],
+        ["Duration", durationOf(writer.duration) || "not recorded"],
+        ["Rows written", writer.rows === null ? "not recorded" : lineage.dom.digits(writer.rows)],
       ]),
+      section("Writes", writer.targets.length, list(writer.targets, (index) => datasetItem(model, index, ""))),
+      sources.length ? section("Reads", sources.length, list(sources, (index) => datasetItem(model, index, ""))) : null,
+      section(writer.isProject ? "Models" : "Job", "", ...writer.processes.slice(0, LONGEST).map((each) => process(each))),
     ];
   }
 
-  function show(model, state, scene, trace) {
+  /** Show these elements in the panel; null closes it. */
+  function show(content) {
     const panel = byId("panel");
-    const edge = state.edge && scene.edges.find((each) => each.key === state.edge);
-    let found = null;
-    if (state.column !== null) found = ofColumn(model, state, model.columns[state.column], trace);
-    else if (state.dataset !== null) found = ofDataset(model, state, model.datasets[state.dataset], trace);
-    else if (edge) found = ofEdge(model, scene, edge);
-    panel.hidden = !found;
-    panel.replaceChildren(...(found ?? []).filter((each) => each));
-    if (found) panel.scrollTop = 0;
+    panel.hidden = !content;
+    document.body.classList.toggle("has-panel", Boolean(content));
+    panel.replaceChildren(...(content ?? []).filter((each) => each));
+    if (content) panel.scrollTop = 0;
   }
 
-  return { show };
+  return { show, ofDataset, ofColumn, ofEdge, ofWriter };
 })();

@@ -1,42 +1,22 @@
 "use strict";
-// Search for datasets, columns and jobs by a part of their names.
+// The search field and its results.
 lineage.search = (() => {
-  const { element, name, icon, byId, counted, say } = lineage.dom;
-  const MOST = 40;
+  const { element, name, icon, environment, byId, counted, say } = lineage.dom;
 
+  // Descriptions, aliases, tags and owners are searched too.
   function index(model) {
-    const entry = (kind, at, text, shown) => ({ kind, at, text: text.toLowerCase(), shown });
-    return [
-      ...model.datasets.map((each) => entry("dataset", each.index, each.name, each.title)),
-      ...model.jobs.map((each) => entry("job", each.index, each.name, each.name)),
-      ...model.columns.map((each) => entry("column", each.index, each.name, "")),
-    ];
-  }
-
-  // Prefix matches first, then other matches; datasets before jobs before columns.
-  function find(model, entries, typed) {
-    const text = typed.trim().toLowerCase();
-    if (!text) return { found: [], total: 0 };
-    const [dataset, column] = text.includes("#") ? text.split("#") : [null, null];
-    const ranked = [[], [], [], []];
-    let total = 0;
-    for (const each of entries) {
-      let rank = -1;
-      if (dataset !== null) {
-        if (each.kind !== "column") continue;
-        const owner = model.datasets[model.columns[each.at].dataset];
-        const isOf =
-          owner.name.toLowerCase().includes(dataset) || owner.title.toLowerCase().includes(dataset);
-        if (isOf && each.text.startsWith(column)) rank = 0;
-      } else if (each.text === text) rank = 0;
-      else if (each.text.startsWith(text)) rank = 1;
-      else if (each.text.includes(text)) rank = 2;
-      else if (each.kind === "dataset" && each.shown.toLowerCase().includes(text)) rank = 3;
-      if (rank < 0) continue;
-      total += 1;
-      if (ranked[rank].length < MOST) ranked[rank].push(each);
-    }
-    return { found: ranked.flat().slice(0, MOST), total };
+    const facts = (dataset) =>
+      dataset.facts
+        .filter(([what]) => ["description", "aliases", "tags", "owner", "owners", "location"].includes(what))
+        .map(([, text]) => text)
+        .join(" ");
+    const entry = (kind, at, text, more) => ({ kind, at, name: text, more });
+    const jobs = new Map(model.processes.map((each) => [`${each.environment}\n${each.name}`, each]));
+    return lineage.matching.index([
+      ...model.datasets.map((each) => entry("dataset", each.index, each.name, `${each.title} ${facts(each)}`)),
+      ...[...jobs.values()].map((each) => entry("job", each.index, each.name, each.dags.join(" "))),
+      ...model.columns.map((each) => entry("column", each.index, each.name, each.description)),
+    ]);
   }
 
   function start(model, chosen) {
@@ -46,29 +26,32 @@ lineage.search = (() => {
     let found = [];
     let active = -1;
 
-    function option(each, at) {
-      const attributes = { role: "option", id: `result-${at}`, "data-at": at, "aria-selected": "false" };
+    const ownerOf = (entry) => {
+      const { name: text, title } = model.datasets[model.columns[entry.at].dataset];
+      return `${text} ${title}`;
+    };
+
+    function parts(each) {
       if (each.kind === "job") {
-        return element("li", attributes, element("span", { class: "kind" }, "job"), name(each.shown));
+        const process = model.processes[each.at];
+        const kind = process.type === "spark" || process.type === "dbt" ? process.type : "job";
+        return [icon(kind), process.name, `job · ${process.dags.join(", ")}`, process.environment];
       }
-      if (each.kind === "column") {
-        const column = model.columns[each.at];
-        const dataset = model.datasets[column.dataset];
-        return element(
-          "li",
-          attributes,
-          element("span", { class: "kind" }, "column"),
-          name(column.name),
-          name(dataset.title, { class: "where" }),
-        );
-      }
-      const dataset = model.datasets[each.at];
+      const isColumn = each.kind === "column";
+      const dataset = model.datasets[isColumn ? model.columns[each.at].dataset : each.at];
+      const text = isColumn ? model.columns[each.at].name : dataset.name;
+      return [icon(dataset.kind), text, isColumn ? `column of ${dataset.title}` : dataset.title, dataset.environment];
+    }
+
+    function option(each, at) {
+      const [image, text, where, of] = parts(each);
       return element(
         "li",
-        attributes,
-        icon(dataset.kind),
-        name(dataset.name),
-        name(dataset.title, { class: "where" }),
+        { role: "option", id: `result-${at}`, "data-at": at, "aria-selected": "false" },
+        image,
+        name(text, { class: "found" }),
+        name(where, { class: "where" }),
+        environment(of),
       );
     }
 
@@ -81,9 +64,9 @@ lineage.search = (() => {
 
     function mark(at) {
       active = at;
-      [...results.children].forEach((each, place) =>
-        each.setAttribute("aria-selected", String(place === at)),
-      );
+      [...results.children].forEach((each, place) => {
+        if (each.dataset.at !== undefined) each.setAttribute("aria-selected", String(place === at));
+      });
       const line = results.children[at];
       if (line) {
         input.setAttribute("aria-activedescendant", line.id);
@@ -93,14 +76,12 @@ lineage.search = (() => {
 
     function show() {
       entries ??= index(model);
-      const answer = find(model, entries, input.value);
+      const answer = lineage.matching.find(entries, input.value, ownerOf);
       found = answer.found;
       const lines = found.map(option);
-      if (answer.total > found.length)
-        lines.push(
-          element("li", { class: "rest", "aria-disabled": "true" }, `${answer.total - found.length} more`),
-        );
-      if (input.value.trim() && !found.length) lines.push(element("li", { class: "rest" }, "nothing found"));
+      const rest = (text) => element("li", { class: "rest", role: "option", "aria-disabled": "true", "aria-selected": "false" }, text);
+      if (answer.total > found.length) lines.push(rest(`${lineage.dom.digits(answer.total - found.length)} more`));
+      if (input.value.trim() && !found.length) lines.push(rest("nothing found"));
       results.replaceChildren(...lines);
       results.hidden = !lines.length;
       input.setAttribute("aria-expanded", String(Boolean(lines.length)));
@@ -119,7 +100,7 @@ lineage.search = (() => {
     input.addEventListener("input", show);
     input.addEventListener("focus", () => input.value && show());
     input.addEventListener("blur", close);
-    // mousedown fires before the blur of the input.
+    // pointerdown fires before the blur of the input.
     results.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       const line = event.target.closest("[data-at]");
@@ -138,13 +119,11 @@ lineage.search = (() => {
         if (input.value) {
           input.value = "";
           close();
-        } else {
-          byId("stage").focus();
-        }
+        } else input.blur();
       }
     });
     return { focus: () => input.focus() };
   }
 
-  return { start, find, index };
+  return { start };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // Theme (light, dark, system) and legend.
 lineage.theme = (() => {
-  const { element, drawn, icon, byId } = lineage.dom;
+  const { element, drawn, icon, state, byId } = lineage.dom;
   const KEY = "lineage-theme";
   const NAMES = { auto: ["◐", "system"], light: ["☀", "light"], dark: ["☾", "dark"] };
   const ORDER = ["auto", "light", "dark"];
@@ -42,15 +42,14 @@ lineage.theme = (() => {
   const LINES = [
     ["line", "feeds: a job moves data in this direction"],
     ["line lost", "feeds, column lineage unavailable"],
-    ["column-line is-up", "upstream of the selection"],
-    ["column-line is-down", "downstream of the selection"],
-    ["column-line is-down indirect", "indirect: controls the value (condition, window)"],
-    ["column-line is-down decides", "influences: determines rows (filter, join)"],
+    ["line is-up", "upstream or downstream of the selection"],
+    ["line direct", "column: its value goes into the other one"],
+    ["line indirect", "column: indirect, a condition or a window"],
+    ["line decides", "determines rows (filter, join), or reads the whole table"],
   ];
 
+  /** Fill the legend: kinds, lines, states of runs. */
   function legend() {
-    const kind = (each) =>
-      element("li", {}, element("span", { class: `swatch kind-${each}` }, icon(each)), each);
     const line = ([classes, words]) =>
       element(
         "li",
@@ -58,24 +57,16 @@ lineage.theme = (() => {
         drawn(
           "svg",
           { class: "sample", viewBox: "0 0 46 12", "aria-hidden": "true" },
-          drawn("g", { class: classes }, drawn("path", { class: "drawn", d: "M2 6H44" })),
+          drawn("g", { class: classes }, drawn("path", { class: "drawn", d: "M2 6H40" }), drawn("path", { class: "tip", d: "M45 6l-7 -3.6v7.2z" })),
         ),
         words,
       );
     byId("legend").replaceChildren(
-      element("h2", {}, "Legend"),
-      element(
-        "ul",
-        {},
-        KINDS.map(kind),
-        element("li", {}, element("span", { class: "swatch group" }, icon("group")), "group of datasets"),
-      ),
-      element("ul", {}, LINES.map(line)),
+      ...KINDS.map((each) => element("li", {}, icon(each), each === "exposure" ? "exposure (dashboard)" : each)),
+      ...Object.entries(lineage.processes.STATES).map(([each, words]) => element("li", {}, state(each), words)),
+      ...LINES.map(line),
+      element("li", {}, icon("group"), "group of datasets"),
     );
-    byId("legend-button").addEventListener("click", () => {
-      byId("legend").hidden = !byId("legend").hidden;
-      byId("legend-button").setAttribute("aria-expanded", String(!byId("legend").hidden));
-    });
   }
 
   return { start, legend };

@@ -1,24 +1,33 @@
 "use strict";
-// Pan and zoom: drag, wheel, pinch, and moves to a box.
+// Pan and zoom: drag, wheel, pinch, and moves to a part of the graph; a small map where not all is in view.
 lineage.viewport = (() => {
+  const { drawn, byId } = lineage.dom;
   const NEAREST = 2.5;
   const FARTHEST = 0.08;
-  const READABLE = 0.45;
+  // At the first view the smallest type (12 px) is at least 11 px on the screen.
+  const READABLE = 0.92;
+  const LARGEST = 1.12;
   const CLICK = 4;
+  const MARGIN = { x: 22, top: 10, bottom: 52 };
+  const MAP = { width: 150, height: 64 };
 
   function over(stage, world, changed) {
     const view = { x: 0, y: 0, scale: 1 };
     const pointers = new Map();
     let dragged = false;
     let pinch = 0;
+    let size = { width: 0, height: 0 };
+    let map = null;
+    let entry = 0;
 
     function apply() {
       world.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`;
-      stage.classList.toggle("far", view.scale < READABLE);
+      showWindow();
       changed();
     }
 
-    function set(next) {
+    function set(next, isMoving = false) {
+      world.classList.toggle("moving", isMoving);
       Object.assign(view, next);
       apply();
     }
@@ -29,40 +38,47 @@ lineage.viewport = (() => {
       set({ scale, x: at.x - (at.x - view.x) * ratio, y: at.y - (at.y - view.y) * ratio });
     }
 
-    function fit(size) {
-      if (!size.width || !stage.clientWidth) return;
-      const scale = Math.min(1, stage.clientWidth / size.width, stage.clientHeight / size.height);
-      const limited = Math.max(scale, FARTHEST);
-      set({
-        scale: limited,
-        x: (stage.clientWidth - size.width * limited) / 2,
-        y: (stage.clientHeight - size.height * limited) / 2,
-      });
+    const room = () => ({
+      width: Math.max(50, stage.clientWidth - 2 * MARGIN.x),
+      height: Math.max(50, stage.clientHeight - MARGIN.top - MARGIN.bottom),
+    });
+
+    // `anchor`: height that is in view if the box is too tall.
+    function frameBox(box, least, most, isMoving, anchor = 0) {
+      const { width, height } = room();
+      const scale = Math.max(least, Math.min(most, width / box.width, height / box.height));
+      const place = (start, extent, available, margin, inView = 0) => {
+        const rest = available - extent * scale;
+        const offset = rest >= 0 ? rest / 2 : Math.min(0, Math.max(rest, available / 2 - inView * scale));
+        return margin + offset - start * scale;
+      };
+      set(
+        {
+          scale,
+          x: Math.round(place(box.x, box.width, width, MARGIN.x)),
+          y: Math.round(place(box.y, box.height, height, MARGIN.top, anchor)),
+        },
+        isMoving,
+      );
     }
 
-    // Fit a part of the graph.
+    const whole = () => ({ x: 0, y: 0, width: size.width || 1, height: size.height || 1 });
+    /** The first view: readable; if not all fits, from where data enters. */
+    const open = () => frameBox(whole(), READABLE, LARGEST, false, entry);
+    /** Everything in the window. */
+    const fit = () => frameBox(whole(), FARTHEST, LARGEST, true);
+
+    /** Fit these boxes into the window. */
     function frame(boxes) {
-      const left = Math.min(...boxes.map((box) => box.x)) - 20;
-      const top = Math.min(...boxes.map((box) => box.y)) - 20;
-      const width = Math.max(...boxes.map((box) => box.x + box.width)) + 20 - left;
-      const height = Math.max(...boxes.map((box) => box.y + box.height)) + 20 - top;
-      const scale = Math.max(FARTHEST, Math.min(1, stage.clientWidth / width, stage.clientHeight / height));
-      set({
-        scale,
-        x: stage.clientWidth / 2 - (left + width / 2) * scale,
-        y: stage.clientHeight / 2 - (top + height / 2) * scale,
-      });
+      if (!boxes.length) return;
+      const x = Math.min(...boxes.map((box) => box.x)) - 12;
+      const y = Math.min(...boxes.map((box) => box.y)) - 12;
+      const width = Math.max(...boxes.map((box) => box.x + box.width)) + 12 - x;
+      const height = Math.max(...boxes.map((box) => box.y + box.height)) + 12 - y;
+      frameBox({ x, y, width, height }, FARTHEST, 1, true);
     }
 
-    function centre(box, scale = Math.max(view.scale, READABLE + 0.25)) {
-      set({
-        scale,
-        x: stage.clientWidth / 2 - (box.x + box.width / 2) * scale,
-        y: stage.clientHeight / 2 - (box.y + Math.min(box.height, 200) / 2) * scale,
-      });
-    }
-
-    // The smallest move that makes the box visible.
+    /** The smallest move that makes the box visible. */
     function reveal(box) {
       const margin = 30;
       const left = box.x * view.scale + view.x;
@@ -74,8 +90,53 @@ lineage.viewport = (() => {
       if (left < margin) x += margin - left;
       if (bottom > stage.clientHeight - margin) y -= bottom - stage.clientHeight + margin;
       if (top < margin) y += margin - top;
-      if (x !== view.x || y !== view.y) set({ x, y });
+      if (x !== view.x || y !== view.y) set({ x, y }, true);
     }
+
+    /** Set the size of the drawn scene and its boxes for the small map. */
+    function sized(laid) {
+      size = { width: laid.width, height: laid.height };
+      const left = Math.min(...laid.nodes.map((node) => node.x));
+      const first = laid.nodes.filter((node) => node.x < left + node.width);
+      entry = first.reduce((sum, node) => sum + node.y + node.height / 2, 0) / (first.length || 1);
+      const scale = Math.min(MAP.width / (size.width || 1), MAP.height / (size.height || 1));
+      const box = (node) =>
+        drawn("rect", {
+          class: "b",
+          x: node.x * scale,
+          y: node.y * scale,
+          width: Math.max(1, node.width * scale),
+          height: Math.max(1, node.height * scale),
+        });
+      const window_ = drawn("rect", { class: "v", rx: 2 });
+      const [width, height] = [Math.max(8, size.width * scale), Math.max(8, size.height * scale)];
+      byId("minimap").replaceChildren(drawn("svg", { width, height }, laid.nodes.map(box), window_));
+      map = { scale, window: window_, width, height };
+    }
+
+    function showWindow() {
+      if (!map || !view.scale) return;
+      const left = -view.x / view.scale;
+      const top = -view.y / view.scale;
+      const [width, height] = [stage.clientWidth / view.scale, stage.clientHeight / view.scale];
+      const isWhole = left <= 1 && top <= 1 && left + width >= size.width - 1 && top + height >= size.height - 1;
+      byId("minimap").hidden = isWhole;
+      if (isWhole) return;
+      const clamp = (value, most) => Math.max(0, Math.min(most, value));
+      const [x, y] = [clamp(left * map.scale, map.width), clamp(top * map.scale, map.height)];
+      map.window.setAttribute("x", x);
+      map.window.setAttribute("y", y);
+      map.window.setAttribute("width", Math.max(2, clamp((left + width) * map.scale, map.width) - x));
+      map.window.setAttribute("height", Math.max(2, clamp((top + height) * map.scale, map.height) - y));
+    }
+
+    byId("minimap").addEventListener("pointerdown", (event) => {
+      event.stopPropagation();
+      const frame = byId("minimap").firstElementChild.getBoundingClientRect();
+      const x = (event.clientX - frame.left) / map.scale;
+      const y = (event.clientY - frame.top) / map.scale;
+      set({ x: stage.clientWidth / 2 - x * view.scale, y: stage.clientHeight / 2 - y * view.scale }, true);
+    });
 
     const local = (event) => {
       const frame = stage.getBoundingClientRect();
@@ -86,8 +147,11 @@ lineage.viewport = (() => {
       "wheel",
       (event) => {
         event.preventDefault();
-        const lines = event.deltaMode === 1 ? 16 : 1;
-        zoom(Math.exp((-event.deltaY * lines) / 500), local(event));
+        const unit = event.deltaMode === 1 ? 16 : 1;
+        // A wheel zooms; a trackpad's two-finger move pans sideways.
+        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+          set({ x: view.x - (event.deltaX || event.deltaY) * unit });
+        } else zoom(Math.exp((-event.deltaY * unit) / 500), local(event));
       },
       { passive: false },
     );
@@ -125,8 +189,9 @@ lineage.viewport = (() => {
     stage.addEventListener("pointercancel", ended);
     // Undo the browser's scrolling to a focused element, which moves the frame instead of the graph.
     stage.addEventListener("scroll", () => stage.scrollTo(0, 0));
+    window.addEventListener("resize", showWindow);
 
-    return { view, set, zoom, fit, frame, centre, reveal, wasDragged: () => dragged };
+    return { view, set, zoom, open, fit, frame, reveal, sized, wasDragged: () => dragged };
   }
 
   return { over };

@@ -1,0 +1,142 @@
+"use strict";
+// What the overview lists at the left: end points, sources, and what is worth a look (pure).
+lineage.attention = (() => {
+  const APART = 3;
+  const RANK = { exposure: 0, snapshot: 1, view: 2, table: 2, topic: 3, seed: 3, file: 4 };
+
+  // Several datasets of one place are one entry.
+  function collapsed(model, found) {
+    const groups = new Map();
+    for (const dataset of found) {
+      const key = `${model.bandOf[dataset.index]}\n${dataset.place.key}\n${dataset.kind}`;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(dataset);
+    }
+    return [...groups.values()].flatMap((members) =>
+      members.length > APART
+        ? [{ name: members[0].place.name, members, kind: members[0].kind }]
+        : members.map((each) => ({ name: each.name, members: [each], kind: each.kind })),
+    );
+  }
+
+  const hasOther = (edges, end, index) => edges.some((edge) => edge[end] !== index);
+  const isEnd = (each) => !hasOther(each.down, "to", each.index) && hasOther(each.up, "from", each.index);
+  const isSource = (each) => hasOther(each.down, "to", each.index) && !hasOther(each.up, "from", each.index);
+
+  const order = (model) => (a, b) =>
+    RANK[a.kind] - RANK[b.kind] ||
+    model.bandOf[a.members[0].index] - model.bandOf[b.members[0].index] ||
+    b.members.length - a.members.length ||
+    (a.name < b.name ? -1 : 1);
+
+  /** Return the datasets without a reader, dashboards first. */
+  const endPoints = (model, datasets) =>
+    collapsed(model, datasets.filter(isEnd)).sort(order(model));
+
+  /** Return the datasets that feed others and that nothing in the graph feeds. */
+  const sources = (model, datasets) => {
+    const found = new Map();
+    for (const dataset of datasets.filter(isSource)) {
+      const key = `${model.bandOf[dataset.index]}\n${dataset.place.key}`;
+      if (!found.has(key)) found.set(key, { name: dataset.place.name, members: [], kind: dataset.kind });
+      found.get(key).members.push(dataset);
+    }
+    return [...found.values()].sort(
+      (a, b) =>
+        model.bandOf[a.members[0].index] - model.bandOf[b.members[0].index] ||
+        b.members.length - a.members.length,
+    );
+  };
+
+  // Files and topics that a job writes and nothing reads; people query tables directly.
+  function unread(model, datasets) {
+    const found = datasets.filter((each) => isEnd(each) && (each.kind === "file" || each.kind === "topic"));
+    return collapsed(model, found).map(({ name, members }) => ({
+      what: members.length > 1 ? `${members.length} outputs in ${name} are not read` : `${name} is not read`,
+      members,
+      more: members.length > 1 ? "by any job" : members[0].place.name,
+      severity: "note",
+    }));
+  }
+
+  // An alias of one dataset that is the name of another one.
+  function sameDataset(model, datasets) {
+    const withAlias = datasets.filter((each) => each.facts.some(([what]) => what === "aliases"));
+    if (!withAlias.length) return [];
+    const named = new Map(datasets.map((each) => [`${each.environment}|${each.namespace}|${each.path}`, each]));
+    return withAlias.flatMap((dataset) =>
+      (dataset.facts.find(([what]) => what === "aliases")?.[1] ?? "").split("\n").flatMap((alias) => {
+        const other = named.get(`${dataset.environment}|${alias.replace(/ \([^()]*\)$/, "")}`);
+        if (!other || other === dataset) return [];
+        return [
+          {
+            what: `${dataset.name} has two names`,
+            members: [other, dataset],
+            more: `also ${other.title}`,
+            severity: "note",
+          },
+        ];
+      }),
+    );
+  }
+
+  // A written dataset that nothing reads, and a read one of the same name that nothing writes.
+  function nearMisses(datasets) {
+    const sourcesByName = new Map();
+    for (const each of datasets) {
+      if (each.writers.size || !isSource(each)) continue;
+      const key = `${each.environment}|${each.name.toLowerCase()}`;
+      if (!sourcesByName.has(key)) sourcesByName.set(key, each);
+    }
+    if (!sourcesByName.size) return [];
+    return datasets.flatMap((each) => {
+      const source = isEnd(each) && sourcesByName.get(`${each.environment}|${each.name.toLowerCase()}`);
+      if (!source || source === each) return [];
+      return [
+        {
+          what: `${each.name} is written and read under two names`,
+          members: [each, source],
+          more: `read as ${source.title}`,
+          severity: "note",
+        },
+      ];
+    });
+  }
+
+  function runs(model, datasets) {
+    const visible = new Set(datasets.map((each) => each.index));
+    const found = [];
+    for (const process of model.processes) {
+      const members = [...process.targets].filter((index) => visible.has(index));
+      const state = lineage.processes.stateOf(process, model.now);
+      if (!members.length || (state !== "failed" && state !== "stale")) continue;
+      const age = lineage.processes.ageOf(process.finished, model.now);
+      found.push({
+        what: state === "failed" ? `${process.short} failed` : `${process.short}: last run ${age} ago`,
+        members: members.map((index) => model.datasets[index]),
+        more: age && state === "failed" ? `${age} ago` : "older than the others",
+        severity: state,
+        process,
+      });
+    }
+    // If everything is old, the page is of an old graph, and single jobs are not worth a look.
+    const stale = found.filter((each) => each.severity === "stale");
+    const recorded = model.processes.filter((each) => each.finished !== null).length;
+    const isOld = stale.length > recorded / 2;
+    return found.filter((each) => each.severity === "failed" || !isOld);
+  }
+
+  /** Return what deserves attention: {what, more, members, severity}, failed runs first. */
+  function worthALook(model, datasets) {
+    const all = [
+      ...runs(model, datasets),
+      ...sameDataset(model, datasets),
+      ...nearMisses(datasets),
+      ...unread(model, datasets),
+    ];
+    const rank = { failed: 0, stale: 1, note: 2 };
+    return all.sort((a, b) => rank[a.severity] - rank[b.severity]);
+  }
+
+  return { endPoints, sources, worthALook };
+})();

@@ -1,0 +1,203 @@
+"use strict";
+// Cards of datasets, groups, other pipelines and collapsed steps.
+lineage.cards = (() => {
+  const { element, button, name, icon, environment, state, counted } = lineage.dom;
+  const { ageOf, timeText } = lineage.processes;
+
+  function placed(node, card) {
+    card.style.left = `${node.x}px`;
+    card.style.top = `${node.y}px`;
+    card.style.width = `${node.width}px`;
+    card.style.height = `${node.height}px`;
+    return card;
+  }
+
+  const whereOf = (dataset) =>
+    dataset.kind === "exposure"
+      ? dataset.place.platform
+      : `${lineage.places.shortened(dataset.place.name, 22)} · ${dataset.place.platform}`;
+
+  const labelOf = (dataset) =>
+    `${dataset.name}, ${dataset.kind} in ${dataset.place.name}, ${dataset.place.platform}, ${dataset.environment}`;
+
+  /** Return the age of the last recorded run that wrote the dataset, in words. */
+  function ageText(model, dataset) {
+    if (dataset.state === "none") return dataset.kind === "exposure" ? reads(dataset) : "not recorded";
+    const age = ageOf(dataset.writer.finished, model.now);
+    if (dataset.state === "failed") return age ? `failed ${age} ago` : "failed";
+    return age ? `${age} ago` : "succeeded";
+  }
+
+  const reads = (dataset) => `reads ${counted(new Set(dataset.up.map((edge) => edge.from)).size, "dataset")}`;
+
+  const head = (kind, text, under, title, badge = null) => [
+    element("div", { class: "head", title }, icon(kind), name(text, { class: "name" }), badge),
+    element("div", { class: "under where", title, dir: "auto" }, under),
+  ];
+
+  function columnRow(column) {
+    return element(
+      "li",
+      {},
+      button(
+        {
+          class: "column",
+          tabindex: -1,
+          "data-column": column.index,
+          "aria-label": `column ${column.name}${column.type ? `, ${column.type}` : ""}`,
+          title: column.description || column.name,
+        },
+        element("span", { class: "line-one" }, name(column.name, { class: "name" }), name(column.type, { class: "type" })),
+      ),
+    );
+  }
+
+  function datasetCard(model, view, node) {
+    const dataset = model.datasets[node.index];
+    const isOpen = view.open.has(node.index);
+    const time = dataset.writer ? timeText(dataset.writer.finished) : "";
+    const toggle = dataset.columns.length
+      ? button(
+          {
+            class: "toggle",
+            tabindex: -1,
+            "aria-expanded": String(isOpen),
+            "aria-label": `${counted(dataset.columns.length, "column")} of ${dataset.name}`,
+            title: isOpen ? "Hide columns" : "Show columns",
+          },
+          `${dataset.columns.length} col ${isOpen ? "▾" : "▸"}`,
+        )
+      : null;
+    const outside = node.isOutside ? ` · ${model.bands[model.bandOf[node.index]].dag}` : "";
+    return element(
+      "div",
+      {
+        class: `card kind-${dataset.kind}${node.isOutside ? " is-outside" : ""}`,
+        "data-key": node.key,
+        role: "group",
+        tabindex: -1,
+        "aria-label": labelOf(dataset) + (node.isOutside ? `, in another pipeline${outside}` : ""),
+      },
+      head(
+        dataset.kind,
+        dataset.name,
+        node.isOutside ? `in ${model.bands[model.bandOf[node.index]].dag || "no DAG"}` : whereOf(dataset),
+        `${dataset.title}\n${dataset.namespace} · ${dataset.environment}`,
+        view.isMixed ? environment(dataset.environment) : null,
+      ),
+      element(
+        "div",
+        { class: "state", title: time && `${dataset.writer.name}: ${time} UTC` },
+        state(dataset.state),
+        element("span", { class: "age" }, ageText(model, dataset)),
+        toggle,
+      ),
+      node.rows.length ? element("ul", { class: "columns" }, node.rows.map(columnRow)) : null,
+      node.more
+        ? button({ class: "more", tabindex: -1 }, `${lineage.dom.digits(node.more)} more columns`)
+        : null,
+    );
+  }
+
+  function groupCard(model, node) {
+    const size = counted(node.members.length, "dataset");
+    const isBand = node.kind === "band";
+    const title = isBand ? node.band.dag || "no DAG" : node.named.short;
+    const whole = isBand ? `${title}, ${node.band.environment}` : node.named.name;
+    const under = isBand ? `another pipeline · ${node.band.environment}` : whole;
+    return element(
+      "div",
+      {
+        class: `card group${isBand ? " is-outside" : ""}`,
+        "data-key": node.key,
+        role: "button",
+        tabindex: -1,
+        "aria-label": isBand ? `Pipeline ${whole}, ${size}. Enter shows it.` : `Group ${whole}, ${size}. Enter opens it.`,
+      },
+      head("group", title, under, whole),
+      element("div", { class: "state" }, element("span", {}, size)),
+    );
+  }
+
+  /** Return a card of a pipeline view. */
+  const card = (model, view, node) =>
+    placed(node, node.kind === "dataset" ? datasetCard(model, view, node) : groupCard(model, node));
+
+  function traceRow(model, found, row) {
+    const [column] = row.columns;
+    const isStart = row.columns.includes(found.start);
+    const { type, index } = model.columns[column];
+    const where = row.dataset === undefined ? "" : lineage.places.shortened(model.datasets[row.dataset].place.name, 26);
+    const item = element(
+      "li",
+      {},
+      button(
+        {
+          class: `column${isStart ? " is-start" : found.up.has(column) ? " is-up" : " is-down"}`,
+          tabindex: -1,
+          "data-column": row.isRest ? null : index,
+          "aria-label": row.isRest
+            ? row.name
+            : `column ${model.columns[column].name} of ${model.datasets[model.columns[column].dataset].name}`,
+          title: row.expression || row.name,
+        },
+        element(
+          "span",
+          { class: "line-one" },
+          name(row.name, { class: "name" }),
+          row.expression || row.isRest || where ? null : name(type, { class: "type" }),
+        ),
+        row.expression ? element("code", { class: "expression", dir: "auto" }, row.expression) : null,
+        where ? element("span", { class: "expression where", dir: "auto" }, where) : null,
+      ),
+    );
+    item.style.height = `${row.height}px`;
+    return item;
+  }
+
+  /** Return a card of a column trace. */
+  function traceCard(model, found, node) {
+    if (node.kind === "chain") {
+      const [first] = node.rows[0].columns;
+      const title = `${node.datasets.length} unchanged steps`;
+      const column = model.columns[first].name;
+      return placed(
+        node,
+        element(
+          "div",
+          {
+            class: "card chain",
+            "data-key": node.key,
+            role: "group",
+            tabindex: -1,
+            "aria-label": `${column}, unchanged through ${counted(node.datasets.length, "dataset")}`,
+          },
+          head("chain", title, column, title),
+          element("ul", { class: "columns" }, node.rows.map((row) => traceRow(model, found, row))),
+        ),
+      );
+    }
+    const dataset = model.datasets[node.dataset];
+    const isStart = model.columns[found.start].dataset === node.dataset;
+    const note = dataset.kind === "exposure" ? reads(dataset) : "its rows depend on the column";
+    return placed(
+      node,
+      element(
+        "div",
+        {
+          class: `card kind-${dataset.kind}${isStart ? " is-start" : ""}${node.isWhole ? " is-whole" : ""}`,
+          "data-key": node.key,
+          role: "group",
+          tabindex: -1,
+          "aria-label": labelOf(dataset),
+        },
+        head(dataset.kind, dataset.name, whereOf(dataset), `${dataset.title}\n${dataset.namespace} · ${dataset.environment}`),
+        node.rows.length
+          ? element("ul", { class: "columns" }, node.rows.map((row) => traceRow(model, found, row)))
+          : element("div", { class: "state" }, state("none"), element("span", { class: "age" }, note)),
+      ),
+    );
+  }
+
+  return { card, traceCard, whereOf, labelOf, ageText };
+})();

@@ -1,0 +1,78 @@
+"use strict";
+// What surrounds the views: tabs, limits of the view, states, counts.
+lineage.heading = (() => {
+  const { element, button, name, byId, counted } = lineage.dom;
+
+  /** Draw the tabs. */
+  function views(state) {
+    const tabs = [
+      ["overview", "Overview"],
+      ["pipeline", "Pipeline"],
+      ["column", "Column trace"],
+      ["list", "List"],
+    ];
+    byId("views").replaceChildren(
+      ...tabs.map(([view, words]) =>
+        button({ "data-view": view, "aria-current": state.view === view ? "page" : null }, words),
+      ),
+    );
+    byId("phone-tabs").replaceChildren(
+      ...["datasets", "jobs"].map((each) =>
+        button({ "data-listed": each, "aria-pressed": String(state.view === "list" && state.listed === each) }, each === "jobs" ? "Jobs" : "Datasets"),
+      ),
+      button({ "data-listed": "filters", "aria-pressed": "false" }, "Filters"),
+    );
+  }
+
+  /** Draw what limits the view: the focus with its depth, and opened groups. Each can be closed. */
+  function trail(model, state, scene) {
+    const chips = [];
+    const chip = (key, ...content) =>
+      element("span", { class: "chip" }, ...content, button({ "data-close": key, "aria-label": "Close" }, "×"));
+    if (state.view === "pipeline" && state.focus !== null) {
+      const depths = [1, 2, 3, 4, 5, 6, 8, 10];
+      const option = (value, words) =>
+        element("option", { value, selected: String(state.depth ?? "") === String(value) }, words);
+      chips.push(
+        chip(
+          "focus",
+          name(model.datasets[state.focus].name),
+          element(
+            "select",
+            { id: "depth", "aria-label": "Hops" },
+            option("", "all hops"),
+            depths.map((hops) => option(hops, counted(hops, "hop"))),
+          ),
+        ),
+      );
+    }
+    if (state.view === "pipeline") for (const each of scene?.opened ?? []) chips.push(chip(`group ${each.key}`, name(each.name)));
+    byId("trail").hidden = !chips.length;
+    byId("trail").replaceChildren(...chips);
+  }
+
+  /** Draw the states of runs that occur. */
+  function stateKey(model, state) {
+    const states = new Set(model.datasets.map((each) => each.state));
+    byId("key").replaceChildren(
+      ...(state.view === "pipeline" && states.size > 1
+        ? Object.entries(lineage.processes.STATES)
+            .filter(([each]) => states.has(each))
+            .map(([each, words]) => element("span", {}, element("span", { class: `dot is-${each}` }), words))
+        : []),
+    );
+  }
+
+  /** Write how much is shown, for screen readers. */
+  function counts(model, state, scene, shown) {
+    const total = shown.reduce((sum, each) => sum + each.members.length, 0);
+    const all = model.datasets.length;
+    const of = total === all ? counted(all, "dataset") : `${lineage.dom.digits(total)} of ${counted(all, "dataset")}`;
+    const groups = state.view === "pipeline" ? scene.nodes.filter((node) => node.kind === "group") : [];
+    const inGroups = groups.reduce((sum, node) => sum + node.members.length, 0);
+    const more = groups.length ? `; ${lineage.dom.digits(inGroups)} in ${counted(groups.length, "group")}` : "";
+    byId("counts").textContent = `${of}${more}`;
+  }
+
+  return { views, trail, stateKey, counts };
+})();

@@ -1,0 +1,205 @@
+"""No line enters a card, no two cards or labels overlap, each edge of the data is drawn and nothing else."""
+
+import json
+import random
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.page import geometry
+from tests.page.conftest import CAPTURES
+from tests.page.page_graphs import WAREHOUSE, PageGraph
+from tests.page.page_reading import Opened, find
+
+DATA = json.loads(CAPTURES.read_text(encoding="utf-8"))
+VIEWS = {
+    "overview": "#view=overview",
+    "tickit": f"#view=pipeline&band={quote('dev|tickit_ol')}",
+    "tickit_prod": f"#view=pipeline&band={quote('prod|tickit_daily')}",
+    "tpch": f"#view=pipeline&band={quote('dev|tpch_nightly')}",
+    "hive": f"#view=pipeline&band={quote('dev|tickit_daily')}",
+    "both_merged": "#view=pipeline&environment=dev",
+    "in_groups": "#view=pipeline",
+}
+
+
+def pairs(environment: str) -> list[tuple[str, str]]:
+    """Return the lines of an environment, from the data."""
+    at = [number for number, each in enumerate(DATA["datasets"]) if each["environment"] == environment]
+    known = set(at)
+    return sorted({(f"d{feed[0]}", f"d{feed[1]}") for feed in DATA["feeds"] if {feed[0], feed[1]} <= known})
+
+
+def generated(datasets: int, seed: int, *, cycles: bool = False) -> PageGraph:
+    """Return a graph of layers with skipping edges, jobs that write several datasets, and hubs."""
+    draw = random.Random(seed)  # positions, not secrets
+    made = PageGraph()
+    width = max(3, datasets // 6)
+    ids: list[str] = []
+    for number in range(datasets):
+        layer = number // width
+        name = f"dev.schema_{layer}_{number % 5}.table_{number:04d}"
+        ids.append(made.dataset(WAREHOUSE, name, ("a", "b"), dag=f"dag_{number % 4}"))
+        if layer == 0:
+            continue
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            source = ids[draw.randrange(max(0, number - 3 * width), layer * width)]
+            made.feeds(source, ids[number], f"job_{number // 4:03d}", f"dag_{number % 4}")
+        if cycles and number % 9 == 0:
+            made.feeds(ids[number], ids[draw.randrange(number)], "back", f"dag_{number % 4}")
+            made.feeds(ids[number], ids[number], "again", f"dag_{number % 4}")
+    return made
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_lines_avoid_cards_and_nothing_overlaps(opened: Opened, captures: Path, view: str) -> None:
+    page = opened(captures, VIEWS[view])
+    assert len(geometry.positions(page)) > 3
+    assert geometry.problems(page) == []
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "overview"])
+def test_a_frame_holds_only_what_its_job_writes(opened: Opened, captures: Path, view: str) -> None:
+    assert geometry.frame_problems(opened(captures, VIEWS[view])) == []
+
+
+def test_each_edge_of_the_data_is_drawn_and_nothing_else(opened: Opened, captures: Path) -> None:
+    drawn = geometry.lines(opened(captures, VIEWS["both_merged"]))
+    assert drawn == pairs("dev")
+    assert len(drawn) == 97
+
+
+def test_the_overview_draws_each_link_between_places(opened: Opened, captures: Path) -> None:
+    """Lines between boxes are the feeds between their members, however they are grouped."""
+    page = opened(captures)
+    boxes = page.evaluate(
+        "() => [...document.querySelectorAll('.band')].map((band) => Object.fromEntries("
+        "[...band.querySelectorAll('.box')].flatMap((box) => [...box.querySelectorAll('[data-to-dataset]')]"
+        ".map((each) => [each.dataset.toDataset, box.dataset.box]))))"
+    )
+    expected = sorted(
+        {
+            (band[str(feed[0])], band[str(feed[1])])
+            for band in boxes
+            for feed in DATA["feeds"]
+            if str(feed[0]) in band and str(feed[1]) in band and band[str(feed[0])] != band[str(feed[1])]
+        }
+    )
+    assert sorted(set(geometry.lines(page))) == expected
+    assert sum(len(band) for band in boxes) == len(DATA["datasets"])
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_type_has_at_least_eleven_pixels_at_first_sight(opened: Opened, captures: Path, view: str) -> None:
+    assert geometry.small_type(opened(captures, VIEWS[view])) == []
+
+
+@pytest.mark.parametrize("view", ["overview", "tickit", "both_merged"])
+def test_the_same_data_gives_the_same_positions(opened: Opened, captures: Path, view: str) -> None:
+    first, second = (geometry.positions(opened(captures, VIEWS[view])) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("datasets", [20, 75, 300, 1000])
+def test_generated_graphs(opened: Opened, datasets: int, seed: int) -> None:
+    page = opened(generated(datasets, seed).graph(), "#view=overview")
+    assert geometry.problems(page) == []
+    page.locator(".band .open").first.click()
+    assert geometry.problems(page) == []
+    assert geometry.frame_problems(page) == []
+    assert geometry.small_type(page) == []
+    find(page, f"table_{datasets - 1:04d}")
+    assert geometry.problems(page) == []
+    find(page, f"table_{datasets - 1:04d}#a")
+    assert geometry.problems(page) == []
+
+
+def forward(page: Page) -> list[str]:
+    """Return lines that go left, of the drawn graph."""
+    return page.evaluate(
+        "() => lineage.app.scene.routes.filter(({ points }) =>"
+        " points.some(([x], at) => at && x < points[at - 1][0] - 0.01)).map((route) => route.edge.key)"
+    )
+
+
+@pytest.mark.parametrize("view", ["tickit", "tpch", "both_merged"])
+def test_lines_go_right(opened: Opened, captures: Path, view: str) -> None:
+    assert forward(opened(captures, VIEWS[view])) == []
+
+
+def test_only_lines_of_cycles_go_left(opened: Opened) -> None:
+    page = opened(generated(50, 3, cycles=True).graph(), "#view=pipeline")
+    assert geometry.problems(page) == []
+    assert forward(page) != []
+
+
+SHARED = """
+() => {
+  const routes = lineage.app.scene.routes.map(({ edge, net, points }) => ({ edge, net, parts: points.slice(1)
+    .map(([x, y], at) => [...points[at], x, y]) }));
+  const found = [];
+  const overlap = (a, b, c, d) =>
+    Math.min(Math.max(a, b), Math.max(c, d)) - Math.max(Math.min(a, b), Math.min(c, d)) > 3;
+  routes.forEach((one, at) => routes.slice(at + 1).forEach((other) => {
+    if (one.edge.source === other.edge.source || one.edge.target === other.edge.target) return;
+    for (const [a, b, c, d] of one.parts) for (const [e, f, g, h] of other.parts) {
+      const flat = b === d && f === h && Math.abs(b - f) < 1.5 && overlap(a, c, e, g);
+      const upright = a === c && e === g && Math.abs(a - e) < 1.5 && overlap(b, d, f, h);
+      if (flat || upright) found.push(`${one.edge.key} lies on ${other.edge.key}`);
+    }
+  }));
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "overview"])
+def test_lines_between_different_cards_do_not_lie_on_each_other(
+    opened: Opened, captures: Path, view: str
+) -> None:
+    """Lines of one source share their start, and lines of one target may share their end."""
+    assert opened(captures, VIEWS[view]).evaluate(SHARED) == []
+
+
+LAYOUT = """
+([count, seed]) => {
+  let state = seed;
+  const random = () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
+  const width = Math.ceil(count / 7);
+  const nodes = Array.from({ length: count }, (_, at) => ({
+    id: `n${at}`, width: 176, height: 76, group: `g${at % 9}`,
+    parent: at % 3 ? `j${Math.floor(at / 4)}` : undefined,
+  }));
+  const edges = nodes.flatMap((node, at) => at < width ? [] : [0, 1].map(() => {
+    const source = `n${Math.floor(random() * (at - (at % width)))}`;
+    return { source, target: node.id };
+  }));
+  const started = performance.now();
+  const laid = lineage.layout.packed(nodes, edges, {}, { across: 60, down: 60, room: 1400 });
+  const took = performance.now() - started;
+  const hits = laid.routes.filter(({ points }) => points.slice(1).some(([x, y], at) => {
+    const [a, b] = points[at];
+    return laid.nodes.some((node) =>
+      Math.max(a, x) > node.x + 0.5 && Math.min(a, x) < node.x + node.width - 0.5 &&
+      Math.max(b, y) > node.y + 0.5 && Math.min(b, y) < node.y + node.height - 0.5);
+  })).length;
+  const overlaps = laid.nodes.filter((a, at) => laid.nodes.slice(at + 1).some((b) =>
+    a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height)).length;
+  const diagonal = laid.routes.filter(({ points }) => points.slice(1).some(([x, y], at) =>
+    Math.abs(x - points[at][0]) > 0.01 && Math.abs(y - points[at][1]) > 0.01)).length;
+  return { hits, overlaps, diagonal, took };
+}
+"""
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("count", [20, 75, 120, 300])
+def test_the_layout_of_random_graphs(opened: Opened, count: int, seed: int) -> None:
+    page = opened(PageGraph().graph())
+    found = page.evaluate(LAYOUT, [count, seed])
+    assert (found["hits"], found["overlaps"], found["diagonal"]) == (0, 0, 0)
+    # Generous: only a layout that hangs fails; benchmarks/page.py measures.
+    assert found["took"] < 10_000
