@@ -14,7 +14,7 @@ from lineage_merge.cli.completion import (
 )
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
     from lineage_merge.query.elements import Subgraph
@@ -335,15 +335,14 @@ def cycles(options: QueryOptions) -> None:
 def diff(options: QueryOptions, both: tuple[str, str]) -> None:
     """Show the datasets, feeds and columns that only one of two environments has.
 
-    Elements are compared by id without the environment. Columns are compared for datasets that both have.
+    Elements are compared by id without the environment. Columns are compared for datasets that both have. An
+    environment without lineage is an empty side.
     """
     with open_session(options) as session:
         from lineage_merge.query.comparison import compare
         from lineage_merge.query.elements import Subgraph
-        from lineage_merge.query.names import check_scope
 
-        for each in both:
-            check_scope(session.graph, each, options.dag)
+        _note_empty_side(session.graph, both, options.dag)
         found = compare(session.graph, *both, options.dag)
 
         def tables() -> Iterator[Any]:
@@ -360,6 +359,22 @@ def diff(options: QueryOptions, both: tuple[str, str]) -> None:
             same = found.only_left.is_empty and found.only_right.is_empty
             note = f"{both[0]} and {both[1]} are identical" if same else ""
             print_answer(Answer(Subgraph(), tables=tables, note=note), options.format)
+
+
+def _note_empty_side(graph: "LineageGraph", both: tuple[str, str], dag: str | None) -> None:
+    """Write a note about an environment or DAG without lineage. Raises `NotFound` if both have none."""
+    from lineage_merge.query.names import check_scope
+
+    unknown: list[NotFound] = []
+    for environment in both:
+        try:
+            check_scope(graph, environment, dag)
+        except NotFound as error:
+            unknown.append(error)
+    if len(unknown) == len(both):
+        raise unknown[0]
+    for each in unknown:
+        click.echo(f"note: {each.message} {', '.join(each.candidates)}", err=True)
 
 
 @click.command(

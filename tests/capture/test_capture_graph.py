@@ -151,7 +151,7 @@ def test_without_a_target_it_is_displayed_but_cannot_be_written(
         captured.write(f"{tmp_path}/graph")
 
 
-def test_it_prints_the_tree_and_shows_the_page(spark: SparkSession, sales: str) -> None:
+def test_it_prints_the_tree_and_shows_a_picture(spark: SparkSession, sales: str) -> None:
     captured = capture("select upper(city) as city from sales", name="daily", target="s3://lake/cities")
 
     lines = str(captured).splitlines()
@@ -162,7 +162,8 @@ def test_it_prints_the_tree_and_shows_the_page(spark: SparkSession, sales: str) 
     ]
     shown = captured._repr_mimebundle_()
     assert shown["text/plain"] == str(captured)
-    assert shown["text/html"].startswith('<iframe sandbox="allow-scripts"')
+    assert "<svg" in shown["text/html"]
+    assert captured.page()._repr_html_().startswith('<iframe sandbox="allow-scripts"')
     assert "upper(city)" in shown["text/html"]
     assert captured.to_mermaid().startswith("flowchart LR\n")
     assert {each["id"] for each in json.loads(json.dumps(captured.to_json()))["vertices"]} == {

@@ -230,7 +230,7 @@ def test_a_notebook_shows_a_picture_and_on_request_the_page(spark: SparkSession,
     assert shown.count("<rect") == 2
     assert "script" not in shown
     assert "iframe" not in shown
-    assert "&lt;b&gt;out&lt;/b&gt;" in shown
+    assert "&lt;b&gt;totals&lt;/b&gt;" in shown
     assert ">price + 1.0<" in shown.replace("price + cast(1 as double)", "price + 1.0")
     assert captured.page()._repr_html_().startswith('<iframe sandbox="allow-scripts"')
 
