@@ -82,9 +82,7 @@ def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, found: dict[tuple
         found |= {pair.ids: fix for pair in joined}
 
 
-def _with_defaults(
-    fix: Fix, old: str, new: str, table: NameParts | None, defaults: Mapping[str, str]
-) -> Fix:
+def _with_defaults(fix: Fix, old: str, new: str, table: NameParts | None, defaults: Mapping[str, str]) -> Fix:
     """Add all default schemas after the change, if a namespace has one or a table needs one."""
     changed = {namespace: default for namespace, default in defaults.items() if namespace != old}
     default = defaults.get(old) or (join_name(table.containers).lower() if table else "")
