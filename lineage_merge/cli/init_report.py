@@ -69,8 +69,12 @@ def _namespace_line(project: Project) -> str:
     if not choice.is_known:
         others = f" (others: {', '.join(choice.alternatives)})" if choice.alternatives else ""
         return f"namespace {choice.namespace}{others}: not certain"
-    found = f": Spark's lineage has {', '.join(sorted(choice.matched))}" if choice.matched else ""
-    return f"namespace {choice.namespace}{found}"
+    if choice.better:
+        names = ", ".join(sorted(choice.better_matched))
+        return f"namespace {choice.namespace}, as given: Spark's lineage has {names} in {choice.better}"
+    if choice.matched:
+        return f"namespace {choice.namespace}: Spark's lineage has {', '.join(sorted(choice.matched))}"
+    return f"namespace {choice.namespace}{', as given' if choice.is_given else ''}"
 
 
 def _joined(verified: Verified, run: str) -> Iterator[str]:
@@ -79,7 +83,7 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
         return
     rules = ", ".join(f"{number} by {rule}" for rule, number in verified.joined.items())
     if verified.shared:
-        number = sum(verified.joined.values())
+        number = verified.datasets_joined
         yield f"joined: {number} dataset{'' if number == 1 else 's'} ({rules})"
     else:
         within = f" (within one source: {rules})" if rules else ""
@@ -104,6 +108,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "dbt": [_project_json(each) for each in outcome.proposal.projects],
         "checked": verified.is_read,
         "joined": dict(verified.joined),
+        "datasets_joined": verified.datasets_joined,
         "reasons": list(verified.reasons),
         "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in verified.near_misses],
         "rejected": list(verified.rejected),
@@ -126,4 +131,5 @@ def _project_json(project: Project) -> dict[str, Any]:
         "is_known": choice.is_known,
         "matched": sorted(choice.matched),
         "alternatives": list(choice.alternatives),
+        "better": choice.better,
     }

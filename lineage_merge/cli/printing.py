@@ -50,8 +50,9 @@ def print_report(console: Console, report: "Report", written: str, *, everything
     edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
     table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
     table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
-    joined = [f"{counted(each.datasets, 'dataset', 'datasets')} by {each.rule}" for each in report.joined]
-    table.add_row("joined", Text("\n".join(joined) or "nothing"))
+    rules = ", ".join(f"{each.datasets} by {each.rule}" for each in report.joined)
+    joined = counted(report.datasets_joined, "dataset", "datasets")
+    table.add_row("joined", Text(f"{joined}: {rules}" if rules else "nothing"))
     table.add_row("written", Text(written))
     if report.unmet:
         table.add_row("expected", Text("\n".join(report.unmet)))

@@ -25,7 +25,7 @@ _MAX_VISITED = 10_000_000
 def unmet(elements: Rows[Row], report: Report, expect: "Expect") -> tuple[str, ...]:
     """Return a line for each expectation that a merge does not meet."""
     found = []
-    joined = sum(each.datasets for each in report.joined)
+    joined = report.datasets_joined
     if joined < expect.joined_at_least:
         found.append(f"{joined} of at least {expect.joined_at_least} expected datasets are joined")
     return (*found, *_unconnected(elements, expect.joined))

@@ -41,6 +41,7 @@ class Report:
     """The outcome of a merge.
 
     `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined`: by rule.
+    `datasets_joined`: distinct datasets that any rule joins.
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
     nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
@@ -57,6 +58,7 @@ class Report:
     not_retired: tuple[str, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     unmet: tuple[str, ...] = ()
+    datasets_joined: int = 0
 
     def of_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
@@ -89,6 +91,7 @@ class Report:
                 for each in stored.get("near_misses", ())
             ),
             unmet=tuple(stored.get("unmet", ())),
+            datasets_joined=stored.get("datasets_joined", 0),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class Report:
             "nodes": dict(self.nodes),
             "edges": dict(self.edges),
             "joined": [joined._asdict() for joined in self.joined],
+            "datasets_joined": self.datasets_joined,
             "totals": dict(self.totals),
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),

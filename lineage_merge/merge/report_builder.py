@@ -8,7 +8,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, cast
 
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
@@ -31,13 +31,17 @@ _Key = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Uses:
-    """Uses of one dataset by edges. `job_types`: types of the jobs that read or write it."""
+    """Uses of one dataset by edges. `job_types`: types of the jobs that read or write it.
+
+    `is_joined`: a rule joins it.
+    """
 
     is_read: bool = False
     dbt_reads: bool = False
     is_written: bool = False
     writer: str = ""
     job_types: set[str] = field(default_factory=set)
+    is_joined: bool = False
 
 
 @dataclass(slots=True)
@@ -48,6 +52,7 @@ class _Part:
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
     joined: Counter[str] = field(default_factory=Counter)
+    datasets_joined: int = 0
     problems: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
 
@@ -66,7 +71,7 @@ def report(records: Rows[Record], merged: Merged) -> Report:
     engine = records.engine
     of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
     parts = (
-        records.flat_map(_of_record)
+        records.flat_map(partial(_of_record, engine.share(merged.aliases.canonical_ids())))
         .union(merged.elements.flat_map(_of_element), of_aliases)
         .combine(_create, _add, _add)
         .map_partitions(_part)
@@ -100,13 +105,14 @@ def _reported_by(key: str, record: Record) -> Record:
     return record._replace(source=key) if record.kind == "problem" else record
 
 
-def _of_record(record: Record) -> "Iterator[tuple[_Key, int | _Uses]]":
+def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> "Iterator[tuple[_Key, int | _Uses]]":
     match record.kind:
         case "problem":
             # Several workers may report the same problem: it counts once.
             yield _problem(record.source or MERGE, problem_of(record))
         case "joined":
-            yield ("joined", record.rule or "", str(record.target)), 0
+            target = canonical_ids.value.get(str(record.target), str(record.target))
+            yield from _joined(record.rule or "", target)
         case "count":
             yield ("read", record.rule or ""), record.at or 0
 
@@ -126,10 +132,16 @@ def _of_element(row: Row) -> "Iterator[tuple[_Key, int | _Uses]]":
 def _of_aliases(aliases: Aliases) -> "Iterator[tuple[_Key, int | _Uses]]":
     for source, candidates in aliases.candidates.items():
         if len(candidates) == 1:
-            yield ("joined", aliases.rules[source], candidates[0]), 0
+            yield from _joined(aliases.rules[source], candidates[0])
         else:
             what = f"could mean {len(candidates)} datasets: {', '.join(candidates[:5])}"
             yield _problem(MERGE, Problem("not-joined", source, "", what))
+
+
+def _joined(rule: str, dataset: str) -> "Iterator[tuple[_Key, int | _Uses]]":
+    yield ("joined", rule, dataset), 0
+    # Several rules may join one dataset, which counts once.
+    yield ("dataset", dataset), _Uses(is_joined=True)
 
 
 def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
@@ -147,6 +159,7 @@ def _add(one: "int | _Uses", other: "int | _Uses") -> "int | _Uses":
         one.is_written = one.is_written or other.is_written
         one.writer = max(one.writer, other.writer)
         one.job_types |= other.job_types
+        one.is_joined = one.is_joined or other.is_joined
         return one
     if isinstance(one, int) and isinstance(other, int):
         return one + other
@@ -157,7 +170,9 @@ def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
     part = _Part()
     for (tag, *names), value in found:
         if isinstance(value, _Uses):
-            part.joined[SAME_NAME] += len(value.job_types) > 1
+            is_shared = len(value.job_types) > 1
+            part.joined[SAME_NAME] += is_shared
+            part.datasets_joined += is_shared or value.is_joined
             problem = _disconnected(names[0], value)
             if problem:
                 part.find(MERGE, problem)
@@ -186,6 +201,7 @@ def _total(parts: Iterable[_Part]) -> Report:
     for part in parts:
         for name in ("read", "nodes", "edges", "joined", "problems"):
             getattr(total, name).update(getattr(part, name))
+        total.datasets_joined += part.datasets_joined
         for key, problems in part.examples.items():
             total.examples[key].extend(problems)
     by_source: dict[str, dict[str, int]] = {}
@@ -204,6 +220,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         nodes=dict(sorted(total.nodes.items())),
         edges=dict(sorted(total.edges.items())),
         joined=tuple(Joined(*each) for each in sorted(total.joined.items()) if each[1]),
+        datasets_joined=total.datasets_joined,
         problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,

@@ -94,7 +94,7 @@ def test_comments_and_output_name_what_was_found(sample: Path) -> None:
     text = Path("lineage_merge.yml").read_text()
     for fact in ("tickit_sales_ingest, tickit_sales_load", "redshift, dbt 1.11.16", "2 of 4 dbt sources"):
         assert fact in " ".join(text.replace("#", " ").split()), text
-    assert "joined: 3 datasets (1 by redshift-temporary-directory, 2 by same-name)" in outcome.out
+    assert "joined: 2 datasets (1 by redshift-temporary-directory, 2 by same-name)" in outcome.out
 
 
 def test_the_next_question_is_about_a_dataset_of_both_sides(sample: Path) -> None:
@@ -529,7 +529,26 @@ def test_a_wrong_namespace_is_a_near_miss_with_its_fix(folder: Path, data: Path)
     assert f"written  {WAREHOUSE}|dev.public.event" in lines
     assert f"read     {wrong}|dev.public.event" in lines
     fix = "\n".join(outcome.out.partition("Fix: ")[2].partition("\n\n")[0].splitlines()[1:])
-    assert yaml.safe_load(fix)["merge"]["rules"][0]["dataset"] == f"{wrong}|dev.public.event"
+    assert yaml.safe_load(fix)["dbt"][0]["namespace"] == WAREHOUSE
+    assert yaml.safe_load(fix)["merge"] == {"default_schemas": {WAREHOUSE: "dev.public"}}
+
+
+def test_a_given_namespace_is_compared_with_the_tables_of_spark(folder: Path, data: Path) -> None:
+    """A temporary directory is joined in any namespace: it is no evidence for the given one."""
+    shutil.copytree(SAMPLE / "spline", folder / "spline")
+    shutil.copytree(SAMPLE / "dbt", folder / "target")
+    wrong = WAREHOUSE.replace("us-east-1", "eu-west-1")
+    evidence = "Spark's lineage has dev.public.event, dev.public.sales"
+
+    found = init(".", "--dbt-namespace", wrong)
+    text = Path("lineage_merge.yml").read_text()
+    correct = init(".", "--dbt-namespace", WAREHOUSE, "--force")
+
+    assert f"  namespace {wrong}, as given: {evidence} in {WAREHOUSE}" in found.out.splitlines()
+    comments = " ".join(line.strip().removeprefix("# ") for line in text.splitlines())
+    assert f"CHECK: as given. {evidence} in {WAREHOUSE}." in comments
+    assert f"  namespace {WAREHOUSE}: {evidence}" in correct.out.splitlines()
+    assert "CHECK" not in Path("lineage_merge.yml").read_text()
 
 
 def spline_with_loads(folder: Path, *tables: tuple[str, str]) -> None:

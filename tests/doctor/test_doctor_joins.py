@@ -37,7 +37,7 @@ def examined(given: dict[str, Any] | Config, seconds: float = 60) -> Finding:
 
 
 def test_joined_datasets_are_counted() -> None:
-    assert examined(settings()) == Finding("joins", "ok", "joined 3 datasets")
+    assert examined(settings()) == Finding("joins", "ok", "joined 2 datasets")
 
 
 def test_a_wrong_region_is_a_warning_whose_fix_joins() -> None:
@@ -52,7 +52,52 @@ def test_a_wrong_region_is_a_warning_whose_fix_joins() -> None:
     )
     introduction, _, fix = found.fix.partition(":\n")
     assert introduction == "change the configuration"
-    assert examined(pasted(settings(WRONG), yaml.safe_load(fix))).message == "joined 3 datasets"
+    assert examined(pasted(settings(WRONG), yaml.safe_load(fix))).message == "joined 2 datasets"
+
+
+def test_a_dataset_that_two_rules_join_counts_once() -> None:
+    """`sales` is joined by the rule of temporary directories and by its name."""
+    schemas = {WRONG: "dev.public"}
+
+    assert examined(settings(WRONG, default_schemas=schemas)).message.startswith("joined 1 dataset;")
+    unmet = examined(settings(WRONG, default_schemas=schemas, expect={"joined_at_least": 2}))
+    assert unmet.message == "merge.expect: 1 of at least 2 expected datasets are joined"
+    assert examined(settings(expect={"joined_at_least": 2})).state == "ok"
+
+
+def test_sources_that_have_nothing_in_common_are_a_warning() -> None:
+    given = settings()
+    given["spline"]["applications"] = ["tickit_sales_laod"]
+
+    notice, unjoined = joins.examine(CONFIGURATION.parse(given), 60)
+
+    assert {notice.state, unjoined.state} == {"warning"}
+    assert "tickit_sales_laod" in notice.message
+    assert "tickit_sales_load" in notice.message
+    assert unjoined.message.startswith("joined 0 datasets; nothing joins Spline and dbt")
+
+
+def test_files_of_another_kind_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
+    given = {**settings(), "openlineage": {"events": str(tmp_path / "other.jsonl")}}
+    del given["spline"]
+
+    notice, unjoined = joins.examine(CONFIGURATION.parse(given), 60)
+
+    assert (notice.state, unjoined.state) == ("warning", "warning")
+    assert notice.message == "OpenLineage: events: no event found in the configured files"
+
+
+def test_sources_of_one_kind_of_job_need_no_common_dataset(tmp_path: Path) -> None:
+    given = settings()
+    (tmp_path / "report.sql").write_text("create table shop.mart.report as select a from shop.raw.orders;")
+    entry = {"path": str(tmp_path), "dialect": "postgres", "namespace": "postgres://db:5432"}
+    alone = {"dag_name": "daily", "environment": "dev", "sql": [entry]}
+
+    assert examined(alone) == Finding("joins", "ok", "joined 0 datasets")
+    (found,) = joins.examine(CONFIGURATION.parse({**alone, "dbt": given["dbt"]}), 60)
+    assert found.state == "warning"
+    assert found.message == "joined 0 datasets; nothing joins dbt and SQL files"
 
 
 def test_an_unmet_expectation_fails_with_the_exit_code_of_a_run() -> None:

@@ -97,6 +97,23 @@ def test_an_ambiguous_alias_is_not_resolved(engine: Engine) -> None:
     assert "dev|s3://lake|db/t, dev|s3://lake|db/u" in problem.message
 
 
+def test_a_dataset_that_several_rules_join_counts_once(engine: Engine) -> None:
+    """The path is joined with two tables of a catalog, and Spark writes what dbt reads."""
+    other = Reference("hive", "db.t")
+    given = rows(
+        engine,
+        Alias(TABLE, PATH, "catalog-table"),
+        Alias(other, PATH, "glue-catalog"),
+        Feeds(JOB, RAW, TABLE),
+        Feeds(JobKey("dbt", "model.shop.a"), other, LAKE),
+    )
+
+    found = report(given, merge(given, "dev", "dag"))
+
+    assert dict(found.joined) == {"catalog-table": 1, "glue-catalog": 1, "same-name": 1}
+    assert found.datasets_joined == 1
+
+
 def test_the_builder_of_a_dataset_takes_precedence_over_readers(engine: Engine) -> None:
     ref = Reference("redshift://c.us-east-1:5439", "dev.public.v")
     read = Dataset(ref, Authority.READER, "table", {"description": "from a reader"})

@@ -38,7 +38,13 @@ def read_only(rows: list[Row]) -> set[str]:
 
 
 def pasted(settings: Mapping[str, Any], added: Mapping[str, Any]) -> Settings:
-    """The settings with a fix: mappings are merged, rules added, entries of a file or folder replaced."""
+    """The settings with a fix: mappings are merged, rules added, entries of a file or folder replaced.
+
+    Default schemas beside a namespace are all of them.
+    """
+    if "dbt" in added and "default_schemas" in added.get("merge", {}):
+        merge = {**settings.get("merge", {}), "default_schemas": {}}
+        settings = {**settings, "merge": merge}
     result = dict(settings)
     for key, value in added.items():
         known = result.get(key)
@@ -210,3 +216,22 @@ def test_generated_pipelines_have_no_near_misses(seed: int, tmp_path: Path) -> N
 
     assert found == ()
     assert len(rows) > 100
+
+
+def test_a_wrong_region_in_both_keys_is_fixed_in_both() -> None:
+    """The temporary directory is joined in any region: it does not confirm the wrong one."""
+    wrong = WAREHOUSE.replace("us-east-1", "eu-west-1")
+    correct = {"dag_name": "daily", "environment": "dev", **tickit()}
+    manifest = correct["dbt"][0]["manifest"]
+    given = {
+        **correct,
+        "dbt": [{"manifest": manifest, "namespace": wrong}],
+        "merge": {"default_schemas": {wrong: "dev.public"}},
+    }
+
+    (found,) = merged(given)[1]
+
+    assert found.fix_key == "dbt[0].namespace, merge.default_schemas"
+    fix = yaml.safe_load(found.fix)
+    assert fix == {"dbt": correct["dbt"], "merge": correct["merge"]}
+    assert {row["id"] for row in merged(pasted(given, fix))[0]} == {row["id"] for row in merged(correct)[0]}

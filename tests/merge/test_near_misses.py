@@ -491,8 +491,9 @@ def test_expected_lineage_is_followed_by_any_name(
 
 
 def test_fewer_joined_datasets_than_expected_fail_with_a_near_miss() -> None:
-    joined = (Joined("same-name", 2), Joined("catalog-table", 1))
-    report = Report({}, {}, {}, joined, (), near_misses=(NearMiss("dev|a|x", "dev|b|x", 90, ()),))
+    near_miss = NearMiss("dev|a|x", "dev|b|x", 90, ())
+    joined = (Joined("same-name", 3), Joined("catalog-table", 1))
+    report = Report({}, {}, {}, joined, (), near_misses=(near_miss,), datasets_joined=3)
     rows = LocalEngine().rows([])
     assert unmet(rows, report, Expect(joined_at_least=3)) == ()
     (line,) = unmet(rows, report, Expect(joined_at_least=4))

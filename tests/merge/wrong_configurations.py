@@ -125,6 +125,15 @@ MISTAKES = (
     _wrong_namespace("another platform", "snowflake://acme-prod", "DEV.PUBLIC."),
     _wrong_namespace("scheme of the warehouse", "postgres://tickit-wh.us-east-1:5439"),
     Mistake(
+        "region of the warehouse and of its default schema",
+        frozenset({(EVENT, "redshift://tickit-wh.eu-west-1:5439|dev.public.event")}),
+        frozenset({"dbt[0].namespace"}),
+        settings={
+            "dbt": dbt("redshift://tickit-wh.eu-west-1:5439"),
+            "merge": {"default_schemas": {"redshift://tickit-wh.eu-west-1:5439": "dev.public"}},
+        },
+    ),
+    Mistake(
         "missing default schema",
         frozenset({(TEMPORARY, SALES)}),
         frozenset({"merge.default_schemas"}),

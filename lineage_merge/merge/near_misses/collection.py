@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineage_merge import naming
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge.dataset_resolver import DEFAULT
+from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
 from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
 from lineage_merge.merge.near_misses.fixes import fixes
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_DATASETS = 20_000
 MAX_COLUMNS = 500
 MAX_NEAR_MISSES = 100
+# Datasets of one namespace that are examined to confirm it.
+_MAX_CONFIRMING = 1000
 # Near misses that share fixes; more of them say nothing new.
 _MAX_FIXED = 1000
 _EXPOSURES = "dbt://"
@@ -60,12 +62,14 @@ class Details:
     """Properties of datasets by id: their columns (in lower case), and how the configuration names them.
 
     `completed`: the short name that a default schema completes. `directories`: the id of a temporary
-    directory that a rule resolves to the dataset.
+    directory that a rule resolves to the dataset. `placed`: datasets that have another namespace without
+    a rule.
     """
 
     columns: dict[str, set[str]] = field(default_factory=dict)
     completed: dict[str, str] = field(default_factory=dict)
     directories: dict[str, str] = field(default_factory=dict)
+    placed: set[str] = field(default_factory=set)
 
     def add(self, row: Row) -> None:
         """Add a `has_column` edge or a dataset."""
@@ -74,6 +78,8 @@ class Details:
             return
         for each in row.get("resolved_names") or ():
             _, rule, namespace, name = each.split("|")
+            if rule not in (DEFAULT, SPARK_CATALOG) and namespace != row["id"].split("|", 2)[1]:
+                self.placed.add(row["id"])
             if rule == DEFAULT:
                 self.completed[row["id"]] = decode(name)
             elif rule == REDSHIFT_TEMPORARY:
@@ -82,18 +88,19 @@ class Details:
                 self.directories[row["id"]] = directory
 
 
-DetailsOf = Callable[[frozenset[str]], Details]
+# Returns the columns of datasets, and the names of these and of other datasets.
+DetailsOf = Callable[[frozenset[str], frozenset[str]], Details]
 
 
 def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | None = None) -> NearMisses:
     """Return the near misses among the rows of a merge, which are read several times: cache them.
 
-    `details_of` returns the details of datasets, by default from the same rows.
+    `details_of` returns the details of datasets, by default from the same rows: their columns, and how
+    the configuration names them and other datasets.
     """
     engine = elements.engine
     uses = elements.flat_map(_uses).combine(_itself, _add, _add).cache()
     parts = uses.map_partitions(_without_producer).collect()
-    confirmed = frozenset(each for part in parts for each in part.confirmed)
     unwritten, notes = _bounded([part.unwritten for part in parts], "without producer")
     if not unwritten:
         return NearMisses()
@@ -105,9 +112,11 @@ def near_misses(elements: Rows[Row], config: "Config", details_of: DetailsOf | N
     if not found:
         return NearMisses(notes=(*notes, *more))
     ids = frozenset(end.id for each in found for end in (each.read, each.written))
-    details = (details_of or partial(_details_of, elements))(ids)
+    confirming = _confirming(parts, {end.namespace for each in found for end in (each.read, each.written)})
+    details = (details_of or partial(_details_of, elements))(ids, confirming)
     selected = pairs(found, details.columns, Flows.of(elements).reaches)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
+    confirmed = frozenset(_namespace_of(each) for each in confirming - details.placed)
     settings = settings_of(config, jobs, confirmed, details)
     if len(selected) > MAX_NEAR_MISSES:
         best = f"only the best {MAX_NEAR_MISSES} of {len(selected):,} near misses are listed"
@@ -215,27 +224,43 @@ class _Listed(NamedTuple):
 
 
 class _Reads(NamedTuple):
-    """Datasets of a partition without producer, and namespaces in which another type of job writes tables."""
+    """Datasets of a partition without producer, and by namespace those that another type of job writes."""
 
     unwritten: _Listed
-    confirmed: set[str]
+    confirming: dict[str, list[str]]
 
 
 def _without_producer(rows: Iterable[tuple[str, _Uses]]) -> Iterator[_Reads]:
-    confirmed: set[str] = set()
+    confirming: dict[str, list[str]] = defaultdict(list)
 
     def unwritten() -> Iterator[OpenDataset]:
         for identifier, uses in rows:
             if uses.readers and not uses.writers and not uses.is_fed:
                 yield OpenDataset(identifier, frozenset(uses.readers))
-            elif _is_confirmed(uses):
-                confirmed.add(decode(identifier.split("|", 2)[1]))
+            elif _is_confirming(uses):
+                of_namespace = confirming[_namespace_of(identifier)]
+                of_namespace.append(identifier)
+                if len(of_namespace) >= 2 * _MAX_CONFIRMING:
+                    of_namespace[:] = sorted(of_namespace)[:_MAX_CONFIRMING]
 
     (listed,) = _first(unwritten())
-    yield _Reads(listed, confirmed)
+    yield _Reads(listed, dict(confirming))
 
 
-def _is_confirmed(uses: _Uses) -> bool:
+def _confirming(parts: Iterable[_Reads], namespaces: set[str]) -> frozenset[str]:
+    """Return datasets in these namespaces that one type of job writes and another one reads."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for part in parts:
+        for namespace in namespaces & part.confirming.keys():
+            found[namespace] += part.confirming[namespace]
+    return frozenset(each for ids in found.values() for each in sorted(ids)[:_MAX_CONFIRMING])
+
+
+def _namespace_of(identifier: str) -> str:
+    return decode(identifier.split("|", 2)[1])
+
+
+def _is_confirming(uses: _Uses) -> bool:
     """Whether one type of job writes a dataset and another one reads it."""
     writers, readers = ({job.partition(":")[0] for job in jobs} for jobs in (uses.writers, uses.readers))
     return bool(writers and readers - writers)
@@ -267,13 +292,14 @@ def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
     yield _Listed(sorted(found, key=_id)[:MAX_DATASETS], total)
 
 
-def _details_of(elements: Rows[Row], ids: frozenset[str]) -> Details:
+def _details_of(elements: Rows[Row], ids: frozenset[str], others: frozenset[str]) -> Details:
     shared = elements.engine.share(ids)
     columns = elements.map_partitions(partial(_columns, shared)).combine(
         _smallest, _add_columns, _add_columns
     )
     details = Details(dict(columns.collect()))
-    for row in elements.map_partitions(partial(_completed, shared)).collect():
+    named = elements.engine.share(ids | others)
+    for row in elements.map_partitions(partial(_completed, named)).collect():
         details.add(row)
     return details
 

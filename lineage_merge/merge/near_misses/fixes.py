@@ -78,14 +78,23 @@ def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, found: dict[tuple
                 # The built-in rule for Redshift's temporary directories also needs a default schema.
                 joined.append(pair)
                 table = table or own
-        if table and new not in settings.default_schemas:
-            fix = _with_default(fix, new, table)
+        fix = _with_defaults(fix, namespace, new, table, settings.default_schemas)
         found |= {pair.ids: fix for pair in joined}
 
 
-def _with_default(fix: Fix, namespace: str, table: NameParts) -> Fix:
-    default = {"merge": {"default_schemas": {namespace: join_name(table.containers).lower()}}}
-    return Fix(f"{fix.key}, merge.default_schemas", fix.yaml + as_yaml(default))
+def _with_defaults(fix: Fix, old: str, new: str, table: NameParts | None, defaults: Mapping[str, str]) -> Fix:
+    """Add all default schemas after the change, if a namespace has one or a table needs one."""
+    changed = {namespace: default for namespace, default in defaults.items() if namespace != old}
+    default = defaults.get(old) or (join_name(table.containers).lower() if table else "")
+    if default and naming.completes_names(new, default):
+        changed.setdefault(new, default)
+    if changed == defaults:
+        return fix
+    text = as_yaml({"merge": {"default_schemas": changed}})
+    if old in defaults:
+        # A second Redshift namespace would make temporary directories ambiguous.
+        text = text.replace("default_schemas:", f"default_schemas:  # without {old}", 1)
+    return Fix(f"{fix.key}, merge.default_schemas", fix.yaml + text)
 
 
 def _sides(pair: Pair, namespace: str) -> tuple[NameParts, NameParts]:

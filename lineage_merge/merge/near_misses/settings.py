@@ -21,7 +21,8 @@ class NamespaceSetting(NamedTuple):
 class Settings:
     """The parts of a configuration that decide names.
 
-    `confirmed`: namespaces in which a source and another one have a dataset in common, so they are correct.
+    `confirmed`: namespaces in which a source and another one have a dataset in common, without a rule that
+    places it there, so they are correct.
     `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `completed`: short names that
     a default schema completes, by dataset; `directories`: temporary directories by the table that they
     represent. `known`: ids that a rule for a path must not match, sorted.

@@ -6,22 +6,27 @@ from collections.abc import Iterator
 from lineage_merge.config import Config
 from lineage_merge.merge import expectations
 from lineage_merge.merge.report import NearMiss, Report
+from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
 from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
-from lineage_merge.sources.read_all import input_bytes
+from lineage_merge.sources.read_all import configured_sources, input_bytes
 
 JOINS = "joins"
 # Less than the limit of `examination`, so that slow sources are no failure.
 SECONDS = 15.0
 _MAX_LISTED = 3
+_MAX_NOTICES = 5
+# Sources whose jobs are of one type: they may have no dataset in common.
+_JOB_TYPES = {"openlineage": "spline"}
 _BUILD = "lineage-merge build reports joins and near misses"
+_CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
 
 def examine(config: Config, seconds: float = SECONDS) -> Iterator[Finding]:
-    """Merge the sources without loading them, and report joins, near misses and unmet expectations."""
+    """Merge the sources without loading them, and report notices, joins, near misses and expectations."""
     if len([*registry.configured(config)]) == 0:
         return
     reason = _why_skipped(config)
@@ -36,7 +41,8 @@ def examine(config: Config, seconds: float = SECONDS) -> Iterator[Finding]:
     elif merging.result is None:
         yield skipped(JOINS, f"{merging.problem}; {_BUILD}")
     else:
-        yield _finding(merging.result)
+        yield from _notices(merging.result)
+        yield _finding(merging.result, _unjoined(config, merging.result))
 
 
 def _why_skipped(config: Config) -> str:
@@ -78,11 +84,41 @@ class _Merging(threading.Thread):
 def _merge(config: Config) -> Report:
     found, elements = local_merge.merge(config)
     unmet = expectations.unmet(elements, found, config.merge.expect)
-    return Report(found.read, {}, {}, found.joined, (), near_misses=found.near_misses, unmet=unmet)
+    return Report(
+        found.read,
+        {},
+        {},
+        found.joined,
+        tuple(found.of_kind("notice")),
+        near_misses=found.near_misses,
+        unmet=unmet,
+        datasets_joined=found.datasets_joined,
+    )
 
 
-def _finding(found: Report) -> Finding:
-    joined = sum(each.datasets for each in found.joined)
+def _notices(found: Report) -> Iterator[Finding]:
+    """Yield what a run would print as notices, such as a pattern that matches no application."""
+    for each in found.problems[:_MAX_NOTICES]:
+        place = ": ".join(filter(None, (each.document, each.field)))
+        yield warning(JOINS, f"{place}: {each.message}", "")
+    number = len(found.problems) - _MAX_NOTICES
+    if number > 0:
+        yield warning(JOINS, f"{number} more notice{'s' * (number > 1)}", _BUILD)
+
+
+def _unjoined(config: Config, found: Report) -> str:
+    """Return the sources between which nothing is joined, "" if something is or there is one source."""
+    if any(each.rule == SAME_NAME and each.datasets for each in found.joined):
+        return ""
+    sources = [each for each in configured_sources(config) if not each.is_catalog]
+    if len({_JOB_TYPES.get(each.key, each.key) for each in sources}) < 2:
+        return ""
+    *first, last = (each.name for each in sources)
+    return f"{', '.join(first)} and {last}"
+
+
+def _finding(found: Report, unjoined: str) -> Finding:
+    joined = found.datasets_joined
     text = f"joined {joined} datasets" if joined != 1 else "joined 1 dataset"
     fix = _fix(found.near_misses)
     if found.unmet:
@@ -91,6 +127,8 @@ def _finding(found: Report) -> Finding:
             JOINS, error, fix or "correct the configuration; lineage-merge build lists what is not joined"
         )
     if not found.near_misses:
+        if unjoined:
+            return warning(JOINS, f"{text}; nothing joins {unjoined}", "" if found.problems else _CHECK_NAMES)
         return ok(JOINS, text)
     number = len(found.near_misses)
     pairs = "; ".join(

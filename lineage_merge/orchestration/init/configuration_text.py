@@ -155,8 +155,11 @@ def namespace_lines(project: Project, jobs: JobFindings) -> list[str]:
     choice, manifest = project.choice, project.manifest
     if not choice.is_known:
         return [_unknown(choice), *_alternatives(choice)]
+    if choice.better:
+        names = ", ".join(sorted(choice.better_matched)[:_MAX_NAMES])
+        return [f"CHECK: as given. Spark's lineage has {names} in {choice.better}."]
     if not choice.matched:
-        return ["Namespace of dbt's tables." if jobs.references else "Namespace of dbt's tables, as given."]
+        return [f"Namespace of dbt's tables{', as given' if choice.is_given else ''}."]
     found = sorted(choice.matched & manifest.sources) or sorted(choice.matched)
     what = "dbt source" if choice.matched & manifest.sources else "dbt dataset"
     total = len(manifest.sources) if choice.matched & manifest.sources else len(manifest.built)

@@ -107,8 +107,7 @@ def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Ch
 
 def given_choice(manifest: ManifestFindings, findings: Findings, namespace: str) -> Choice:
     """Return the choice of a namespace that was given."""
-    matched = warehouse.matched_in(namespace, manifest, findings.jobs)
-    return Choice(namespace, matched, is_known=True)
+    return warehouse.given(namespace, manifest, findings.jobs)
 
 
 def default_dag_name(findings: Findings, folder_name: str) -> str:

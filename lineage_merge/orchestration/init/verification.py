@@ -23,13 +23,14 @@ _MAX_REJECTED = 3
 class Verified:
     """The outcome of a merge in this process. `dataset`: a name to ask about, "" for an empty graph.
 
-    `joined` counts datasets by rule, `shared` those of several kinds of jobs (Spark's and dbt's). `reasons`
-    say why there is none. `near_misses`: datasets that are probably one, not joined. `is_read` False: the
-    input is too large for this process.
+    `joined` counts datasets by rule, `datasets_joined` each of them once, `shared` those of several kinds of
+    jobs (Spark's and dbt's). `reasons` say why there is none. `near_misses`: datasets that are probably one,
+    not joined. `is_read` False: the input is too large for this process.
     """
 
     is_read: bool = True
     joined: Mapping[str, int] = field(default_factory=dict)
+    datasets_joined: int = 0
     shared: int = 0
     reasons: tuple[str, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
@@ -53,6 +54,7 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     shared = joined.get(SAME_NAME, 0)
     return Verified(
         joined=joined,
+        datasets_joined=found.datasets_joined,
         shared=shared,
         reasons=() if shared else _why_not_joined(config, found),
         near_misses=found.near_misses,

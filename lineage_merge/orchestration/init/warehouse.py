@@ -58,7 +58,8 @@ class Choice(NamedTuple):
     """The namespace of a manifest's tables.
 
     `matched` are the manifest's datasets that Spark's side has in it. `alternatives` are other namespaces
-    with as many. `is_known` False: it is a guess; `is_of_jobs`: Spark's side has the namespace.
+    with as many. `is_known` False: it is a guess; `is_of_jobs`: Spark's side has the namespace. `is_given`:
+    by the user; then `better` is another namespace, in which Spark's side has the tables `better_matched`.
     """
 
     namespace: str
@@ -66,6 +67,9 @@ class Choice(NamedTuple):
     alternatives: tuple[str, ...] = ()
     is_known: bool = False
     is_of_jobs: bool = False
+    is_given: bool = False
+    better: str = ""
+    better_matched: frozenset[str] = frozenset()
 
 
 def choose(manifest: ManifestFindings, jobs: JobFindings) -> Choice:
@@ -84,6 +88,25 @@ def choose(manifest: ManifestFindings, jobs: JobFindings) -> Choice:
             return Choice(_FORMS.get(manifest.adapter, f"{manifest.adapter or 'warehouse'}://host"))
         return Choice(found[0], alternatives=tuple(found[1:]), is_of_jobs=True)
     return Choice(found[0], matches[found[0]], tuple(found[1:]), len(found) == 1, is_of_jobs=True)
+
+
+def given(namespace: str, manifest: ManifestFindings, jobs: JobFindings) -> Choice:
+    """Return the choice of a namespace that was given, and a better one if Spark's side has it."""
+    canonical = _canonical(namespace)
+    is_of_jobs = canonical in {name.namespace for name in tables(jobs)}
+    # A temporary directory contains no host: it is in any namespace, and confirms none.
+    matched = _best_match(manifest, namespace, jobs) if is_of_jobs else frozenset[str]()
+    best = choose(manifest, jobs)
+    is_best = not best.matched or canonical in (best.namespace, *best.alternatives)
+    better = ("", frozenset[str]()) if is_best else (best.namespace, best.matched)
+    return Choice(namespace, matched, (), True, is_of_jobs, True, *better)
+
+
+def _canonical(namespace: str) -> str:
+    try:
+        return naming.canonical_namespace(namespace)
+    except NamingError:
+        return namespace
 
 
 class DefaultSchema(NamedTuple):
@@ -185,8 +208,3 @@ def tables(jobs: JobFindings) -> set[DatasetName]:
     resolver = DatasetResolver(_ENVIRONMENT, Rules(), jobs.catalogs)
     found = (resolver.resolve(each) for each in jobs.references)
     return {each.name for each in found if each.name and each.label == "table"}
-
-
-def matched_in(namespace: str, manifest: ManifestFindings, jobs: JobFindings) -> frozenset[str]:
-    """Return the manifest's datasets that Spark's side has in a namespace, with the best default schema."""
-    return _best_match(manifest, namespace, jobs)
