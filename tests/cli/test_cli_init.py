@@ -390,7 +390,7 @@ WRONG = {
     "catalog given as manifest": (
         ["--dbt", "target/catalog.json"],
         3,
-        ("target/catalog.json: metadata.dbt_schema_version", "Fix: --dbt target/manifest.json"),
+        ("not a dbt manifest, but a dbt catalog. Fix: --dbt target/manifest.json\n",),
     ),
     "folder given as manifest": (
         ["--dbt", "target"],
@@ -447,12 +447,22 @@ WRONG = {
         3,
         ("target/manifest.json: not an OpenLineage event, but a dbt manifest",),
     ),
-    "SQL given as log": (["--hive", "sql"], 3, ("sql: no lineage found. Fix: correct --hive",)),
+    "SQL given as log": (["--hive", "sql"], 3, ("sql: no lineage found, but a SQL file. Fix: --sql sql",)),
     "missing log": (["--hive", "no.log"], 3, ("no.log", "Fix: correct --hive")),
     "manifest given as agent's file": (
         ["--spline-agent", "target/manifest.json"],
         3,
-        ("target/manifest.json: no lineage found. Fix: correct --spline-agent",),
+        ("target/manifest.json: no lineage found, but a dbt manifest. Fix: --dbt target/manifest.json",),
+    ),
+    "Spline's export given as agent's files": (
+        ["--spline-agent", "spline"],
+        3,
+        ("spline: no lineage found, but documents of Spline's database. Fix: --spline-export spline\n",),
+    ),
+    "misspelt export": (
+        ["--spline-export", "splin"],
+        3,
+        ("splin: no such folder; did you mean spline?\n",),
     ),
     "missing agent's files": (["--spline-agent", "no"], 3, ("no", "Fix: correct --spline-agent")),
     "file in S3": (
@@ -499,7 +509,8 @@ def test_missing_credentials_of_s3_are_an_error_with_remedy(
     outcome = init("--spline-export", "s3://lineage/spline")
 
     assert outcome.code == 3
-    assert "no AWS credentials found: set AWS_PROFILE, or attach a role. Fix: log in to AWS" in outcome.err
+    fix = "attach a role, run aws sso login, or set AWS_PROFILE"
+    assert outcome.err == f"error: s3://lineage/spline: no AWS credentials found: {fix}\n"
 
 
 def test_nothing_joins_and_the_reasons_are_printed(folder: Path, data: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import boto3
 import pytest
 
+from lineage_merge.infra import s3_errors
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.merge.dataset_resolver import from_config
@@ -135,6 +136,16 @@ CASES: dict[str, Case] = {
         DBT.format("project/manifest.json"),
         "{folder}/project/manifest.json: no such file; did you mean {folder}/project/target/manifest.json?",
         {"project/target/manifest.json": MANIFEST},
+    ),
+    "the manifest one folder above": Case(
+        DBT.format("artifacts/manifest.json"),
+        "{folder}/artifacts/manifest.json: no such file; did you mean {folder}/artifacts/dbt/manifest.json?",
+        {"artifacts/dbt/manifest.json": MANIFEST, "artifacts/app/manifest.json": b'{"name": "app"}'},
+    ),
+    "the catalog one folder above": Case(
+        DBT.format("manifest.json") + "    catalog: artifacts/catalog.json\n",
+        "{folder}/artifacts/catalog.json: no such file; did you mean {folder}/artifacts/dbt/catalog.json?",
+        {"manifest.json": MANIFEST, "artifacts/dbt/catalog.json": CATALOG},
     ),
     "a misspelt folder": Case(
         HEAD + "spline: {export: export/spline}\n",
@@ -420,7 +431,7 @@ def test_s3_without_credentials_is_named_with_the_fix(
 
     assert found == (
         3,
-        ["s3://artifacts/manifest.json: no AWS credentials found: set AWS_PROFILE, or attach a role"],
+        [f"s3://artifacts/manifest.json: no AWS credentials found: {s3_errors.LOG_IN}"],
     )
 
 
