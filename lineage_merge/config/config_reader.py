@@ -102,7 +102,9 @@ class ConfigReader:
         return config
 
     def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
-        return ConfigError(error.path, self._with_place(error) + self._misspelt(error, origins))
+        return ConfigError(
+            error.path, self._with_place(error) + self._variable_hint(error) + self._misspelt(error, origins)
+        )
 
     def _with_place(self, error: SchemaError) -> str:
         """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""
@@ -117,6 +119,14 @@ class ConfigReader:
         if not found or error.problem != UNKNOWN_KEY:
             return error.problem
         return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
+
+    def _variable_hint(self, error: SchemaError) -> str:
+        """Return what to do with a password in the file, "" for other errors."""
+        if not error.problem.startswith(UNKNOWN_KEY):
+            return ""
+        name = f"{error.path}_env"
+        is_secret = any(key.dotted == name for key in self.settable)
+        return f" Set a variable to it, and give its name as {name}" if is_secret else ""
 
     def _misspelt(self, error: SchemaError, origins: Origins) -> str:
         """Return the variable that may be meant to set a missing key, "" if there is none."""

@@ -199,7 +199,9 @@ def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -
         case "const":
             return f"must be {expected}, not {found}"
         case "pattern":
-            problem = f"must be {schema.get(FORM, f'text like {expected}')}, not {found}"
+            problem = f"must be {schema.get(FORM, f'text like {expected}')}"
+            if found != _kind(error.instance):  # the value is hidden, and its type is right
+                problem += f", not {found}"
             hints = schema.get(HINTS, {}).items()
             hint = next((hint for each, hint in hints if re.search(each, str(error.instance))), "")
             if hint:

@@ -109,7 +109,7 @@ def test_the_next_question_is_about_a_dataset_of_both_sides(sample: Path) -> Non
         upstream |= sources
         waiting += sources
     assert any("|s3://" in each for each in upstream)
-    assert found["next"][1] == f"lineage-merge upstream {found['dataset']}"
+    assert found["next"][1] == f"lineage-merge upstream {found['dataset']} -c lineage_merge.yml"
 
 
 def test_no_spark_is_imported(sample: Path) -> None:

@@ -174,11 +174,11 @@ def test_glue_counts_matching_databases_and_warns_of_none(s3: S3) -> None:
     client.create_database(DatabaseInput={"Name": "tickit"})
     client.close()
 
-    findings = glue.examine(
-        parsed(glue=[{"region": "us-east-1"}, {"region": "us-east-1", "databases": ["tikcit*"]}])
-    )
+    one_of_two = {"region": "us-east-1", "databases": ["tickit", "absent"]}
+    catalogs = [{"region": "us-east-1"}, {"region": "us-east-1", "databases": ["tikcit*"]}, one_of_two]
+    findings = glue.examine(parsed(glue=catalogs))
 
-    assert [each.state for each in findings] == ["ok", "warning"]
+    assert [each.state for each in findings] == ["ok", "warning", "warning", "ok"]
 
 
 def test_credentials_are_reported_only_by_their_source(monkeypatch: pytest.MonkeyPatch) -> None:

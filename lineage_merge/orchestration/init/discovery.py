@@ -7,10 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text
+from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_beginning
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.orchestration.init.sources import Sources
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.hive import log as hive_log
 from lineage_merge.sources.openlineage import files as openlineage_files
 from lineage_merge.sources.openlineage.lines import Event, events_of_line
@@ -24,6 +24,7 @@ _TESTED_BYTES = 1 << 20
 _TESTED_LINES = 2000
 # A larger .json file is tested as lines.
 _MAX_JSON_BYTES = 4 << 20
+_RECOGNIZED_BYTES = 1 << 16
 _MAX_NOTES = 5
 
 _SKIPPED_FOLDERS = frozenset(
@@ -33,7 +34,6 @@ _TEXTS = (".json", ".jsonl", ".ndjson", ".log")
 _DBT_FILES = frozenset(
     {"manifest.json", "catalog.json", "run_results.json", "sources.json", "semantic_manifest.json"}
 )
-_MANIFEST_MARK = "schemas.getdbt.com/dbt/manifest/"
 
 
 class Discovered(NamedTuple):
@@ -122,7 +122,7 @@ def _more(number: int) -> list[str]:
 
 def _is_dbt_manifest(location: str) -> bool:
     try:
-        return _MANIFEST_MARK in read_text(location)[:4096]
+        return document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES)) is document_kind.MANIFEST
     except SourceError:
         return False
 

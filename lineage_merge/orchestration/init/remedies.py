@@ -33,6 +33,8 @@ _FLAG_OF = {
     document_kind.EVENTS.remedy: "--openlineage",
     document_kind.HIVE.remedy: "--hive",
     document_kind.MANIFEST.remedy: "--dbt",
+    document_kind.CATALOG.remedy: "--dbt",
+    document_kind.RUN_RESULTS.remedy: "--dbt",
     document_kind.SQL.remedy: "--sql",
 }
 
@@ -86,7 +88,9 @@ def _flag(remedy: str, location: str) -> str:
     flag = _FLAG_OF.get(remedy, "")
     if flag == "--spline-export" and location.endswith((".json", ".jsonl", ".gz")):
         location = _parent(location)
-    if flag == "--dbt" and not location.endswith((".json", ".json.gz")):
+    if flag == "--dbt" and not (
+        remedy == document_kind.MANIFEST.remedy and location.endswith((".json", ".json.gz"))
+    ):
         return _manifest_fix(location)
     return f"{flag} {location}" if flag else ""
 
