@@ -102,9 +102,8 @@ class ConfigReader:
         return config
 
     def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
-        return ConfigError(
-            error.path, self._with_place(error) + self._variable_hint(error) + self._misspelt(error, origins)
-        )
+        hints = self._variable_hint(error) + self._misspelt(error, origins)
+        return ConfigError(error.path, self._with_place(error) + hints)
 
     def _with_place(self, error: SchemaError) -> str:
         """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""

@@ -62,7 +62,7 @@ class ConfigError(LineageMergeError):
     def __init__(
         self, key: str, problem: str, origin: str = "", others: "tuple[ConfigError, ...]" = ()
     ) -> None:
-        location = origin or "configuration"
+        location = origin or ("error" if key.startswith("--") else "configuration")
         line = f"{location}: {key}: {problem}" if key else f"{location}: {problem}"
         super().__init__("; ".join((line, *(other.message for other in others))))
         self.key = key
