@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
 from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
+from lineage_merge.infra.similar_names import similar_names
 from lineage_merge.model.errors import ConfigError
 
 
@@ -132,7 +132,7 @@ class ConfigReader:
         variable = next((key.variable for key in self.settable if key.dotted == error.path), "")
         if not variable or not error.problem.startswith(MISSING):
             return ""
-        similar = get_close_matches(variable, origins.unknown_variables, n=1, cutoff=0.9)
+        similar = similar_names(variable, origins.unknown_variables, cutoff=0.9)
         return f"; set {variable} in place of {similar[0]}" if similar else ""
 
     def load(

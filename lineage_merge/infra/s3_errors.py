@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 
 # Lists the buckets that the credentials may list.

@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.s3_errors import s3_answer, s3_error
+from lineage_merge.infra.similar_names import similar_names
 from lineage_merge.model.errors import (
     DocumentError,
     InputTooLarge,
@@ -385,7 +385,7 @@ def _similar(missing: Path) -> str:
     except (OSError, StopIteration, ValueError):
         return ""
     # Without endings, which alone would make names similar.
-    found = next((names[each] for each in get_close_matches(_stem(wanted), names, n=1, cutoff=0.7)), wanted)
+    found = next((names[each] for each in similar_names(_stem(wanted), names, cutoff=0.7)), wanted)
     return str(Path(parent, found, *below)) if found != wanted else ""
 
 

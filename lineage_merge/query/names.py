@@ -6,10 +6,9 @@ location of a table. An appended ``#column`` selects a column, compared case-ins
 
 from collections import defaultdict
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.similar_names import did_you_mean, similar_names
 from lineage_merge.model.elements import DatasetName, column_id, dataset_id
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
 from lineage_merge.naming import name_uri
@@ -98,7 +97,7 @@ def _misspelt(
             for name in {each.name.lower(), each.title.lower()}:
                 if each not in found[name]:
                     found[name].append(each)
-    similar = get_close_matches(text.lower(), found, n=_SUGGESTED, cutoff=0.8)
+    similar = similar_names(text, found, _SUGGESTED, cutoff=0.8)
     return list(dict.fromkeys(each for name in similar for each in found[name]))[:_SUGGESTED]
 
 
