@@ -192,6 +192,20 @@ def test_a_folder_is_searched_for_all_kinds_of_sources(folder: Path, data: Path)
     assert [each["manifest"] for each in settings["dbt"]] == ["project/target/manifest.json"]
 
 
+def test_files_of_splines_agent_are_found_and_an_export_takes_precedence(folder: Path, data: Path) -> None:
+    (folder / "agent").mkdir()
+    for name in ("tickit_sales_ingest.jsonl.gz", "tickit_sales_load.jsonl.gz"):
+        shutil.copyfile(data / "agent" / name, folder / "agent" / name)
+    found = as_json(".")
+    shutil.copytree(data / "spline" / "tickit_sales_load", folder / "export")
+    with_export = as_json(".", "--out", "other.yml")
+
+    assert found["settings"]["spline"] == {"agent": "agent"}
+    assert {each["name"] for each in found["jobs"]} == {"tickit_sales_ingest", "tickit_sales_load"}
+    assert with_export["settings"]["spline"] == {"export": "export"}
+    assert with_export["notes"] == ["agent: files of Spline's agent, not used"]
+
+
 def test_catalog_and_run_results_beside_the_manifest_are_used(folder: Path, data: Path) -> None:
     shutil.copytree(data / "dbt" / "duckdb_v12", folder / "target")
     (folder / "target" / "run_results.json").write_text('{"metadata": {}}')
