@@ -666,8 +666,11 @@ sql:
         ":1: dag_name: must be letters, digits and _ . ~ + - only, not 'tickit daily'; example: tickit_daily",
         ":2: enviroment: is not a known key; did you mean environment?",
         ":4: spline.arango.database: is missing; example: spline",
-        f":5: spline.arango.hosts: must be {hosts}, not a string: begin with http:// (https:// with TLS)",
-        ":6: spline.arango.password: is not a known key; did you mean password_env or password_secret?",
+        f":5: spline.arango.hosts: must be {hosts}: begin with http:// (https:// with TLS)",
+        (
+            ":6: spline.arango.password: is not a known key; did you mean password_env or password_secret?"
+            " Set a variable to it, and give its name as spline.arango.password_env"
+        ),
         ':7: spline.applications: must be a list: ["tickit_*"], not a string',
         ":8: applications: is not a known key; did you mean spline.applications?",
         ":12: dbt[1].namespace: is missing; example: redshift://cluster.region:5439",

@@ -258,7 +258,7 @@ def test_missing_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
 
-    with pytest.raises(SourceDenied, match=r"^s3://bucket/folder: no AWS credentials found: set AWS_PROFILE"):
+    with pytest.raises(SourceDenied, match=r"^s3://bucket/folder: no AWS credentials found: attach a role"):
         list_files("s3://bucket/folder")
 
 
@@ -266,7 +266,7 @@ def test_missing_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_unknown_profile_is_reported_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "unknown")
 
-    with pytest.raises(SourceDenied, match=r"^s3://bucket/a: no such AWS profile: AWS_PROFILE$"):
+    with pytest.raises(SourceDenied, match=r"^s3://bucket/a: no such AWS profile: correct AWS_PROFILE$"):
         read_text("s3://bucket/a")
 
 

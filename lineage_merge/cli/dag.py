@@ -18,7 +18,7 @@ from lineage_merge.cli.graph_options import (
     select_graph_file,
 )
 from lineage_merge.cli.options import as_json_or_text, with_config_file
-from lineage_merge.model.errors import ConfigError, GraphError
+from lineage_merge.model.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -96,12 +96,12 @@ def report(
 
     with handle_errors(), progress(True) as on_progress:
         selected = select_graph_file(graph_file, demo, gremlin_endpoint)
-        # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
-        name = dag_name or ("none" if is_near_misses and config_file is None else None)
+        endpoint = EMBEDDED if selected else gremlin_endpoint
         config = (
-            _demo_config(name, environment)
+            _demo_config(dag_name, environment)
             if demo
-            else _graph_config(config_file, name, environment, EMBEDDED if selected else gremlin_endpoint)
+            # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
+            else _graph_config(config_file, dag_name, environment, endpoint, needs_dag=not is_near_misses)
         )
         require_graph_file(selected, demo)
         if is_near_misses:
@@ -110,12 +110,17 @@ def report(
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
+        from lineage_merge.query.backends.opening import open_graph
+        from lineage_merge.query.names import check_scope
 
         with pipeline.endpoint(config, on_progress, selected) as target:
             check(target.reader)
             found = merge_run.read_last(target.reader, config.environment, config.dag_name)
+            if found is None:
+                with open_graph(target, on_progress) as graph:
+                    check_scope(graph, config.environment, config.dag_name)
         if found is None:
-            raise GraphError(f"the graph has no merge of {config.dag_name} in {config.environment}")
+            raise NotFound(f"the graph has no merge of {config.dag_name} in {config.environment}")
     if as_json:
         print_json(found.as_json())
     else:
@@ -199,17 +204,24 @@ def remove(
 
 
 def _graph_config(
-    file: Path | None, dag_name: str | None, environment: str | None, endpoint: str | None
+    file: Path | None,
+    dag_name: str | None,
+    environment: str | None,
+    endpoint: str | None,
+    *,
+    needs_dag: bool = True,
 ) -> "Config":
-    """Return a configuration with graph, DAG and environment. Raises `ConfigError`."""
+    """Return a configuration with graph, DAG (if it is needed) and environment. Raises `ConfigError`."""
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
     given = {"dag_name": dag_name, "environment": environment, "gremlin.endpoint": endpoint}
     flags = {key: value for key, value in given.items() if value}
     for key, flag in (("dag_name", "--dag"), ("environment", "--environment")):
-        if file is None and key not in flags:
+        if file is None and key not in flags and (needs_dag or key != "dag_name"):
             raise ConfigError("", f"{key} is missing: set {flag} or --config")
-    return CONFIGURATION.load(file, flags=flags, needs_source=False)
+    found = CONFIGURATION.collect(file, flags=flags)
+    settings = found.settings if needs_dag else {"dag_name": "any"} | found.settings
+    return CONFIGURATION.parse(settings, found.origins, needs_source=False)
 
 
 def _demo_config(dag_name: str | None, environment: str | None) -> "Config":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.model.errors import Ambiguous, ConfigError, LineageMergeError, NotFound
+from lineage_merge.model.errors import Ambiguous, ConfigError, LineageMergeError, NotFound, TooFewJoined
 from lineage_merge.naming import redact
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
             for line in error.lines:
                 report_error(one_line(line), error.exit_code)
         else:
-            report_error(f"error: {one_line(error.message)}", error.exit_code)
+            report_error(f"error: {one_line(error.message)}{_fix(error)}", error.exit_code)
         for each in error.candidates if isinstance(error, NotFound | Ambiguous) else ():
             report_error(f"  {one_line(each)}", error.exit_code)
         sys.exit(error.exit_code)
@@ -73,6 +73,15 @@ def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
         message = one_line(redact(f"{type(error).__name__}: {error}"))
         report_error(f"internal error: {message} (set {_TRACEBACK}=1 for the traceback)", 1)
         sys.exit(1)
+
+
+def _fix(error: LineageMergeError) -> str:
+    """Return the fix of an error whose message depends on the data alone."""
+    from lineage_merge.cli.exit_codes import EXIT_CODES
+
+    if not isinstance(error, TooFewJoined):
+        return ""
+    return f". Fix: {next(each.action for each in EXIT_CODES if each.code == error.exit_code)}"
 
 
 def one_line(text: str) -> str:

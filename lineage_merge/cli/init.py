@@ -133,8 +133,8 @@ def init(
     """Write a first configuration.
 
     FOLDER (local or s3://, default: the current one, unless options name sources) is searched for exports of
-    Spline, dbt manifests, OpenLineage events and Hive logs. The sources are read, and the namespace of dbt's
-    tables is chosen so that they join the tables of Spark. All paths may be in S3.
+    Spline, files of its agent, dbt manifests, OpenLineage events and Hive logs. The sources are read, and the
+    namespace of dbt's tables is chosen so that they join the tables of Spark. All paths may be in S3.
     """
     is_interactive = _is_interactive() and not (yes or as_json)
     # A spinner would overwrite the questions.

@@ -54,6 +54,9 @@ class Questions:
         chosen = named.with_found(
             Sources(
                 spline_export=self._export(named, offered.spline_export),
+                spline_agent=self._confirmed(
+                    "files of Spline's agent", named.spline_agent, offered.spline_agent
+                ),
                 openlineage=self._confirmed("OpenLineage events", named.openlineage, offered.openlineage),
                 hive=self._confirmed("Hive lineage", named.hive, offered.hive),
                 dbt=self._confirmed("dbt manifest", named.dbt, offered.dbt),

@@ -30,8 +30,8 @@ class Outcome:
     def next_commands(self) -> list[str]:
         """Return the commands to run next."""
         file = shlex.quote(self.out)
-        # Without an endpoint, queries use the embedded graph.
-        options = f" -c {file}" if self.proposal.gremlin_endpoint else ""
+        # The graph may have other environments, in which the same names exist.
+        options = f" -c {file}"
         commands = [f"lineage-merge run -c {file}"]
         if self.verified.dataset:
             commands.append(f"lineage-merge upstream {shlex.quote(self.verified.dataset)}{options}")

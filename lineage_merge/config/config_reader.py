@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
 from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
+from lineage_merge.infra.similar_names import similar_names
 from lineage_merge.model.errors import ConfigError
 
 
@@ -102,7 +102,8 @@ class ConfigReader:
         return config
 
     def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
-        return ConfigError(error.path, self._with_place(error) + self._misspelt(error, origins))
+        hints = self._variable_hint(error) + self._misspelt(error, origins)
+        return ConfigError(error.path, self._with_place(error) + hints)
 
     def _with_place(self, error: SchemaError) -> str:
         """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""
@@ -118,12 +119,20 @@ class ConfigReader:
             return error.problem
         return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
 
+    def _variable_hint(self, error: SchemaError) -> str:
+        """Return what to do with a password in the file, "" for other errors."""
+        if not error.problem.startswith(UNKNOWN_KEY):
+            return ""
+        name = f"{error.path}_env"
+        is_secret = any(key.dotted == name for key in self.settable)
+        return f" Set a variable to it, and give its name as {name}" if is_secret else ""
+
     def _misspelt(self, error: SchemaError, origins: Origins) -> str:
         """Return the variable that may be meant to set a missing key, "" if there is none."""
         variable = next((key.variable for key in self.settable if key.dotted == error.path), "")
         if not variable or not error.problem.startswith(MISSING):
             return ""
-        similar = get_close_matches(variable, origins.unknown_variables, n=1, cutoff=0.9)
+        similar = similar_names(variable, origins.unknown_variables, cutoff=0.9)
         return f"; set {variable} in place of {similar[0]}" if similar else ""
 
     def load(

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.infra.redaction import names_secret, redact
+from lineage_merge.infra.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -39,13 +39,6 @@ class SchemaError(NamedTuple):
 
     path: str
     problem: str
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean environment?`` for a misspelt name, "" if no known name is similar."""
-    by_lower = {each.lower(): each for each in known}
-    similar = get_close_matches(name.lower()[:_MAX_VALUE_LENGTH], list(by_lower), n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(by_lower[each] for each in similar)}?" if similar else ""
 
 
 class Checker:
@@ -199,7 +192,9 @@ def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -
         case "const":
             return f"must be {expected}, not {found}"
         case "pattern":
-            problem = f"must be {schema.get(FORM, f'text like {expected}')}, not {found}"
+            problem = f"must be {schema.get(FORM, f'text like {expected}')}"
+            if found != _kind(error.instance):  # the value is hidden, and its type is right
+                problem += f", not {found}"
             hints = schema.get(HINTS, {}).items()
             hint = next((hint for each, hint in hints if re.search(each, str(error.instance))), "")
             if hint:

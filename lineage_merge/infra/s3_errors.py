@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 
 # Lists the buckets that the credentials may list.
@@ -23,12 +23,14 @@ _DENIED = frozenset(
         "SignatureDoesNotMatch",
     }
 )
+# The one remedy of missing credentials, wherever they are needed.
+LOG_IN = "attach a role, run aws sso login, or set AWS_PROFILE"
 _REMEDIES = {
-    "AccessDenied": ": allow s3:GetObject and s3:ListBucket",
-    "ExpiredToken": ": log in again",
-    "InvalidAccessKeyId": ": check AWS_PROFILE and AWS_ACCESS_KEY_ID",
-    "SignatureDoesNotMatch": ": check AWS_SECRET_ACCESS_KEY",
-    "RequestTimeTooSkewed": ": correct the clock of this machine",
+    "AccessDenied": "allow s3:GetObject and s3:ListBucket",
+    "ExpiredToken": "log in again",
+    "InvalidAccessKeyId": "check AWS_PROFILE and AWS_ACCESS_KEY_ID",
+    "SignatureDoesNotMatch": "check AWS_SECRET_ACCESS_KEY",
+    "RequestTimeTooSkewed": "correct the clock of this machine",
 }
 _OTHER_REGION = frozenset(
     {"301", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"}
@@ -49,11 +51,11 @@ def s3_error(name: str, error: Exception, buckets: Buckets) -> SourceError:
             code_of_answer = str(error.response.get("Error", {}).get("Code", ""))
             return s3_answer(name, code_of_answer, buckets, error.response)
         case boto.NoCredentialsError() | boto.PartialCredentialsError():
-            return SourceDenied(f"{name}: no AWS credentials found: set AWS_PROFILE, or attach a role")
+            return _denied(f"{name}: no AWS credentials found", LOG_IN)
         case boto.CredentialRetrievalError() | boto.SSOError() | boto.TokenRetrievalError():
-            return SourceDenied(f"{name}: no AWS credentials: log in again")
+            return _denied(f"{name}: no AWS credentials", "log in again")
         case boto.ProfileNotFound():
-            return SourceDenied(f"{name}: no such AWS profile: AWS_PROFILE")
+            return _denied(f"{name}: no such AWS profile", "correct AWS_PROFILE")
         case boto.ParamValidationError():
             return SourceMissing(f"{name}: not a valid bucket and object name")
         case boto.EndpointConnectionError() | boto.ConnectTimeoutError() | boto.ProxyConnectionError():
@@ -73,13 +75,19 @@ def s3_answer(
     """Return the error for an error code of S3."""
     if code in ("NoSuchBucket", "InvalidBucketName"):
         bucket = name.partition("://")[2].partition("/")[0]
-        return SourceMissing(f"{name}: no such bucket{did_you_mean(bucket, buckets())}")
+        similar = did_you_mean(bucket, buckets())
+        return SourceMissing(f"{name}: no such bucket{similar}", "correct the bucket" if similar else "")
     if code in ("NoSuchKey", "404"):
         return SourceMissing(f"{name}: no such object")
     if code in _DENIED:
-        return SourceDenied(f"{name}: S3 rejects these credentials ({code}){_REMEDIES.get(code, '')}")
+        return _denied(f"{name}: S3 rejects these credentials ({code})", _REMEDIES.get(code, ""))
     if code in _OTHER_REGION:
         headers = (response or {}).get("ResponseMetadata", {}).get("HTTPHeaders", {})
         region = headers.get("x-amz-bucket-region") or (response or {}).get("Error", {}).get("Region")
-        return SourceError(f"{name}: the bucket is in another region: set AWS_REGION={region or '...'}")
+        remedy = f"set AWS_REGION={region or '...'}"
+        return SourceError(f"{name}: the bucket is in another region: {remedy}", remedy)
     return SourceError(f"{name}: S3 answers {code}")
+
+
+def _denied(problem: str, remedy: str) -> SourceDenied:
+    return SourceDenied(f"{problem}: {remedy}" if remedy else problem, remedy)

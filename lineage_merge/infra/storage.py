@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.s3_errors import s3_answer, s3_error
+from lineage_merge.infra.similar_names import similar_names
 from lineage_merge.model.errors import (
     DocumentError,
     InputTooLarge,
@@ -125,6 +125,18 @@ def read_beginning(location: str, limit: int) -> bytes:
             return gzip.GzipFile(fileobj=stream).read1(limit)
         except _INVALID_GZIP:
             return b""
+
+
+def subfolders(location: str) -> list[str]:
+    """Return the folders in a folder, sorted, of at most a thousand entries; none if it is missing."""
+    with _translate_errors(location):
+        if is_s3(location):
+            bucket, key = _bucket_and_key(location.rstrip("/") + "/")
+            found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, Delimiter="/", MaxKeys=_MAX_NAMES)
+            return [f"s3://{bucket}/{each['Prefix']}".rstrip("/") for each in found.get("CommonPrefixes", ())]
+        root = _local(location)
+        entries = islice(root.iterdir(), _MAX_NAMES) if root.is_dir() else ()
+        return sorted(str(each) for each in entries if each.is_dir() and not each.name.startswith("."))
 
 
 def size_of(location: str) -> int:
@@ -349,8 +361,9 @@ def _local(location: str) -> Path:
 def _list_local(folder: str) -> Iterator[StoredFile]:
     root = _local(folder)
     if not root.is_dir():
-        problem = "a file, not a folder" if root.exists() else f"no such folder{_similar(root)}"
-        raise SourceMissing(f"{folder}: {problem}")
+        if root.exists():
+            raise SourceMissing(f"{folder}: a file, not a folder")
+        raise SourceMissing.with_suggestion(f"{folder}: no such folder", _similar(root))
     seen: set[tuple[int, int]] = set()
     for path, folders, names in os.walk(root, followlinks=True, onerror=_raise):
         status = Path(path).stat()
@@ -364,7 +377,7 @@ def _list_local(folder: str) -> Iterator[StoredFile]:
 
 
 def _similar(missing: Path) -> str:
-    """Return ``; did you mean exports/spline?`` if the nearest folder that exists has a similar name."""
+    """Return a location like the missing one, if the nearest folder that exists has a similar name."""
     try:
         parent = next(each for each in missing.parents if each.is_dir())
         wanted, *below = missing.relative_to(parent).parts
@@ -372,8 +385,8 @@ def _similar(missing: Path) -> str:
     except (OSError, StopIteration, ValueError):
         return ""
     # Without endings, which alone would make names similar.
-    found = next((names[each] for each in get_close_matches(_stem(wanted), names, n=1, cutoff=0.7)), wanted)
-    return f"; did you mean {Path(parent, found, *below)}?" if found != wanted else ""
+    found = next((names[each] for each in similar_names(_stem(wanted), names, cutoff=0.7)), wanted)
+    return str(Path(parent, found, *below)) if found != wanted else ""
 
 
 def _stem(name: str) -> str:
@@ -464,7 +477,7 @@ def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
     except FileNotFoundError as error:
         # For a folder: a broken link in it.
         missing = str(error.filename or name)
-        raise SourceMissing(f"{missing}: no such file{_similar(Path(missing))}") from None
+        raise SourceMissing.with_suggestion(f"{missing}: no such file", _similar(Path(missing))) from None
     except (IsADirectoryError, NotADirectoryError) as error:
         problem = "a folder, not a file" if isinstance(error, IsADirectoryError) else "no such file"
         raise SourceMissing(f"{name}: {problem}") from None

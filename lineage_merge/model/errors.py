@@ -62,7 +62,7 @@ class ConfigError(LineageMergeError):
     def __init__(
         self, key: str, problem: str, origin: str = "", others: "tuple[ConfigError, ...]" = ()
     ) -> None:
-        location = origin or "configuration"
+        location = origin or ("error" if key.startswith("--") else "configuration")
         line = f"{location}: {key}: {problem}" if key else f"{location}: {problem}"
         super().__init__("; ".join((line, *(other.message for other in others))))
         self.key = key
@@ -79,13 +79,27 @@ class ConfigError(LineageMergeError):
 
 
 class SourceError(LineageMergeError):
-    """A source of lineage cannot be read."""
+    """A source of lineage cannot be read.
+
+    `remedy`: what to do, if the error knows it; the message says it, too, so that no other one is added.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy: str = redact(remedy)
 
 
 class SourceMissing(SourceError):
     """A file, folder, required collection or bucket is missing."""
+
+    @classmethod
+    def with_suggestion(cls, message: str, location: str) -> "SourceMissing":
+        """Return the error with the location that is probably meant; without one if it is ""."""
+        if not location:
+            return cls(message)
+        return cls(f"{message}; did you mean {location}?", f"give {location}")
 
 
 class SourceUnreachable(SourceError):
@@ -103,17 +117,17 @@ class DocumentError(SourceError):
     document.
     """
 
-    def __init__(self, document: str, field: str, problem: str) -> None:
+    def __init__(self, document: str, field: str, problem: str, remedy: str = "") -> None:
         location = f"{document}: {field}" if field else document
-        super().__init__(f"{location}: {problem}")
+        super().__init__(f"{location}: {problem}", remedy)
         self.document: str = redact(document)
         self.field: str = redact(field)
         self.problem: str = redact(problem)
 
-    def __reduce__(self) -> tuple[type["DocumentError"], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type["DocumentError"], tuple[str, str, str, str]]:
         # Spark's workers send pickled exceptions to the driver, and exceptions with several arguments do
         # not unpickle by default.
-        return (type(self), (self.document, self.field, self.problem))
+        return (type(self), (self.document, self.field, self.problem, self.remedy))
 
 
 class CaptureError(SourceError):

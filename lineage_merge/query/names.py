@@ -4,10 +4,11 @@ Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique 
 location of a table. An appended ``#column`` selects a column, compared case-insensitively.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.similar_names import did_you_mean, similar_names
 from lineage_merge.model.elements import DatasetName, column_id, dataset_id
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
 from lineage_merge.naming import name_uri
@@ -15,6 +16,9 @@ from lineage_merge.query.elements import COLUMN, JOB, Vertex
 from lineage_merge.query.graph import LineageGraph
 
 _SUGGESTED = 10
+# Vertices that are compared with a misspelt name, and the shortest half of a name that is searched.
+_COMPARED = 200
+_MIN_HALF = 3
 
 
 def resolve_dataset_or_column(
@@ -42,15 +46,21 @@ def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -
     environments = graph.environments()
     if environments and environment is not None and environment not in environments:
         similar = did_you_mean(environment, environments)
-        message = f"unknown environment: {environment}{similar or '; the graph has:'}"
-        raise NotFound(message, tuple(environments))
+        raise NotFound(
+            f"unknown environment: {environment}{_listed(similar, 'the graph')}", tuple(environments)
+        )
     if dag is not None:
         dags = {name for each in graph.search("", labels, environment) for name in each.dags}
         where = environment or "the graph"
         if dags:
             similar = did_you_mean(dag, dags)
-            raise NotFound(f"unknown DAG: {dag}{similar or f'; {where} has:'}", tuple(sorted(dags)))
+            raise NotFound(f"unknown DAG: {dag}{_listed(similar, where)}", tuple(sorted(dags)))
         raise NotFound(f"unknown DAG: {dag}; {where} has none")
+
+
+def _listed(similar: str, where: str) -> str:
+    """Return a suggestion as the beginning of a list of what exists."""
+    return f"{similar} {where} has:" if similar else f"; {where} has:"
 
 
 def _resolve(
@@ -66,10 +76,29 @@ def _resolve(
         if datasets:
             return _column(graph, _require_unique(owner, datasets), column)
     check_scope(graph, environment, dag)
-    like = graph.search(owner or text, labels, environment, dag, _SUGGESTED)
+    wanted = owner or text
+    like = graph.search(wanted, labels, environment, dag, _SUGGESTED)
+    like = like or _misspelt(graph, wanted, labels, environment, dag)
     where = f" in {environment}" if environment else ""
     more = "; similar names:" if like else ""
     raise NotFound(f"not found{where}: {text}{more}", tuple(each.id for each in like))
+
+
+def _misspelt(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the vertices with a similar name: one mistake leaves one half of a name as it is."""
+    middle = len(text) // 2
+    if middle < _MIN_HALF:
+        return []
+    found: dict[str, list[Vertex]] = defaultdict(list)
+    for half in (text[:middle], text[middle:]):
+        for each in graph.search(half, labels, environment, dag, _COMPARED):
+            for name in {each.name.lower(), each.title.lower()}:
+                if each not in found[name]:
+                    found[name].append(each)
+    similar = similar_names(text, found, _SUGGESTED, cutoff=0.8)
+    return list(dict.fromkeys(each for name in similar for each in found[name]))[:_SUGGESTED]
 
 
 def _candidates(

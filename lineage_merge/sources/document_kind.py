@@ -67,7 +67,7 @@ _IN_LOGS = (
     (re.compile(r'Execution(?:Plan|Event) \(apiVersion|\[\s*"(?:plan|event)"\s*,\s*[\[{]'), AGENT),
     (re.compile(r'LineageLogger|"edgeType\\?"\s*:'), HIVE),
 )
-_SQL = Kind("a SQL file", "give its folder as sql[].path")
+SQL = Kind("a SQL file", "give its folder as sql[].path")
 _STATEMENT = re.compile(r"(?:\s|--[^\n]*\n)*(?:select|insert|create|with|merge|use)\s", re.IGNORECASE)
 _MAX_LINES = 50
 
@@ -165,7 +165,7 @@ def _plain(text: str) -> Kind | None:
         if pattern.search(text):
             return kind
     if _STATEMENT.match(text):
-        return _SQL
+        return SQL
     lines = [line for line in text[:4000].split("\n")[:3] if line.strip()]
     for separator in _SEPARATORS:
         counts = {line.count(separator) for line in lines}

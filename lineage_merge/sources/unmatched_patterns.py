@@ -5,15 +5,14 @@ a bounded number of names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from heapq import nsmallest
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.infra.json_schema import did_you_mean
 from lineage_merge.infra.redaction import redact
+from lineage_merge.infra.similar_names import did_you_mean, similar_names
 from lineage_merge.model.elements import Problem
 
 # The names of one item, such as a job and its application; the first one is shown.
@@ -95,7 +94,7 @@ def similar(glob: str, names: Sequence[str]) -> str:
         return found
     # ``tikit_*``: the beginning of a name, which may be one character longer.
     beginnings = {name[: len(text) + 1].lower(): name for name in reversed(names)}
-    close = get_close_matches(text, beginnings, n=1, cutoff=0.85)
+    close = similar_names(text, beginnings, cutoff=0.85)
     return f"; did you mean {beginnings[close[0]]}?" if close else ""
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.cli import main
+from lineage_merge.cli.error_handling import handle_errors
 from lineage_merge.cli.exit_codes import EXIT_CODES
-from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.model.errors import ConfigError, LineageMergeError, TooFewJoined
 from tests.command_line import in_process
 
 REPOSITORY = Path(__file__).parents[2]
@@ -52,3 +53,19 @@ def test_sections_of_the_operations_page_exist() -> None:
     page = (REPOSITORY / "docs/operations.md").read_text()
     assert [each.section for each in EXIT_CODES if each.section and f"## {each.section}\n" not in page] == []
     assert "<!-- exit codes -->" in (REPOSITORY / "docs/exit_codes.md").read_text()
+
+
+def test_too_few_joined_datasets_have_the_fix_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), handle_errors():
+        raise TooFewJoined("merge.expect: 1 of at least 2 expected datasets are joined")
+
+    error, _, fix = capsys.readouterr().err.partition(". Fix: ")
+    assert error == "error: merge.expect: 1 of at least 2 expected datasets are joined"
+    assert fix.startswith("add a rule, a default schema or a catalog")
+
+
+def test_an_error_of_a_flag_is_not_one_of_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), handle_errors():
+        raise ConfigError("--demo", "the demo has no graph")
+
+    assert capsys.readouterr().err == "error: --demo: the demo has no graph\n"

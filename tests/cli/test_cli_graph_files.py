@@ -166,6 +166,9 @@ def test_the_demo_has_a_graph_of_its_own(ask: Ask, spark: SparkSession, tmp_path
         assert "--demo" in words
     assert ask("upstream", "top_events_by_sales").err == f"error: not found: top_events_by_sales; {HINT}\n"
     assert "tickit_daily in dev" in ask("report", "--demo", LINEAGE_MERGE_ENVIRONMENT="prod").out
+    unknown = ask("report", "--demo", "--dag", "tickit_dayly")
+    listed = "did you mean tickit_daily? dev has:\n  tickit_daily\n"
+    assert (unknown.code, unknown.err) == (9, f"error: unknown DAG: tickit_dayly; {listed}")
     assert "tickit_sales_load" in ask("export", "--to", "mermaid", "--demo").out
     page = [each.words for each in commands() if each.place.startswith("queries.md")]
     assert len(page) >= 20

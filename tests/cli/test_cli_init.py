@@ -109,7 +109,7 @@ def test_the_next_question_is_about_a_dataset_of_both_sides(sample: Path) -> Non
         upstream |= sources
         waiting += sources
     assert any("|s3://" in each for each in upstream)
-    assert found["next"][1] == f"lineage-merge upstream {found['dataset']}"
+    assert found["next"][1] == f"lineage-merge upstream {found['dataset']} -c lineage_merge.yml"
 
 
 def test_no_spark_is_imported(sample: Path) -> None:
@@ -190,6 +190,20 @@ def test_a_folder_is_searched_for_all_kinds_of_sources(folder: Path, data: Path)
     assert settings["openlineage"] == {"events": "lineage/events"}
     assert settings["hive"] == {"log": "logs"}
     assert [each["manifest"] for each in settings["dbt"]] == ["project/target/manifest.json"]
+
+
+def test_files_of_splines_agent_are_found_and_an_export_takes_precedence(folder: Path, data: Path) -> None:
+    (folder / "agent").mkdir()
+    for name in ("tickit_sales_ingest.jsonl.gz", "tickit_sales_load.jsonl.gz"):
+        shutil.copyfile(data / "agent" / name, folder / "agent" / name)
+    found = as_json(".")
+    shutil.copytree(data / "spline" / "tickit_sales_load", folder / "export")
+    with_export = as_json(".", "--out", "other.yml")
+
+    assert found["settings"]["spline"] == {"agent": "agent"}
+    assert {each["name"] for each in found["jobs"]} == {"tickit_sales_ingest", "tickit_sales_load"}
+    assert with_export["settings"]["spline"] == {"export": "export"}
+    assert with_export["notes"] == ["agent: files of Spline's agent, not used"]
 
 
 def test_catalog_and_run_results_beside_the_manifest_are_used(folder: Path, data: Path) -> None:
@@ -390,7 +404,7 @@ WRONG = {
     "catalog given as manifest": (
         ["--dbt", "target/catalog.json"],
         3,
-        ("target/catalog.json: metadata.dbt_schema_version", "Fix: --dbt target/manifest.json"),
+        ("not a dbt manifest, but a dbt catalog. Fix: --dbt target/manifest.json\n",),
     ),
     "folder given as manifest": (
         ["--dbt", "target"],
@@ -447,12 +461,22 @@ WRONG = {
         3,
         ("target/manifest.json: not an OpenLineage event, but a dbt manifest",),
     ),
-    "SQL given as log": (["--hive", "sql"], 3, ("sql: no lineage found. Fix: correct --hive",)),
+    "SQL given as log": (["--hive", "sql"], 3, ("sql: no lineage found, but a SQL file. Fix: --sql sql",)),
     "missing log": (["--hive", "no.log"], 3, ("no.log", "Fix: correct --hive")),
     "manifest given as agent's file": (
         ["--spline-agent", "target/manifest.json"],
         3,
-        ("target/manifest.json: no lineage found. Fix: correct --spline-agent",),
+        ("target/manifest.json: no lineage found, but a dbt manifest. Fix: --dbt target/manifest.json",),
+    ),
+    "Spline's export given as agent's files": (
+        ["--spline-agent", "spline"],
+        3,
+        ("spline: no lineage found, but documents of Spline's database. Fix: --spline-export spline\n",),
+    ),
+    "misspelt export": (
+        ["--spline-export", "splin"],
+        3,
+        ("splin: no such folder; did you mean spline?\n",),
     ),
     "missing agent's files": (["--spline-agent", "no"], 3, ("no", "Fix: correct --spline-agent")),
     "file in S3": (
@@ -499,7 +523,8 @@ def test_missing_credentials_of_s3_are_an_error_with_remedy(
     outcome = init("--spline-export", "s3://lineage/spline")
 
     assert outcome.code == 3
-    assert "no AWS credentials found: set AWS_PROFILE, or attach a role. Fix: log in to AWS" in outcome.err
+    fix = "attach a role, run aws sso login, or set AWS_PROFILE"
+    assert outcome.err == f"error: s3://lineage/spline: no AWS credentials found: {fix}\n"
 
 
 def test_nothing_joins_and_the_reasons_are_printed(folder: Path, data: Path) -> None:

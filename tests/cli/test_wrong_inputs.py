@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import boto3
 import pytest
 
+from lineage_merge.infra import s3_errors
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.merge.dataset_resolver import from_config
@@ -136,6 +137,16 @@ CASES: dict[str, Case] = {
         "{folder}/project/manifest.json: no such file; did you mean {folder}/project/target/manifest.json?",
         {"project/target/manifest.json": MANIFEST},
     ),
+    "the manifest one folder above": Case(
+        DBT.format("artifacts/manifest.json"),
+        "{folder}/artifacts/manifest.json: no such file; did you mean {folder}/artifacts/dbt/manifest.json?",
+        {"artifacts/dbt/manifest.json": MANIFEST, "artifacts/app/manifest.json": b'{"name": "app"}'},
+    ),
+    "the catalog one folder above": Case(
+        DBT.format("manifest.json") + "    catalog: artifacts/catalog.json\n",
+        "{folder}/artifacts/catalog.json: no such file; did you mean {folder}/artifacts/dbt/catalog.json?",
+        {"manifest.json": MANIFEST, "artifacts/dbt/catalog.json": CATALOG},
+    ),
     "a misspelt folder": Case(
         HEAD + "spline: {export: export/spline}\n",
         "{folder}/export/spline: no such folder; did you mean {folder}/exports/spline?",
@@ -204,7 +215,7 @@ CASES: dict[str, Case] = {
     "a password as the name of its variable": Case(
         HEAD + f"spline:\n  arango: {{hosts: 'http://h:1', database: d, password_env: '{SECRET}'}}\n",
         "{folder}/lineage_merge.yml:4: spline.arango.password_env:"
-        " must be the name of an environment variable, not a string:"
+        " must be the name of an environment variable:"
         " set a variable to the password, and give its name",
         code=2,
     ),
@@ -217,13 +228,14 @@ CASES: dict[str, Case] = {
     "the password itself": Case(
         HEAD + f"spline: {{arango: {{hosts: 'http://h:1', database: d, password: '{SECRET}'}}}}\n",
         "{folder}/lineage_merge.yml:3: spline.arango.password: is not a known key;"
-        " did you mean password_env or password_secret?",
+        " did you mean password_env or password_secret?"
+        " Set a variable to it, and give its name as spline.arango.password_env",
         code=2,
     ),
     "https for Gremlin": Case(
         HEAD + "spline: {export: x}\ngremlin:\n  endpoint: https://cluster:8182\n",
-        "{folder}/lineage_merge.yml:5: gremlin.endpoint: must be embedded, ws://host:port/gremlin or wss://...,"
-        " not a string: write wss:// in place of https://, and the path /gremlin",
+        "{folder}/lineage_merge.yml:5: gremlin.endpoint: must be embedded, ws://host:port/gremlin or wss://...:"
+        " write wss:// in place of https://, and the path /gremlin",
         code=2,
     ),
     "Neptune without the path": Case(
@@ -234,8 +246,8 @@ CASES: dict[str, Case] = {
     ),
     "ArangoDB without http": Case(
         HEAD + "spline: {arango: {hosts: 'arangodb:8529', database: d}}\n",
-        "{folder}/lineage_merge.yml:3: spline.arango.hosts: must be http://host:port or https://...,"
-        " not a string: begin with http:// (https:// with TLS)",
+        "{folder}/lineage_merge.yml:3: spline.arango.hosts: must be http://host:port or https://...:"
+        " begin with http:// (https:// with TLS)",
         code=2,
     ),
     "a port of another service": Case(
@@ -420,7 +432,7 @@ def test_s3_without_credentials_is_named_with_the_fix(
 
     assert found == (
         3,
-        ["s3://artifacts/manifest.json: no AWS credentials found: set AWS_PROFILE, or attach a role"],
+        [f"s3://artifacts/manifest.json: no AWS credentials found: {s3_errors.LOG_IN}"],
     )
 
 

@@ -64,6 +64,7 @@ def test_of_an_invalid_configuration_each_problem_is_a_finding(tmp_path: Path) -
     assert outcome.code == 2
     first, second = outcome.out.splitlines()
     assert first.startswith(f"✗ failed   configuration: {tmp_path}/merge.yml:2: environment: must be")
+    assert "Fix:" not in first
     assert f"{tmp_path}/merge.yml:3: spline.eksport: is not a known key; did you mean export? Fix:" in second
     as_json = json.loads(in_process("doctor", "-c", tmp_path / "merge.yml", "--json").out)
     assert [each["message"].partition(": ")[0] for each in as_json["findings"]] == [

@@ -22,9 +22,9 @@ def graph() -> InMemory:
 @pytest.mark.parametrize(
     ("environment", "dag", "message", "candidates"),
     [
-        ("prdo", None, "unknown environment: prdo; did you mean prod?", {"dev", "prod"}),
+        ("prdo", None, "unknown environment: prdo; did you mean prod? the graph has:", {"dev", "prod"}),
         ("test", None, "unknown environment: test; the graph has:", {"dev", "prod"}),
-        ("dev", "dialy", "unknown DAG: dialy; did you mean daily?", {"daily"}),
+        ("dev", "dialy", "unknown DAG: dialy; did you mean daily? dev has:", {"daily"}),
         (None, "xyz", "unknown DAG: xyz; the graph has:", {"daily", "nightly"}),
     ],
 )
@@ -46,3 +46,16 @@ def test_an_unknown_scope_is_named_with_those_that_exist(
 def test_a_name_in_another_environment_is_not_found_in_a_known_one(graph: InMemory) -> None:
     with pytest.raises(NotFound, match=r"^not found in dev: q$"):
         resolve_any(graph, "q", "dev")
+
+
+def test_a_misspelt_name_is_not_found_with_similar_names() -> None:
+    ids = [f"dev|redshift://wh:5439|dev.marts.{name}" for name in ("top_events_by_sales", "sales")]
+    graph = InMemory(
+        [Vertex(each, "table", {"name": each.rpartition(".")[2], "environment": "dev"}) for each in ids], []
+    )
+
+    with pytest.raises(NotFound) as raised:
+        resolve_any(graph, "top_event_by_sales", "dev")
+
+    assert raised.value.message == "not found in dev: top_event_by_sales; similar names:"
+    assert raised.value.candidates == (ids[0],)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
+from lineage_merge.infra.s3_errors import LOG_IN
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import SourceDenied
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok
@@ -19,7 +20,7 @@ def examine(config: Config) -> Iterator[Finding]:
     import boto3
     from botocore.exceptions import BotoCoreError
 
-    fix = "attach a role, run aws sso login, or set AWS_PROFILE"
+    fix = LOG_IN
     try:
         session = boto3.Session()
         credentials = session.get_credentials()

@@ -41,7 +41,7 @@ def examine_export(config: Config) -> Iterator[Finding]:
         versions = export.versions_of(parts)
         broken = list(_broken(parts))
     except SourceError as error:
-        yield failed(EXPORT, error, fix_for(error, folder, "spline.export"))
+        yield failed(EXPORT, error, fix_for(error, folder, "spline.export", "folder"))
         return
     refused = [each for _, each in sorted(versions.items()) if each.current and not each.is_supported]
     if refused:
@@ -151,17 +151,19 @@ def _run_results(project: DbtProject, key: str) -> Finding:
     return ok(RUN_RESULTS, what)
 
 
-def fix_for(error: SourceError, location: str, key: str) -> str:
-    """Return the fix for an unreadable file or folder; `key` is its configuration key."""
+def fix_for(error: SourceError, location: str, key: str, what: str = "file") -> str:
+    """Return the fix for an unreadable file or folder (`what`); `key` is its configuration key."""
+    if error.remedy:
+        return error.remedy
     match error:
         case SourceDenied():
             if is_s3(location):
                 return f"allow s3:GetObject on {redact(location)} and s3:ListBucket on its bucket"
             return "grant this user read access"
         case SourceMissing():
-            return f"correct {key}, or create the file"
+            return f"correct {key}, or create the {what}"
         case SourceUnreachable():
             return "check the network (S3 endpoint of the VPC), AWS_REGION and AWS_ENDPOINT_URL_S3"
-        case DocumentError():
+        case DocumentError() if key.startswith("dbt"):
             return "run dbt parse or dbt docs generate with a supported version of dbt"
     return f"correct {key}"

@@ -52,7 +52,10 @@ def warning(check: str, message: str, fix: str) -> Finding:
 
 def failed(check: str, error: LineageMergeError, fix: str) -> Finding:
     """Return a problem that stops a run with this error."""
-    return Finding(check, "failed", one_line(error.message), fix, error.exit_code)
+    message = one_line(error.message)
+    if fix and message.endswith(f": {fix}"):
+        message = message.removesuffix(f": {fix}")  # the message of a command ends with its remedy
+    return Finding(check, "failed", message, fix, error.exit_code)
 
 
 def skipped(check: str, why: str) -> Finding:

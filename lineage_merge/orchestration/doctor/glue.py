@@ -15,22 +15,24 @@ def examine(config: Config) -> Iterator[Finding]:
     """Yield one finding per catalog."""
     for index, catalog in enumerate(config.sources.get("glue", ())):
         try:
-            yield _catalog(catalog, index)
+            yield from _catalog(catalog, index)
         except SourceError as error:
             yield failed(CATALOG, error, _fix_for(error, catalog, index))
 
 
-def _catalog(catalog: GlueCatalog, index: int) -> Finding:
+def _catalog(catalog: GlueCatalog, index: int) -> Iterator[Finding]:
     databases = client.all_databases(catalog)
     names = client.selected(catalog, databases)
     missing = client.unmatched(catalog, databases)
     if missing:
         problems = "; ".join(each.message for each in missing)
         fix = f"correct glue[{index}].databases or glue[{index}].region"
-        return warning(CATALOG, f"{catalog}: {problems}", fix)
+        yield warning(CATALOG, f"{catalog}: {problems}", fix)
+    if not names:
+        return
     # Databases and tables need separate permissions: one table is enough for the second.
     next(client.tables(catalog, names[0]), None)
-    return ok(CATALOG, f"{catalog}: {len(names)} databases, tables are readable")
+    yield ok(CATALOG, f"{catalog}: {len(names)} databases, tables are readable")
 
 
 def _fix_for(error: SourceError, catalog: GlueCatalog, index: int) -> str:

@@ -7,10 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text
+from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_beginning
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.orchestration.init.sources import Sources
-from lineage_merge.sources import line_files
+from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.hive import log as hive_log
 from lineage_merge.sources.openlineage import files as openlineage_files
 from lineage_merge.sources.openlineage.lines import Event, events_of_line
@@ -24,6 +24,7 @@ _TESTED_BYTES = 1 << 20
 _TESTED_LINES = 2000
 # A larger .json file is tested as lines.
 _MAX_JSON_BYTES = 4 << 20
+_RECOGNIZED_BYTES = 1 << 16
 _MAX_NOTES = 5
 
 _SKIPPED_FOLDERS = frozenset(
@@ -33,7 +34,6 @@ _TEXTS = (".json", ".jsonl", ".ndjson", ".log")
 _DBT_FILES = frozenset(
     {"manifest.json", "catalog.json", "run_results.json", "sources.json", "semantic_manifest.json"}
 )
-_MANIFEST_MARK = "schemas.getdbt.com/dbt/manifest/"
 
 
 class Discovered(NamedTuple):
@@ -44,8 +44,9 @@ class Discovered(NamedTuple):
 
 
 def search(folder: str) -> Discovered:
-    """Search a folder for Spline exports, dbt manifests, OpenLineage events and Hive logs.
+    """Search a folder for Spline exports and agent files, dbt manifests, OpenLineage events and Hive logs.
 
+    Files of the agent are only used without an export: they are of the same runs.
     Raises `SourceError` if the folder cannot be listed.
     """
     files, is_complete = _files(folder)
@@ -55,9 +56,12 @@ def search(folder: str) -> Discovered:
     notes += more
     manifests = [file.location for file in files if _name(file.location) == "manifest.json"]
     rest = [file for file in files if _folder(file.location) not in databases]
-    events, logs = _events_and_logs(rest)
+    events, logs, agent = _by_content(rest)
+    if exported:
+        notes += [f"{each}: files of Spline's agent, not used" for each in agent[:_MAX_NOTES]]
     sources = Sources(
         spline_export=exported,
+        spline_agent=() if exported else agent,
         openlineage=events,
         hive=logs,
         dbt=tuple(each for each in manifests if _is_dbt_manifest(each)),
@@ -121,29 +125,35 @@ def _more(number: int) -> list[str]:
 
 
 def _is_dbt_manifest(location: str) -> bool:
+    return _kind(location) is document_kind.MANIFEST
+
+
+def _kind(location: str) -> document_kind.Kind | None:
     try:
-        return _MANIFEST_MARK in read_text(location)[:4096]
+        return document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES))
     except SourceError:
-        return False
+        return None
 
 
-def _events_and_logs(files: Iterable[StoredFile]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return folders or files with OpenLineage events, and those with Hive's lineage logs."""
+def _by_content(files: Iterable[StoredFile]) -> Iterator[tuple[str, ...]]:
+    """Yield folders or files with OpenLineage events, with Hive's lineage logs, and of an agent."""
     by_folder: dict[str, list[StoredFile]] = defaultdict(list)
     for file in files:
         if _may_be_text(_name(file.location)) and file.size:
             by_folder[_folder(file.location)].append(file)
     events: list[str] = []
     logs: list[str] = []
+    agent: list[str] = []
+    tests = ((events, _has_events), (logs, _has_hive_lineage), (agent, _has_agent_messages))
     for folder, found in by_folder.items():
         tested = found[:_MAX_TESTED]
-        for locations, has in ((events, _has_events), (logs, _has_hive_lineage)):
+        for locations, has in tests:
             matching = [file.location for file in tested if has(file)]
             if len(matching) == len(tested) and len(found) > 1:
                 locations.append(folder)
             else:
                 locations += matching
-    return _outermost(events), _outermost(logs)
+    yield from map(_outermost, (events, logs, agent))
 
 
 def _may_be_text(name: str) -> bool:
@@ -174,6 +184,10 @@ def _has_hive_lineage(file: StoredFile) -> bool:
         return any(each.document.keys() >= {"edges", "vertices"} for each in found)
     except SourceError:
         return False
+
+
+def _has_agent_messages(file: StoredFile) -> bool:
+    return _kind(file.location) is document_kind.AGENT
 
 
 def _beginning(file: StoredFile) -> Slice:

@@ -1,7 +1,7 @@
 """Inspection of sources through their own readers: jobs, datasets, dbt projects. Imports no Spark."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,14 +18,15 @@ from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init import large_input
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
-from lineage_merge.orchestration.init.remedies import explained, flag_fix
+from lineage_merge.orchestration.init.remedies import explained, flag_fix, no_lineage
 from lineage_merge.orchestration.init.sources import Sources
-from lineage_merge.sources import registry
+from lineage_merge.sources import line_files, registry
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.translator import dataset_references
+from lineage_merge.sources.document_kind import Kind
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango, export
@@ -69,7 +70,7 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
     config = CONFIGURATION.parse({**_SCOPE, **settings})
     size = 0
     for source, parsed in registry.configured(config):
-        on_progress(f"looking at {source.name}")
+        on_progress(f"reading {source.name}")
         kind, location = _location(sources, source.key)
         with explained(kind, location):
             if source.preflight:
@@ -85,7 +86,7 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
         else:
             _raise_if_missing(sources, config, found)
             return found
-    on_progress("looking at a part of the sources: they are large")
+    on_progress("reading a part of the sources: they are large")
     return large_input.sample(config, limit, lambda part: _read_all(part, on_progress))
 
 
@@ -131,7 +132,19 @@ def _raise_if_missing(sources: Sources, config: Config, found: JobFindings) -> N
     for source in configured_sources(config):
         kind, location = _location(sources, source.key)
         if kind != "spline" and not any(each.source == source.key for each in found.jobs):
-            raise SourceMissing(f"{location}: no lineage found. Fix: {flag_fix(kind)}")
+            raise no_lineage(kind, location, _recognized(_locations(sources, kind)))
+
+
+def _recognized(locations: Sequence[str]) -> Kind | None:
+    try:
+        return line_files.recognize(line_files.find(locations))
+    except SourceError:
+        return None
+
+
+def _locations(sources: Sources, kind: str) -> Sequence[str]:
+    found = {"openlineage": sources.openlineage, "hive": sources.hive, "agent": sources.spline_agent}
+    return found.get(kind, ())
 
 
 def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:

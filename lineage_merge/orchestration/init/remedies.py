@@ -16,6 +16,8 @@ from lineage_merge.model.errors import (
 from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.sources import Sources
+from lineage_merge.sources import document_kind
+from lineage_merge.sources.document_kind import Kind
 
 _FLAGS = {
     "spline": "--spline-export or --spline-agent",
@@ -23,6 +25,17 @@ _FLAGS = {
     "openlineage": "--openlineage",
     "hive": "--hive",
     "sql": "--sql",
+}
+# Flags in place of the keys of the configuration.
+_FLAG_OF = {
+    document_kind.EXPORT.remedy: "--spline-export",
+    document_kind.AGENT.remedy: "--spline-agent",
+    document_kind.EVENTS.remedy: "--openlineage",
+    document_kind.HIVE.remedy: "--hive",
+    document_kind.MANIFEST.remedy: "--dbt",
+    document_kind.CATALOG.remedy: "--dbt",
+    document_kind.RUN_RESULTS.remedy: "--dbt",
+    document_kind.SQL.remedy: "--sql",
 }
 
 
@@ -36,25 +49,55 @@ def explained(source: str, location: str) -> Iterator[None]:
     """Append a remedy to the errors of reading a source; `location` "" is Spline's database."""
     try:
         yield
-    except DocumentError as error:
-        fix = _manifest_fix(location) if source == "dbt" else flag_fix(source)
-        raise DocumentError(error.document, error.field, f"{error.problem}. Fix: {fix}") from None
     except ConfigError as error:
         if "environment variable" not in error.message:
             raise
         problem = error.message.partition(f"{error.key}: ")[2]
         raise ConfigError(error.key, f"{problem}. Fix: export the variable, then run init again") from None
     except SourceError as error:
-        fix = _fix(error, source, location) if location else _database_fix(error)
-        raise type(error)(f"{error.message}. Fix: {fix}") from None
+        raise _with_fix(error, source, location) from None
+
+
+def _with_fix(error: SourceError, source: str, location: str) -> SourceError:
+    if isinstance(error, DocumentError):
+        fix = (
+            _manifest_fix(location) if source == "dbt" else _flag(error.remedy, location) or flag_fix(source)
+        )
+        problem = error.problem.removesuffix(f": {error.remedy}")  # it names a key of the configuration
+        return DocumentError(error.document, error.field, f"{problem}. Fix: {fix}", fix)
+    if error.remedy:
+        near = _near_export(location) if source == "spline" and error.remedy in _FLAG_OF else ""
+        flag = f"--spline-export {near}" if near else _flag(error.remedy, location)
+        problem = error.message.removesuffix(f": {error.remedy}")
+        return type(error)(f"{problem}. Fix: {flag}", flag) if flag else error
+    fix = _fix(error, source, location) if location else _database_fix(error)
+    return type(error)(f"{error.message}. Fix: {fix}", fix)
+
+
+def no_lineage(source: str, location: str, kind: Kind | None) -> SourceMissing:
+    """Return the error of a location without lineage; `kind`: what its files are, if it is known."""
+    if kind is None:
+        fix, instead = flag_fix(source), ""
+    else:
+        fix, instead = _flag(kind.remedy, location) or kind.remedy or flag_fix(source), f", but {kind.name}"
+    return SourceMissing(f"{location}: no lineage found{instead}. Fix: {fix}", fix)
+
+
+def _flag(remedy: str, location: str) -> str:
+    """Return the flag that reads a location, "" if the remedy of its files is another one."""
+    flag = _FLAG_OF.get(remedy, "")
+    if flag == "--spline-export" and location.endswith((".json", ".jsonl", ".gz")):
+        location = _parent(location)
+    if flag == "--dbt" and not (
+        remedy == document_kind.MANIFEST.remedy and location.endswith((".json", ".json.gz"))
+    ):
+        return _manifest_fix(location)
+    return f"{flag} {location}" if flag else ""
 
 
 def _fix(error: SourceError, source: str, location: str) -> str:
-    if is_s3(location):
-        if isinstance(error, SourceDenied) and "credentials" in error.message:
-            return "log in to AWS (aws sso login), then run init again"
-        if not isinstance(error, SourceMissing):
-            return fix_for(error, location, "the location")
+    if is_s3(location) and not isinstance(error, SourceMissing):
+        return fix_for(error, location, "the location")
     if source == "dbt":
         return _manifest_fix(location)
     if source == "spline":
@@ -70,12 +113,15 @@ def _manifest_fix(location: str) -> str:
 
 
 def _export_fix(location: str) -> str:
-    near = _nearby(location).spline_export or _nearby(_parent(location)).spline_export
-    if near:
+    if near := _near_export(location):
         return f"--spline-export {near}"
     return (
         "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
     )
+
+
+def _near_export(location: str) -> str:
+    return _nearby(location).spline_export or _nearby(_parent(location)).spline_export
 
 
 def _nearby(folder: str) -> Sources:

@@ -31,6 +31,7 @@ class Sources:
         return replace(
             self,
             spline_export=self.spline_export if has_spline else found.spline_export,
+            spline_agent=self.spline_agent if has_spline else found.spline_agent,
             openlineage=self.openlineage or found.openlineage,
             hive=self.hive or found.hive,
             dbt=self.dbt or found.dbt,

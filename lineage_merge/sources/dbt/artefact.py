@@ -23,6 +23,8 @@ _FILES = {
     "run results file": "run_results.json",
 }
 _BEGINNING = 1 << 16
+# Folders next to a missing file that are searched.
+_MAX_FOLDERS = 50
 
 
 def read(location: str, what: What) -> str:
@@ -33,9 +35,9 @@ def read(location: str, what: What) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         found = document_kind.of_bytes(content[:_BEGINNING])
-        problem = f"not UTF-8 text (byte {error.start})"
         if found and found is not _KINDS[what]:
-            problem = _wrong(found, what)
+            raise _wrong(storage.shown(location), "", found, what) from None
+        problem = f"not UTF-8 text (byte {error.start})"
         raise DocumentError(storage.shown(location), "", problem) from None
 
 
@@ -47,18 +49,38 @@ def size(location: str, what: What) -> int:
 
 @contextmanager
 def _similar_files(location: str, what: What) -> Iterator[None]:
-    """Add to the error of a missing file where the artifact is: in the folder, or in its folder target."""
+    """Add to the error of a missing file where the artifact is: in the folder, or one level below."""
     try:
         yield
     except SourceMissing as error:
-        folder = location.rstrip("/")
-        parent, _, _ = folder.rpartition("/")
-        name = _FILES[what]
-        places = (f"{folder}/{name}", f"{folder}/target/{name}", f"{parent}/target/{name}")
-        found = next((each for each in places if each != location and _exists(each)), "")
+        if error.remedy:
+            raise
+        found = _nearest(location.rstrip("/"), what)
         if not found:
             raise
-        raise SourceMissing(f"{error.message}; did you mean {storage.shown(found)}?") from None
+        raise SourceMissing.with_suggestion(error.message, storage.shown(found)) from None
+
+
+def _nearest(missing: str, what: What) -> str:
+    """Return the artifact of a folder that is missing as a file, or of the folder of a missing file."""
+    parent = missing.rpartition("/")[0] or "."
+    name = _FILES[what]
+    places = (f"{missing}/{name}", f"{missing}/target/{name}", f"{parent}/target/{name}")
+    found = next((each for each in places if each != missing and _exists(each)), "")
+    # Other programs have files of these names, too: those of any folder are recognized by their content.
+    return found or next((each for each in _below((missing, parent), name) if _has_kind(each, what)), "")
+
+
+def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
+    for folder in folders:
+        with suppress(SourceError):
+            yield from (f"{each}/{name}" for each in storage.subfolders(folder)[:_MAX_FOLDERS])
+
+
+def _has_kind(location: str, what: What) -> bool:
+    with suppress(SourceError):
+        return document_kind.of_bytes(storage.read_beginning(location, _BEGINNING)) is _KINDS[what]
+    return False
 
 
 def _exists(location: str) -> bool:
@@ -68,8 +90,8 @@ def _exists(location: str) -> bool:
     return False
 
 
-def _wrong(found: document_kind.Kind, what: What) -> str:
-    return f"is not a dbt {what}, but {found}"
+def _wrong(location: str, field: str, found: document_kind.Kind, what: What) -> DocumentError:
+    return DocumentError(location, field, f"is not a dbt {what}, but {found}", found.remedy)
 
 
 def parse(
@@ -84,7 +106,7 @@ def parse(
     except json.JSONDecodeError as error:
         found = document_kind.of_text(text[:_BEGINNING])
         if found and found is not _KINDS[what]:
-            raise DocumentError(location, "", _wrong(found, what)) from None
+            raise _wrong(location, "", found, what) from None
         position = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({position})") from None
     except ValueError:  # Python does not parse numbers of thousands of digits
@@ -94,9 +116,7 @@ def parse(
     kind = document_kind.of_document(document)
     if kind and kind is not _KINDS[what]:
         has_version = isinstance(document, dict) and "metadata" in document
-        raise DocumentError(
-            location, "metadata.dbt_schema_version" if has_version else "", _wrong(kind, what)
-        )
+        raise _wrong(location, "metadata.dbt_schema_version" if has_version else "", kind, what)
     if not isinstance(document, dict):
         raise DocumentError(location, "", f"is not a dbt {what}: not a JSON object")
     return document

@@ -22,7 +22,7 @@ from arango.response import Response
 from requests.exceptions import RequestException
 
 from lineage_merge.infra import input_budget
-from lineage_merge.infra.json_schema import did_you_mean
+from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document

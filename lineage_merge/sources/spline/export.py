@@ -67,16 +67,15 @@ def find(folder: str) -> list[Part]:
             databases["" if name == "." else name].append((match["collection"], file, whole))
     if not databases:
         problem = "no collections of Spline found (executionPlan.json or .jsonl, ...)"
-        raise SourceMissing(f"{shown(folder)}: {problem}{_instead(folder, files)}")
+        raise _instead(f"{shown(folder)}: {problem}", folder, files)
     for name, found in sorted(databases.items()):
         present = {collection for collection, _, _ in found}
         for collection in REQUIRED:
             if collection not in present:
                 location = f"{folder}/{name}" if name else folder
                 fix = f"run arangoexport with --collection {collection}"
-                raise SourceMissing(
-                    f"{shown(location)}: the required collection {collection} is missing: {fix}"
-                )
+                problem = f"{shown(location)}: the required collection {collection} is missing"
+                raise SourceMissing(f"{problem}: {fix}", fix)
     return [
         Part(name, collection, piece, whole)
         for name, found in sorted(databases.items())
@@ -92,7 +91,7 @@ def _listed(folder: str) -> list[StoredFile]:
         file = _file_at(folder)
         if file is None:
             raise
-        raise SourceMissing(f"{error.message}{_instead(folder, [file])}") from None
+        raise _instead(error.message, folder, [file]) from None
 
 
 def _file_at(location: str) -> StoredFile | None:
@@ -101,13 +100,15 @@ def _file_at(location: str) -> StoredFile | None:
     return None
 
 
-def _instead(folder: str, files: list[StoredFile]) -> str:
-    """Return which folder to give, or what the files are; "" if neither is known."""
+def _instead(problem: str, folder: str, files: list[StoredFile]) -> SourceMissing:
+    """Return the problem with the folder to give, or with what the files are, if either is known."""
     parent = folder.rstrip("/").rpartition("/")[0]
     if parent and any(_file_at(f"{parent}/executionPlan.{ending}") for ending in _ENDINGS):
-        return f"; did you mean {shown(parent)}?"
+        return SourceMissing.with_suggestion(problem, shown(parent))
     kind = line_files.recognize(Slice(file.location, 0, file.size) for file in files)
-    return f", but {kind}" if kind and kind is not document_kind.EXPORT else ""
+    if kind is None or kind is document_kind.EXPORT:
+        return SourceMissing(problem)
+    return SourceMissing(f"{problem}, but {kind}", kind.remedy)
 
 
 def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
