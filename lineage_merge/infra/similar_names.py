@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 # Longer names are compared by their beginnings: the comparison takes quadratic time.
 _MAX_LENGTH = 80
-# The least similarity of a suggestion, unless a caller has fewer candidates or needs more certainty.
+# The minimum similarity of a suggestion; callers with many candidates use a higher one.
 _CUTOFF = 0.6
 
 

@@ -125,7 +125,7 @@ def test_two_graphs_are_a_usage_error(ask: Ask, arguments: str, tmp_path: Path) 
 def test_a_selected_graph_must_exist(ask: Ask, arguments: str, message: str, tmp_path: Path) -> None:
     outcome = ask(*arguments.split())
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == f"configuration: {message.format(folder=tmp_path)}\n"
+    assert outcome.err == f"error: {message.format(folder=tmp_path)}\n"
 
 
 def test_an_empty_own_graph_points_to_the_demo(ask: Ask, tmp_path: Path) -> None:
