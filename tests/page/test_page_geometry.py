@@ -164,6 +164,40 @@ def test_lines_between_different_cards_do_not_lie_on_each_other(
     assert opened(captures, VIEWS[view]).evaluate(SHARED) == []
 
 
+KINDS = """
+() => {
+  const { model } = lineage.app;
+  const passes = lineage.model.passing(model, lineage.filters.none());
+  const overlap = (a, b, c, d) =>
+    Math.min(Math.max(a, b), Math.max(c, d)) - Math.max(Math.min(a, b), Math.min(c, d)) > 3;
+  const found = [];
+  const mixed = new Set();
+  for (const { index } of model.columns) {
+    const trace = lineage.columnGraph.trace(model, index, "both", passes);
+    const { routes } = lineage.columnGraph.place(lineage.columnGraph.build(model, trace));
+    const parts = routes.map(({ points }) => points.slice(1).map(([x, y], at) => [...points[at], x, y]));
+    routes.forEach(({ edge }, one) => routes.forEach(({ edge: { key, style, source } }, other) => {
+      if (style === edge.style || other < one) return;
+      if (source === edge.source) mixed.add([edge.style, style].sort().join(" and "));
+      for (const [a, b, c, d] of parts[one]) for (const [e, f, g, h] of parts[other]) {
+        const flat = b === d && f === h && Math.abs(b - f) < 3 && overlap(a, c, e, g);
+        const upright = a === c && e === g && Math.abs(a - e) < 3 && overlap(b, d, f, h);
+        if (flat || upright) found.push(`column ${index}: ${edge.style} ${edge.key} lies on ${style} ${key}`);
+      }
+    }));
+  }
+  return [found, [...mixed]];
+}
+"""
+
+
+def test_lines_of_different_kinds_do_not_lie_on_each_other(opened: Opened, captures: Path) -> None:
+    """In the traces of all columns: a dashed line on a solid one looks as if it came from elsewhere."""
+    found, mixed = opened(captures).evaluate(KINDS)
+    assert found == []
+    assert {"decides and direct", "direct and indirect"} <= set(mixed)
+
+
 LAYOUT = """
 ([count, seed]) => {
   let state = seed;

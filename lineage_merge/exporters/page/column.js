@@ -64,11 +64,13 @@ lineage.column = (() => {
   /** Draw the path as a table. */
   function table(model, found) {
     const steps = lineage.columnGraph.steps(model, found);
+    const size = steps.length > MOST_ROWS ? `${MOST_ROWS} of ${counted(steps.length, "step")}` : counted(steps.length, "step");
     byId("table").hidden = false;
     byId("table").replaceChildren(
       element(
         "table",
         { "aria-label": `Path of ${nameOf(model, found.start)}` },
+        element("caption", {}, "Path of ", name(nameOf(model, found.start)), element("span", { class: "quiet" }, ` ${size}`)),
         element(
           "thead",
           {},

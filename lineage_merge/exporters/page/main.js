@@ -144,7 +144,6 @@ lineage.main = (() => {
       laidOut = scene;
     } else scene = { ...laidOut, edges: made.edges, nodeOf: made.nodeOf, total: made.total, opened: made.opened };
     lineage.pipeline.sort(writers, scene.nodes);
-    lineage.pipeline.table(model, writers);
     const trace = traced(passes);
     lineage.board.light(model, state, scene, trace);
     const after = before && scene.nodes.find((node) => node.key === keep);
@@ -153,6 +152,8 @@ lineage.main = (() => {
       viewport.set({ x: x + (before.x - after.x) * scale, y: y + (before.y - after.y) * scale });
     }
     showSelection(trace);
+    byId("table").style.maxHeight = "";
+    lineage.pipeline.table(model, writers);
     if (opens || (changes && !after)) viewport.open();
     if (trace && opens !== "window") frameTrace();
     return made.nodes.length;
@@ -163,10 +164,13 @@ lineage.main = (() => {
   const traced = (passes) =>
     state.dataset === null ? null : lineage.model.datasetTrace(model, state.dataset, passes);
 
-  // The trace fits into the area beside the panel.
+  // The trace fits into the area beside the panel; if it is too large to be read, the selection and its neighbours do.
   function frameTrace() {
     const boxes = scene.nodes.filter((node) => cardOf(node.key).matches(".is-start, .is-up, .is-down"));
-    viewport.frame(boxes);
+    const starts = boxes.filter((node) => cardOf(node.key).matches(".is-start"));
+    const keys = new Set(starts.map((node) => node.key));
+    const beside = new Set(scene.edges.flatMap(({ source, target }) => (keys.has(source) ? [target] : keys.has(target) ? [source] : [])));
+    viewport.frame(boxes, [starts, boxes.filter((node) => keys.has(node.key) || beside.has(node.key))]);
   }
 
   function drawColumn(passes, { opens = false }) {
@@ -183,8 +187,16 @@ lineage.main = (() => {
     lineage.column.table(model, found);
     viewport.sized(scene);
     showSelection(null);
-    if (opens !== "window") viewport.fit();
+    growTable();
+    const starts = scene.nodes.filter((node) => cardOf(node.key).matches(".is-start"));
+    if (opens !== "window") viewport.frame(scene.nodes, [starts], true);
     return made.nodes.length;
+  }
+
+  // A table of a small picture is taller.
+  function growTable() {
+    const rest = byId("center").clientHeight - byId("crumb").offsetHeight - scene.height - 90;
+    byId("table").style.maxHeight = `max(36%, ${Math.round(rest)}px)`;
   }
 
   function showSelection(trace) {
@@ -212,6 +224,25 @@ lineage.main = (() => {
     showSelection(traced(passes));
   }
 
+  // The environment of what is shown; "": all.
+  function environmentOf() {
+    if (state.view === "column") return model.datasets[model.columns[state.column].dataset].environment;
+    if (state.view === "pipeline" && state.focus !== null) return model.datasets[state.focus].environment;
+    if (state.view === "pipeline" && state.band !== null) return model.bands.find((each) => each.key === state.band).environment;
+    return state.filters.environment;
+  }
+
+  // The switch of environments leads from a view of one environment to the same pipeline of the other one, or to all.
+  function filtered(filters, isSwitch) {
+    const leaves = isSwitch && environmentOf() !== filters.environment;
+    const band = model.bands.find((each) => each.key === state.band);
+    const twin = band && model.bands.find((each) => each.dag === band.dag && each.environment === filters.environment);
+    const left = leaves ? { ...cleared(), band: twin?.key ?? null } : {};
+    change({ filters, groups: [], ...left }, { opens: true });
+  }
+
+  const cleared = () => ({ ...(state.view === "column" ? { view: "pipeline" } : {}), column: null, dataset: null, edge: null, frame: null, focus: null, depth: null });
+
   function render(options = {}) {
     const passes = passing();
     dropHidden(passes);
@@ -221,7 +252,7 @@ lineage.main = (() => {
     if (isPhone() && state.view !== "column") state.view = "list";
     const shown = shownBands(passes);
     document.body.dataset.view = isPhone() ? "list" : state.view;
-    lineage.filters.show(state.filters);
+    lineage.filters.show(state.filters, environmentOf());
     lineage.heading.views(state);
     let boxes = shown.length;
     if (state.view === "overview") drawOverview(passes, shown);
@@ -230,7 +261,7 @@ lineage.main = (() => {
     else drawList(passes, shown);
     if (isPhone() && state.view === "column") lineage.listing.draw(model, state, shown, true);
     lineage.heading.trail(model, state, scene);
-    lineage.heading.stateKey(model, state);
+    lineage.heading.key(model, state, scene);
     byId("nothing").hidden = boxes > 0;
     tabStop();
     lineage.heading.counts(model, state, scene, shown);
@@ -280,6 +311,7 @@ lineage.main = (() => {
         if (!isPhone() && state.view === "list" && resized.wasPhone) state.view = null;
         render({ opens: true });
       }
+      if (state.view === "pipeline") lineage.pipeline.fitWrites();
       resized.wasPhone = isPhone();
     }, 150);
   }
@@ -299,7 +331,7 @@ lineage.main = (() => {
     byId("about").textContent = about.filter((each) => each).join(", ");
     lineage.theme.start();
     lineage.theme.legend();
-    filterMenu = lineage.filters.start(model, (filters) => change({ filters, groups: [] }, { opens: true }));
+    filterMenu = lineage.filters.start(model, filtered);
     const app = {
       model,
       viewport,
