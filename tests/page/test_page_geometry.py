@@ -23,6 +23,16 @@ VIEWS = {
     "both_merged": "#view=pipeline&environment=dev",
     "in_groups": "#view=pipeline",
 }
+STG_SALES = quote("dev|redshift://tickit-wh.us-east-1:5439|dev.tickit_staging.stg_sales")
+IN_VIEW = """
+() => {
+  const stage = document.getElementById("stage").getBoundingClientRect();
+  return [...document.querySelectorAll(".card")].filter((card) => {
+    const box = card.getBoundingClientRect();
+    return box.left >= stage.left && box.right <= stage.right && box.top >= stage.top && box.bottom <= stage.bottom;
+  }).flatMap((card) => [...card.querySelectorAll(".head .name, .chain .column .name")].map((each) => each.textContent));
+}
+"""
 
 
 def pairs(environment: str) -> list[tuple[str, str]]:
@@ -94,6 +104,21 @@ def test_the_overview_draws_each_link_between_places(opened: Opened, captures: P
 @pytest.mark.parametrize("view", VIEWS)
 def test_type_has_at_least_eleven_pixels_at_first_sight(opened: Opened, captures: Path, view: str) -> None:
     assert geometry.small_type(opened(captures, VIEWS[view])) == []
+
+
+SELECTED = {
+    "dataset": f"#dataset={STG_SALES}",
+    "column": f"#dataset={STG_SALES}&column=pricepaid",
+}
+
+
+@pytest.mark.parametrize("view", SELECTED)
+def test_type_has_at_least_eleven_pixels_beside_the_panel(opened: Opened, captures: Path, view: str) -> None:
+    """The view shows the selection and its neighbours, and not the whole of a wide pipeline."""
+    page = opened(captures, SELECTED[view])
+    assert page.locator("#panel").is_visible()
+    assert geometry.small_type(page) == []
+    assert {"sales", "stg_sales", "top_events_by_sales", "fct_sales"} <= set(page.evaluate(IN_VIEW))
 
 
 @pytest.mark.parametrize("view", ["overview", "tickit", "both_merged"])

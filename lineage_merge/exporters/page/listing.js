@@ -50,7 +50,7 @@ lineage.listing = (() => {
 
   // A place often has the name of the kind: `snapshots`.
   function whatOf(dataset) {
-    if (dataset.kind === "exposure") return "dashboard of dbt";
+    if (dataset.kind === "exposure") return lineage.cards.whereOf(dataset);
     const where = lineage.cards.whereOf(dataset);
     return where.toLowerCase().startsWith(dataset.kind) ? where : `${dataset.kind} · ${where}`;
   }
@@ -154,7 +154,7 @@ lineage.listing = (() => {
   /** Draw the list of what passes the filters. */
   function draw(model, view, shown, isPhone) {
     if (!isPhone) crumb(model, view, shown);
-    const key = view.listed === "jobs" || !shown.length ? [] : [element("p", { class: "caption" }, "↑ inputs ↓ outputs")];
+    const key = view.listed === "jobs" || !shown.length ? [] : [element("p", { class: "caption" }, "↑ inputs, ↓ outputs")];
     byId("listing").replaceChildren(...key, ...shown.map((each) => section(model, view, each, isPhone)));
   }
 

@@ -234,14 +234,15 @@ lineage.main = (() => {
 
   // The switch of environments leads from a view of one environment to the same pipeline of the other one, or to all.
   function filtered(filters, isSwitch) {
-    const leaves = isSwitch && environmentOf() !== filters.environment;
+    const isOne = state.view === "column" || (state.view === "pipeline" && (state.band !== null || state.focus !== null));
+    const leaves = isSwitch && isOne && environmentOf() !== filters.environment;
     const band = model.bands.find((each) => each.key === state.band);
     const twin = band && model.bands.find((each) => each.dag === band.dag && each.environment === filters.environment);
     const left = leaves ? { ...cleared(), band: twin?.key ?? null } : {};
     change({ filters, groups: [], ...left }, { opens: true });
   }
 
-  const cleared = () => ({ ...(state.view === "column" ? { view: "pipeline" } : {}), column: null, dataset: null, edge: null, frame: null, focus: null, depth: null });
+  const cleared = () => ({ view: "pipeline", column: null, dataset: null, edge: null, frame: null, focus: null, depth: null });
 
   function render(options = {}) {
     const passes = passing();

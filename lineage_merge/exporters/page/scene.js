@@ -13,7 +13,7 @@ lineage.scene = (() => {
   const MOST_ROWS = 60;
   // More neighbours in other pipelines become one box per pipeline.
   const MOST_OUTSIDE = 8;
-  const SIZE = { least: 176, most: 236, place: 204, height: 76, row: 26, head: 54 };
+  const SIZE = { least: 172, most: 236, place: 204, height: 76, row: 26, head: 54 };
 
   function members(model, state, passes) {
     if (state.focus !== null) {
