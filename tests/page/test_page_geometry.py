@@ -29,8 +29,10 @@ IN_VIEW = """
   const stage = document.getElementById("stage").getBoundingClientRect();
   return [...document.querySelectorAll(".card")].filter((card) => {
     const box = card.getBoundingClientRect();
-    return box.left >= stage.left && box.right <= stage.right && box.top >= stage.top && box.bottom <= stage.bottom;
-  }).flatMap((card) => [...card.querySelectorAll(".head .name, .chain .column .name")].map((each) => each.textContent));
+    const isAcross = box.left >= stage.left && box.right <= stage.right;
+    return isAcross && box.top >= stage.top && box.bottom <= stage.bottom;
+  }).flatMap((card) => [...card.querySelectorAll(".head .name, .column .name")])
+    .map((each) => each.textContent);
 }
 """
 

@@ -81,6 +81,12 @@ lineage.column = (() => {
     );
   }
 
+  /** Make the table of a small picture taller. */
+  function grow(scene) {
+    const rest = byId("center").clientHeight - byId("crumb").offsetHeight - scene.height - 90;
+    byId("table").style.maxHeight = `max(36%, ${Math.round(rest)}px)`;
+  }
+
   /** Return the title of a line: the jobs, and how the column is made. */
   function lineTitle(model, edge) {
     if (!edge.step) return "reads the whole table";
@@ -90,5 +96,5 @@ lineage.column = (() => {
       .join(" · ");
   }
 
-  return { crumb, table, lineTitle, nameOf, jobName };
+  return { crumb, table, grow, lineTitle, nameOf, jobName };
 })();

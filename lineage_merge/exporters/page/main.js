@@ -155,7 +155,7 @@ lineage.main = (() => {
     byId("table").style.maxHeight = "";
     lineage.pipeline.table(model, writers);
     if (opens || (changes && !after)) viewport.open();
-    if (trace && opens !== "window") frameTrace();
+    if (trace && opens !== "window") viewport.frame(...lineage.board.traced(scene));
     return made.nodes.length;
   }
 
@@ -163,15 +163,6 @@ lineage.main = (() => {
 
   const traced = (passes) =>
     state.dataset === null ? null : lineage.model.datasetTrace(model, state.dataset, passes);
-
-  // The trace fits into the area beside the panel; if it is too large to be read, the selection and its neighbours do.
-  function frameTrace() {
-    const boxes = scene.nodes.filter((node) => cardOf(node.key).matches(".is-start, .is-up, .is-down"));
-    const starts = boxes.filter((node) => cardOf(node.key).matches(".is-start"));
-    const keys = new Set(starts.map((node) => node.key));
-    const beside = new Set(scene.edges.flatMap(({ source, target }) => (keys.has(source) ? [target] : keys.has(target) ? [source] : [])));
-    viewport.frame(boxes, [starts, boxes.filter((node) => keys.has(node.key) || beside.has(node.key))]);
-  }
 
   function drawColumn(passes, { opens = false }) {
     found = lineage.columnGraph.trace(model, state.column, state.side, passes);
@@ -187,16 +178,9 @@ lineage.main = (() => {
     lineage.column.table(model, found);
     viewport.sized(scene);
     showSelection(null);
-    growTable();
-    const starts = scene.nodes.filter((node) => cardOf(node.key).matches(".is-start"));
-    if (opens !== "window") viewport.frame(scene.nodes, [starts], true);
+    lineage.column.grow(scene);
+    if (opens !== "window") viewport.frame(scene.nodes, lineage.board.traced(scene)[1], true);
     return made.nodes.length;
-  }
-
-  // A table of a small picture is taller.
-  function growTable() {
-    const rest = byId("center").clientHeight - byId("crumb").offsetHeight - scene.height - 90;
-    byId("table").style.maxHeight = `max(36%, ${Math.round(rest)}px)`;
   }
 
   function showSelection(trace) {
@@ -224,25 +208,9 @@ lineage.main = (() => {
     showSelection(traced(passes));
   }
 
-  // The environment of what is shown; "": all.
-  function environmentOf() {
-    if (state.view === "column") return model.datasets[model.columns[state.column].dataset].environment;
-    if (state.view === "pipeline" && state.focus !== null) return model.datasets[state.focus].environment;
-    if (state.view === "pipeline" && state.band !== null) return model.bands.find((each) => each.key === state.band).environment;
-    return state.filters.environment;
+  function filtered(filters, isSwitch = false) {
+    change({ filters, groups: [], ...(isSwitch && lineage.environments.leave(model, state, filters.environment)) }, { opens: true });
   }
-
-  // The switch of environments leads from a view of one environment to the same pipeline of the other one, or to all.
-  function filtered(filters, isSwitch) {
-    const isOne = state.view === "column" || (state.view === "pipeline" && (state.band !== null || state.focus !== null));
-    const leaves = isSwitch && isOne && environmentOf() !== filters.environment;
-    const band = model.bands.find((each) => each.key === state.band);
-    const twin = band && model.bands.find((each) => each.dag === band.dag && each.environment === filters.environment);
-    const left = leaves ? { ...cleared(), band: twin?.key ?? null } : {};
-    change({ filters, groups: [], ...left }, { opens: true });
-  }
-
-  const cleared = () => ({ view: "pipeline", column: null, dataset: null, edge: null, frame: null, focus: null, depth: null });
 
   function render(options = {}) {
     const passes = passing();
@@ -253,7 +221,7 @@ lineage.main = (() => {
     if (isPhone() && state.view !== "column") state.view = "list";
     const shown = shownBands(passes);
     document.body.dataset.view = isPhone() ? "list" : state.view;
-    lineage.filters.show(state.filters, environmentOf());
+    lineage.filters.show(state.filters, lineage.environments.shown(model, state));
     lineage.heading.views(state);
     let boxes = shown.length;
     if (state.view === "overview") drawOverview(passes, shown);

@@ -136,6 +136,7 @@ lineage.overview = (() => {
         shelf = { row: element("div", { class: "shelf" }), used: width };
         place.append(shelf.row);
       }
+      made.style.flexBasis = `${width}px`;
       shelf.row.append(made);
     };
     let at = 0;
