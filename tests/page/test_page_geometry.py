@@ -23,6 +23,18 @@ VIEWS = {
     "both_merged": "#view=pipeline&environment=dev",
     "in_groups": "#view=pipeline",
 }
+STG_SALES = quote("dev|redshift://tickit-wh.us-east-1:5439|dev.tickit_staging.stg_sales")
+IN_VIEW = """
+() => {
+  const stage = document.getElementById("stage").getBoundingClientRect();
+  return [...document.querySelectorAll(".card")].filter((card) => {
+    const box = card.getBoundingClientRect();
+    const isAcross = box.left >= stage.left && box.right <= stage.right;
+    return isAcross && box.top >= stage.top && box.bottom <= stage.bottom;
+  }).flatMap((card) => [...card.querySelectorAll(".head .name, .column .name")])
+    .map((each) => each.textContent);
+}
+"""
 
 
 def pairs(environment: str) -> list[tuple[str, str]]:
@@ -96,6 +108,21 @@ def test_type_has_at_least_eleven_pixels_at_first_sight(opened: Opened, captures
     assert geometry.small_type(opened(captures, VIEWS[view])) == []
 
 
+SELECTED = {
+    "dataset": f"#dataset={STG_SALES}",
+    "column": f"#dataset={STG_SALES}&column=pricepaid",
+}
+
+
+@pytest.mark.parametrize("view", SELECTED)
+def test_type_has_at_least_eleven_pixels_beside_the_panel(opened: Opened, captures: Path, view: str) -> None:
+    """The view shows the selection and its neighbours, and not the whole of a wide pipeline."""
+    page = opened(captures, SELECTED[view])
+    assert page.locator("#panel").is_visible()
+    assert geometry.small_type(page) == []
+    assert {"sales", "stg_sales", "top_events_by_sales", "fct_sales"} <= set(page.evaluate(IN_VIEW))
+
+
 @pytest.mark.parametrize("view", ["overview", "tickit", "both_merged"])
 def test_the_same_data_gives_the_same_positions(opened: Opened, captures: Path, view: str) -> None:
     first, second = (geometry.positions(opened(captures, VIEWS[view])) for _ in range(2))
@@ -162,6 +189,40 @@ def test_lines_between_different_cards_do_not_lie_on_each_other(
 ) -> None:
     """Lines of one source share their start, and lines of one target may share their end."""
     assert opened(captures, VIEWS[view]).evaluate(SHARED) == []
+
+
+KINDS = """
+() => {
+  const { model } = lineage.app;
+  const passes = lineage.model.passing(model, lineage.filters.none());
+  const overlap = (a, b, c, d) =>
+    Math.min(Math.max(a, b), Math.max(c, d)) - Math.max(Math.min(a, b), Math.min(c, d)) > 3;
+  const found = [];
+  const mixed = new Set();
+  for (const { index } of model.columns) {
+    const trace = lineage.columnGraph.trace(model, index, "both", passes);
+    const { routes } = lineage.columnGraph.place(lineage.columnGraph.build(model, trace));
+    const parts = routes.map(({ points }) => points.slice(1).map(([x, y], at) => [...points[at], x, y]));
+    routes.forEach(({ edge }, one) => routes.forEach(({ edge: { key, style, source } }, other) => {
+      if (style === edge.style || other < one) return;
+      if (source === edge.source) mixed.add([edge.style, style].sort().join(" and "));
+      for (const [a, b, c, d] of parts[one]) for (const [e, f, g, h] of parts[other]) {
+        const flat = b === d && f === h && Math.abs(b - f) < 3 && overlap(a, c, e, g);
+        const upright = a === c && e === g && Math.abs(a - e) < 3 && overlap(b, d, f, h);
+        if (flat || upright) found.push(`column ${index}: ${edge.style} ${edge.key} lies on ${style} ${key}`);
+      }
+    }));
+  }
+  return [found, [...mixed]];
+}
+"""
+
+
+def test_lines_of_different_kinds_do_not_lie_on_each_other(opened: Opened, captures: Path) -> None:
+    """In the traces of all columns: a dashed line on a solid one looks as if it came from elsewhere."""
+    found, mixed = opened(captures).evaluate(KINDS)
+    assert found == []
+    assert {"decides and direct", "direct and indirect"} <= set(mixed)
 
 
 LAYOUT = """

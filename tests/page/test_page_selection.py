@@ -182,3 +182,41 @@ def test_views_and_the_selected_dataset_are_steps_back(two_jobs: Page) -> None:
     assert page.locator("body").get_attribute("data-view") == "list"
     page.go_back()
     assert selected(page) == ["a"]
+
+
+def lit(page: Page) -> str | None:
+    """Return the pressed button of the switch of environments."""
+    return page.locator("#environments [aria-pressed='true']").text_content()
+
+
+def test_the_switch_shows_the_environment_of_the_view(two_environments: Page) -> None:
+    page = two_environments
+    assert lit(page) == "All"
+    show(page, "overview")
+    assert lit(page) == "All"
+    page.locator(".band .open").first.click()
+    assert (lit(page), cards(page)) == ("prod", ["mart", "raw"])
+    find(page, "dev.public.mart#x")
+    assert lit(page) == "dev"
+
+
+def test_the_switch_leads_to_the_same_pipeline_of_the_other_environment(two_environments: Page) -> None:
+    page = two_environments
+    show(page, "overview")
+    page.locator(".band .open").first.click()
+    page.locator("#environments [data-environment='dev']").click()
+    expect(page.locator("#crumb .env")).to_have_text("dev")
+    assert (lit(page), cards(page)) == ("dev", ["mart", "raw"])
+    page.locator("#environments [data-environment='']").click()
+    assert (lit(page), cards(page)) == ("All", ["mart", "mart", "raw", "raw"])
+
+
+def test_the_index_has_one_row_for_an_end_point_of_two_environments(two_environments: Page) -> None:
+    page = two_environments
+    show(page, "overview")
+    row = page.locator("#sidebar .row", has_text="mart")
+    assert row.count() == 1
+    assert row.locator(".env").all_text_contents() == ["prod", "dev"]
+    row.get_by_role("button", name="mart in dev").click()
+    assert selected(page) == ["mart"]
+    expect(page.locator("#panel .env")).to_have_text("dev")

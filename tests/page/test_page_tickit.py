@@ -117,8 +117,28 @@ def test_the_table_shows_the_jobs_with_their_last_run(page: Page) -> None:
     ingest = rows["tickit_sales_ingest"]
     assert "spark" in ingest[1]
     assert "sales_dl" in ingest[6]
+    # dbt declares an exposure, and does not write it.
+    built = page.locator("#table tr", has_text="dbt").locator("td.wide").get_attribute("title") or ""
+    assert set(built.split(", ")) == {
+        "tickit_staging (4)",
+        "tickit_marts (3)",
+        "snapshots.users_snapshot",
+        "tickit_ref.category_map",
+    }
     page.locator("#table").get_by_role("button", name="tickit_sales_load").click()
     expect(page.locator("#panel h2")).to_have_text("tickit_sales_load")
+
+
+def test_a_narrow_table_shortens_what_jobs_write_at_a_name(page: Page) -> None:
+    card(page, "stg_date").click()
+    for cell in page.locator("#table td.wide").all():
+        text, title = cell.text_content() or "", cell.get_attribute("title") or ""
+        shown, _, more = text.partition(" and ")
+        names = title.split(", ")
+        assert names[: len(shown.split(", "))] == shown.split(", ")
+        assert more == (f"{len(names) - len(shown.split(', '))} more" if text != title else "")
+        assert cell.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert page.locator("#table td.wide", has_text=" more").count() > 0
 
 
 def test_a_selected_line_shows_job_and_write_mode(page: Page) -> None:
@@ -200,8 +220,12 @@ def test_clicking_a_dataset_shows_its_lineage(page: Page) -> None:
         "stg_sales",
         "top_events_by_sales",
     ]
+    # The selection and its neighbours are in view, and readable; the small map shows the rest.
     panel = left(page.locator("#panel"))
-    boxes = [each.bounding_box() for each in page.locator(".card:is(.is-up, .is-down, .is-start)").all()]
+    near = [card(page, "sales_dl"), card(page, "sales", "tickit-staging"), card(page, "sales", "public")]
+    boxes = [each.bounding_box() for each in [*near, card(page, "event", "tickit-staging")]]
+    assert geometry.small_type(page) == []
+    expect(page.locator("#minimap")).to_be_visible()
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= panel for box in boxes)
     page.locator("#panel").get_by_role("button", name="Only its lineage").click()
     assert len(cards(page)) == 11

@@ -31,6 +31,7 @@ SCRIPTS = (
     "listing.js",
     "panel.js",
     "search.js",
+    "environments.js",
     "filters.js",
     "links.js",
     "keyboard.js",

@@ -48,13 +48,27 @@ lineage.attention = (() => {
     );
   };
 
+  /** Return the entries, those of several environments as one with `twins`. */
+  function withTwins(entries) {
+    const found = new Map();
+    for (const each of entries) {
+      const { environment, place } = each.members[0];
+      const key = JSON.stringify([each.name, each.kind, place.name, each.members.length]);
+      const known = found.get(key) ?? [];
+      const twin = known.find((other) => [other, ...other.twins].every(({ members }) => members[0].environment !== environment));
+      if (twin) twin.twins.push(each);
+      else found.set(key, [...known, { ...each, twins: [] }]);
+    }
+    return [...found.values()].flat();
+  }
+
   // Files and topics that a job writes and nothing reads; people query tables directly.
   function unread(model, datasets) {
     const found = datasets.filter((each) => isEnd(each) && (each.kind === "file" || each.kind === "topic"));
     return collapsed(model, found).map(({ name, members }) => ({
       what: members.length > 1 ? `${members.length} outputs in ${name} are not read` : `${name} is not read`,
       members,
-      more: members.length > 1 ? "by any job" : members[0].place.name,
+      more: members.length > 1 ? "" : members[0].place.name,
       severity: "note",
     }));
   }
@@ -138,5 +152,5 @@ lineage.attention = (() => {
     return all.sort((a, b) => rank[a.severity] - rank[b.severity]);
   }
 
-  return { endPoints, sources, worthALook };
+  return { endPoints, sources, withTwins, worthALook };
 })();

@@ -95,6 +95,15 @@ lineage.board = (() => {
     }
   }
 
+  /** Return the boxes of the trace, and the parts that matter most: the selection, and the selection with its neighbours. */
+  function traced(scene) {
+    const boxes = scene.nodes.filter((node) => cardOf(node.key).matches(".is-start, .is-up, .is-down"));
+    const starts = boxes.filter((node) => cardOf(node.key).matches(".is-start"));
+    const keys = new Set(starts.map((node) => node.key));
+    const beside = new Set(scene.edges.flatMap(({ source, target }) => (keys.has(source) ? [target] : keys.has(target) ? [source] : [])));
+    return [boxes, [starts, boxes.filter((node) => keys.has(node.key) || beside.has(node.key))]];
+  }
+
   /** Emphasize the lines at a card while the pointer or the focus is on it; null: none. */
   function near(key) {
     for (const each of byId("lines")?.children ?? []) {
@@ -111,5 +120,5 @@ lineage.board = (() => {
     for (const card of byId("cards").children) card.tabIndex = card.dataset.key === key ? 0 : -1;
   }
 
-  return { draw, light, near, cardOf, columnOf, tabStop };
+  return { draw, light, traced, near, cardOf, columnOf, tabStop };
 })();

@@ -15,7 +15,7 @@ lineage.cards = (() => {
   const whereOf = (dataset) =>
     dataset.kind === "exposure"
       ? dataset.place.platform
-      : `${lineage.places.shortened(dataset.place.name, 22)} · ${dataset.place.platform}`;
+      : `${lineage.places.shortened(dataset.place.name, 18)} · ${dataset.place.platform}`;
 
   const labelOf = (dataset) =>
     `${dataset.name}, ${dataset.kind} in ${dataset.place.name}, ${dataset.place.platform}, ${dataset.environment}`;
@@ -139,7 +139,7 @@ lineage.cards = (() => {
           "aria-label": row.isRest
             ? row.name
             : `column ${model.columns[column].name} of ${model.datasets[model.columns[column].dataset].name}`,
-          title: row.expression || row.name,
+          title: row.expressions?.join("\n") || row.name,
         },
         element(
           "span",
@@ -147,7 +147,14 @@ lineage.cards = (() => {
           name(row.name, { class: "name" }),
           row.expression || row.isRest || where ? null : name(type, { class: "type" }),
         ),
-        row.expression ? element("code", { class: "expression", dir: "auto" }, row.expression) : null,
+        row.expression
+          ? element(
+              "span",
+              { class: "made-by" },
+              element("code", { class: "expression", dir: "auto" }, row.expression),
+              row.expressions.length > 1 ? element("span", { class: "others" }, `and ${row.expressions.length - 1} more`) : null,
+            )
+          : null,
         where ? element("span", { class: "expression where", dir: "auto" }, where) : null,
       ),
     );

@@ -64,11 +64,13 @@ lineage.column = (() => {
   /** Draw the path as a table. */
   function table(model, found) {
     const steps = lineage.columnGraph.steps(model, found);
+    const size = steps.length > MOST_ROWS ? `${MOST_ROWS} of ${counted(steps.length, "step")}` : counted(steps.length, "step");
     byId("table").hidden = false;
     byId("table").replaceChildren(
       element(
         "table",
         { "aria-label": `Path of ${nameOf(model, found.start)}` },
+        element("caption", {}, "Path of ", name(nameOf(model, found.start)), element("span", { class: "quiet" }, ` ${size}`)),
         element(
           "thead",
           {},
@@ -77,6 +79,12 @@ lineage.column = (() => {
         element("tbody", {}, steps.slice(0, MOST_ROWS).map((step) => row(model, found, step))),
       ),
     );
+  }
+
+  /** Make the table of a small picture taller. */
+  function grow(scene) {
+    const rest = byId("center").clientHeight - byId("crumb").offsetHeight - scene.height - 90;
+    byId("table").style.maxHeight = `max(36%, ${Math.round(rest)}px)`;
   }
 
   /** Return the title of a line: the jobs, and how the column is made. */
@@ -88,5 +96,5 @@ lineage.column = (() => {
       .join(" · ");
   }
 
-  return { crumb, table, lineTitle, nameOf, jobName };
+  return { crumb, table, grow, lineTitle, nameOf, jobName };
 })();

@@ -3,6 +3,9 @@
 lineage.columnGraph = (() => {
   const { textWidth } = lineage.measure;
   const SIZE = { head: 52, row: 26, tall: 44, least: 150, most: 228, height: 76 };
+  // From top to bottom at a row; the second one is at its middle.
+  const KINDS = ["whole", "decides", "indirect", "direct"];
+  const KIND_GAP = 8;
   const MOST_ROWS = 12;
   const MOST_CARDS = 60;
   const SHORTEST_CHAIN = 3;
@@ -99,16 +102,14 @@ lineage.columnGraph = (() => {
   }
 
   // How a column is made within the path: its expressions, if it is not passed unchanged.
-  function expressionOf(found, column) {
-    const made = [
+  function expressionsOf(found, column) {
+    return [
       ...new Set(
         found.steps
           .filter((step) => step.to === column && step.expression && step.transformation !== "IDENTITY")
           .map((step) => step.expression),
       ),
     ];
-    if (!made.length) return "";
-    return made.length > 1 ? `${made[0]} +${made.length - 1}` : made[0];
   }
 
   function card(model, found, dataset, columns) {
@@ -117,8 +118,9 @@ lineage.columnGraph = (() => {
       shown[shown.length - 1] = found.start;
     }
     const rows = shown.map((column) => {
-      const expression = expressionOf(found, column);
-      return { columns: [column], name: model.columns[column].name, expression, height: expression ? SIZE.tall : SIZE.row };
+      const expressions = expressionsOf(found, column);
+      const [expression = ""] = expressions;
+      return { columns: [column], name: model.columns[column].name, expression, expressions, height: expression ? SIZE.tall : SIZE.row };
     });
     const rest = columns.filter((column) => !shown.includes(column));
     if (rest.length) rows.push({ columns: rest, name: `${rest.length} more`, expression: "", height: SIZE.row, isRest: true });
@@ -127,7 +129,7 @@ lineage.columnGraph = (() => {
       textWidth(each.name, 13, true) + 40,
       textWidth(`${each.place.name} · ${each.place.platform}`, 12) + 42,
       ...rows.map((row) => textWidth(row.name, 12, true) + 22 + Math.min(70, row.expression ? 0 : typeWidth(model, row))),
-      ...rows.map((row) => Math.min(row.expression.length * 7.1 + 22, SIZE.most)),
+      ...rows.map((row) => Math.min(row.expression.length * 7.3 + (row.expressions?.length > 1 ? 96 : 22), SIZE.most)),
     ];
     return sized({ kind: "dataset", key: `d${dataset}`, dataset, rows }, Math.max(...widths));
   }
@@ -251,7 +253,23 @@ lineage.columnGraph = (() => {
       });
     }
     wholeReaders(model, found, nodes, wholeCard, add);
+    apart(edges, "source", "sourceOffset");
+    apart(edges, "target", "targetOffset");
     return { nodes: [...nodes, ...extra.values()], edges, hidden };
+  }
+
+  // Lines of several kinds at one row have a height each, so that a dashed line never lies on a solid one.
+  function apart(edges, end, offset) {
+    const kinds = new Map();
+    const rowOf = (edge) => JSON.stringify([edge[end], edge[offset]]);
+    for (const edge of edges) kinds.set(rowOf(edge), (kinds.get(rowOf(edge)) ?? new Set()).add(edge.style));
+    const moves = edges.map((edge) => {
+      const present = KINDS.filter((kind) => kinds.get(rowOf(edge)).has(kind));
+      return edge[offset] === undefined || present.length < 2 ? 0 : (present.indexOf(edge.style) - 1) * KIND_GAP;
+    });
+    edges.forEach((edge, at) => {
+      if (moves[at]) edge[offset] += moves[at];
+    });
   }
 
   // Dashboards have no columns: they read the whole table.
@@ -312,7 +330,7 @@ lineage.columnGraph = (() => {
     lineage.layout.layered(
       nodes.map((node) => ({ ...node, id: node.key })),
       edges,
-      { gap: 30, gutter: 42, pad: 10 },
+      { gap: 30, gutter: 42, pad: 10, stretch: true },
     );
 
   return { trace, build, steps, place, howOf, SIZE };

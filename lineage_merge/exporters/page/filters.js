@@ -77,7 +77,7 @@ lineage.filters = (() => {
     byId("clear").addEventListener("click", () => changed(none()));
     byId("environments").addEventListener("click", (event) => {
       const environment = event.target.closest("[data-environment]")?.dataset.environment;
-      if (environment !== undefined) changed({ ...selected(), environment });
+      if (environment !== undefined) changed({ ...selected(), environment }, true);
     });
     const open = (isOpen) => {
       byId("filters").hidden = !isOpen;
@@ -99,13 +99,14 @@ lineage.filters = (() => {
     return { open };
   }
 
-  function show(filters) {
+  /** Show the values; `shown`: the environment of the view, also if no filter restricts it. */
+  function show(filters, shown = filters.environment) {
     for (const key of KEYS) byId(`filter-${key}`).value = filters[key];
     const active = KEYS.filter((key) => filters[key]).length;
     byId("clear").hidden = !active;
     byId("filter-count").textContent = active ? String(active) : "";
     for (const each of byId("environments").children) {
-      each.setAttribute("aria-pressed", String(each.dataset.environment === filters.environment));
+      each.setAttribute("aria-pressed", String(each.dataset.environment === shown));
     }
   }
 

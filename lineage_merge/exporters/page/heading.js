@@ -51,8 +51,26 @@ lineage.heading = (() => {
     byId("trail").replaceChildren(...chips);
   }
 
-  /** Draw the states of runs that occur. */
-  function stateKey(model, state) {
+  const LINES = [
+    [["direct"], "value"],
+    [["indirect"], "indirect: condition, window"],
+    [["decides", "whole"], "rows, or the whole table"],
+  ];
+
+  // The kinds of lines in a column trace; one kind alone needs no key.
+  function lineKey(scene) {
+    const styles = new Set(scene.edges.map((edge) => edge.style));
+    const found = LINES.filter(([kinds]) => kinds.some((each) => styles.has(each)));
+    if (found.length < 2 && !styles.has("indirect")) return [];
+    return found.map(([[style], words]) => element("span", {}, lineage.theme.sample(`line ${style}`), words));
+  }
+
+  /** Draw the key below the picture: the states of runs, or the kinds of lines, that occur. */
+  function key(model, state, scene) {
+    if (state.view === "column") {
+      byId("key").replaceChildren(...lineKey(scene));
+      return;
+    }
     const states = new Set(model.datasets.map((each) => each.state));
     byId("key").replaceChildren(
       ...(state.view === "pipeline" && states.size > 1
@@ -74,5 +92,5 @@ lineage.heading = (() => {
     byId("counts").textContent = `${of}${more}`;
   }
 
-  return { views, trail, stateKey, counts };
+  return { views, trail, key, counts };
 })();

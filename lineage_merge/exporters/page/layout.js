@@ -23,7 +23,7 @@ lineage.layout = (() => {
     }
     const lines = edges.map((edge) => {
       const isBack = rank.get(edge.target) <= rank.get(edge.source);
-      const net = `${isBack ? `back\u0001${edge.target}\u0001` : ""}${edge.source}\u0001${edge.sourceOffset ?? ""}`;
+      const net = `${isBack ? `back\u0001${edge.target}\u0001` : ""}${edge.source}\u0001${edge.sourceOffset ?? ""}\u0001${edge.style ?? ""}`;
       return { ...edge, edge, isBack, net };
     });
     const lanes = lineage.ordering.arrange(placed, lines, count, wanted);

@@ -48,9 +48,17 @@ lineage.listing = (() => {
     );
   }
 
+  // A place often has the name of the kind: `snapshots`.
+  function whatOf(dataset) {
+    if (dataset.kind === "exposure") return lineage.cards.whereOf(dataset);
+    const where = lineage.cards.whereOf(dataset);
+    return where.toLowerCase().startsWith(dataset.kind) ? where : `${dataset.kind} · ${where}`;
+  }
+
   function datasetEntry(model, view, index) {
     const dataset = model.datasets[index];
     const sides = [new Set(dataset.up.map((edge) => edge.from)).size, new Set(dataset.down.map((edge) => edge.to)).size];
+    const inWords = `${counted(sides[0], "input")}, ${counted(sides[1], "output")}`;
     return element(
       "li",
       {},
@@ -61,12 +69,12 @@ lineage.listing = (() => {
           "span",
           { class: "two" },
           name(dataset.name),
-          element("span", { dir: "auto" }, `${dataset.kind === "exposure" ? "dashboard" : dataset.kind} · ${lineage.cards.whereOf(dataset)}`),
+          element("span", { dir: "auto" }, whatOf(dataset)),
         ),
         element(
           "span",
           { class: "sides" },
-          element("span", { "aria-label": `${sides[0]} upstream, ${sides[1]} downstream`, role: "img" }, `↑${sides[0]} ↓${sides[1]}`),
+          element("span", { "aria-label": inWords, title: inWords, role: "img" }, `↑${sides[0]} ↓${sides[1]}`),
           state(dataset.state),
         ),
       ),
@@ -146,7 +154,8 @@ lineage.listing = (() => {
   /** Draw the list of what passes the filters. */
   function draw(model, view, shown, isPhone) {
     if (!isPhone) crumb(model, view, shown);
-    byId("listing").replaceChildren(...shown.map((each) => section(model, view, each, isPhone)));
+    const key = view.listed === "jobs" || !shown.length ? [] : [element("p", { class: "caption" }, "↑ inputs, ↓ outputs")];
+    byId("listing").replaceChildren(...key, ...shown.map((each) => section(model, view, each, isPhone)));
   }
 
   return { draw };

@@ -144,7 +144,6 @@ lineage.main = (() => {
       laidOut = scene;
     } else scene = { ...laidOut, edges: made.edges, nodeOf: made.nodeOf, total: made.total, opened: made.opened };
     lineage.pipeline.sort(writers, scene.nodes);
-    lineage.pipeline.table(model, writers);
     const trace = traced(passes);
     lineage.board.light(model, state, scene, trace);
     const after = before && scene.nodes.find((node) => node.key === keep);
@@ -153,8 +152,10 @@ lineage.main = (() => {
       viewport.set({ x: x + (before.x - after.x) * scale, y: y + (before.y - after.y) * scale });
     }
     showSelection(trace);
+    byId("table").style.maxHeight = "";
+    lineage.pipeline.table(model, writers);
     if (opens || (changes && !after)) viewport.open();
-    if (trace && opens !== "window") frameTrace();
+    if (trace && opens !== "window") viewport.frame(...lineage.board.traced(scene));
     return made.nodes.length;
   }
 
@@ -162,12 +163,6 @@ lineage.main = (() => {
 
   const traced = (passes) =>
     state.dataset === null ? null : lineage.model.datasetTrace(model, state.dataset, passes);
-
-  // The trace fits into the area beside the panel.
-  function frameTrace() {
-    const boxes = scene.nodes.filter((node) => cardOf(node.key).matches(".is-start, .is-up, .is-down"));
-    viewport.frame(boxes);
-  }
 
   function drawColumn(passes, { opens = false }) {
     found = lineage.columnGraph.trace(model, state.column, state.side, passes);
@@ -183,7 +178,8 @@ lineage.main = (() => {
     lineage.column.table(model, found);
     viewport.sized(scene);
     showSelection(null);
-    if (opens !== "window") viewport.fit();
+    lineage.column.grow(scene);
+    if (opens !== "window") viewport.frame(scene.nodes, lineage.board.traced(scene)[1], true);
     return made.nodes.length;
   }
 
@@ -212,6 +208,10 @@ lineage.main = (() => {
     showSelection(traced(passes));
   }
 
+  function filtered(filters, isSwitch = false) {
+    change({ filters, groups: [], ...(isSwitch && lineage.environments.leave(model, state, filters.environment)) }, { opens: true });
+  }
+
   function render(options = {}) {
     const passes = passing();
     dropHidden(passes);
@@ -221,7 +221,7 @@ lineage.main = (() => {
     if (isPhone() && state.view !== "column") state.view = "list";
     const shown = shownBands(passes);
     document.body.dataset.view = isPhone() ? "list" : state.view;
-    lineage.filters.show(state.filters);
+    lineage.filters.show(state.filters, lineage.environments.shown(model, state));
     lineage.heading.views(state);
     let boxes = shown.length;
     if (state.view === "overview") drawOverview(passes, shown);
@@ -230,7 +230,7 @@ lineage.main = (() => {
     else drawList(passes, shown);
     if (isPhone() && state.view === "column") lineage.listing.draw(model, state, shown, true);
     lineage.heading.trail(model, state, scene);
-    lineage.heading.stateKey(model, state);
+    lineage.heading.key(model, state, scene);
     byId("nothing").hidden = boxes > 0;
     tabStop();
     lineage.heading.counts(model, state, scene, shown);
@@ -280,6 +280,7 @@ lineage.main = (() => {
         if (!isPhone() && state.view === "list" && resized.wasPhone) state.view = null;
         render({ opens: true });
       }
+      if (state.view === "pipeline") lineage.pipeline.fitWrites();
       resized.wasPhone = isPhone();
     }, 150);
   }
@@ -299,7 +300,7 @@ lineage.main = (() => {
     byId("about").textContent = about.filter((each) => each).join(", ");
     lineage.theme.start();
     lineage.theme.legend();
-    filterMenu = lineage.filters.start(model, (filters) => change({ filters, groups: [] }, { opens: true }));
+    filterMenu = lineage.filters.start(model, filtered);
     const app = {
       model,
       viewport,

@@ -136,6 +136,7 @@ lineage.overview = (() => {
         shelf = { row: element("div", { class: "shelf" }), used: width };
         place.append(shelf.row);
       }
+      made.style.flexBasis = `${width}px`;
       shelf.row.append(made);
     };
     let at = 0;
@@ -167,7 +168,8 @@ lineage.overview = (() => {
     return { drawAll: () => (draws(() => true), finish()) };
   }
 
-  const two = (text, under) => element("span", { class: "two" }, name(text), element("span", { dir: "auto" }, under));
+  const two = (text, under, more = "") =>
+    element("span", { class: `two${more}` }, name(text), element("span", { dir: "auto" }, under));
 
   function section(title, entries, most) {
     if (!entries.length) return [];
@@ -194,8 +196,26 @@ lineage.overview = (() => {
       members.length === 1
         ? { "data-to-dataset": members[0].index }
         : { "data-band": model.bands[model.bandOf[members[0].index]].key, "data-place": members[0].place.key };
-    const entry = ({ name: text, members, kind }) =>
-      button(
+    const linkOf = ({ name: text, members }) => ({
+      ...toMembers(members),
+      title: members.length === 1 ? members[0].title : text,
+    });
+    // One row for what several environments have; its badges lead to each.
+    const twinRow = (first) =>
+      element(
+        "div",
+        { class: "row has-twins" },
+        button({ class: "to-first", ...linkOf(first) }, icon(first.kind), name(first.name, { class: "what" })),
+        first.members.length > 1 ? element("span", { class: "number" }, first.members.length) : null,
+        [first, ...first.twins].map((each) =>
+          button(
+            { class: "to-twin", ...linkOf(each), "aria-label": `${each.name} in ${each.members[0].environment}` },
+            envOf(each.members[0]),
+          ),
+        ),
+      );
+    const entry = ({ name: text, members, kind, twins }) =>
+      twins.length ? twinRow({ name: text, members, kind, twins }) : button(
         { class: "row", ...toMembers(members) },
         icon(kind),
         name(text, { class: "what", title: members.length === 1 ? members[0].title : text }),
@@ -209,20 +229,20 @@ lineage.overview = (() => {
         environment(band.environment),
       ),
     );
-    const { endPoints, sources, worthALook } = lineage.attention;
+    const { endPoints, sources, withTwins, worthALook } = lineage.attention;
     const looks = worthALook(model, datasets).map((each) =>
       button(
-        { class: "row", ...toMembers(each.members), title: `${each.what}: ${each.more}` },
+        { class: "row", ...toMembers(each.members), title: [each.what, each.more].filter((part) => part).join(": ") },
         icon("warn", `warn${each.severity === "failed" ? " is-failed" : ""}`),
-        two(each.what, `${each.more} · ${each.members[0].environment}`),
+        two(each.what, [each.more, each.members[0].environment].filter((part) => part).join(" · "), " wraps"),
       ),
     );
     byId("sidebar").replaceChildren(
       ...[
         ...section("Pipelines", bands, INDEX.bands),
         ...section("Worth a look", looks, INDEX.looks),
-        ...section("End points", endPoints(model, datasets).map(entry), INDEX.ends),
-        ...section("Sources", sources(model, datasets).map(entry), INDEX.sources),
+        ...section("End points", withTwins(endPoints(model, datasets)).map(entry), INDEX.ends),
+        ...section("Sources", withTwins(sources(model, datasets)).map(entry), INDEX.sources),
       ].filter((each) => each),
     );
   }

@@ -13,7 +13,7 @@ lineage.overviewScene = (() => {
   const MANY = 300;
   const MOST_OUTSIDE = 4;
   const OPTIONS = { gap: 14, frameGap: 14, pad: 8, stretch: true };
-  const GUTTER = { least: 26, most: 52 };
+  const GUTTER = { least: 23, most: 52 };
   const BETWEEN = 37;
 
   function boxesOf(model, members) {

@@ -4,6 +4,8 @@ lineage.pipeline = (() => {
   const { element, button, name, icon, environment, state, byId, counted } = lineage.dom;
   const { stateOf, ageOf, durationOf, timeText, STATES } = lineage.processes;
   const MOST_ROWS = 200;
+  const TABLE_TYPE = 12.5;
+  const CELL_PADDING = 25;
 
   /** Return what writes the drawn datasets: one entry per job or dbt project. */
   function writersOf(model, members) {
@@ -60,17 +62,37 @@ lineage.pipeline = (() => {
   const captionWidth = ({ title, more }) =>
     lineage.measure.textWidth(title, 12, true) + lineage.measure.textWidth(more, 12) + 34;
 
-  /** Return what a job writes, at most a few names per place. */
-  function writesText(model, targets) {
+  /** Return what a job writes, at most a few names per place; exposures are declared, not written. */
+  function writes(model, targets) {
     const places = new Map();
     for (const index of targets) {
       const dataset = model.datasets[index];
+      if (dataset.kind === "exposure") continue;
       if (!places.has(dataset.place.name)) places.set(dataset.place.name, []);
       places.get(dataset.place.name).push(dataset.name);
     }
-    return [...places]
-      .map(([where, names]) => (names.length > 2 ? `${where} (${names.length})` : names.map((each) => `${where}.${each}`).join(", ")))
-      .join(", ");
+    return [...places].flatMap(([where, names]) =>
+      names.length > 2 ? [`${where} (${names.length})`] : names.map((each) => `${where}.${each}`),
+    );
+  }
+
+  // As many names as there is room for.
+  function fitted(names, room) {
+    const { textWidth } = lineage.measure;
+    for (let shown = names.length; shown > 1; shown -= 1) {
+      const rest = names.length - shown;
+      const text = names.slice(0, shown).join(", ") + (rest ? ` and ${rest} more` : "");
+      if (textWidth(text, TABLE_TYPE) <= room) return text;
+    }
+    return names.length > 1 ? `${names[0]} and ${names.length - 1} more` : (names[0] ?? "");
+  }
+
+  /** Shorten what jobs write to the width of the table. */
+  function fitWrites() {
+    for (const cell of byId("table").querySelectorAll("td.wide")) {
+      const room = cell.clientWidth - CELL_PADDING;
+      cell.firstElementChild.textContent = fitted(cell.title.split(", "), room);
+    }
   }
 
   function jobRow(model, writer) {
@@ -84,7 +106,7 @@ lineage.pipeline = (() => {
       cell(timeText(writer.finished) || "not recorded", { class: "number" }),
       cell(durationOf(writer.duration) || "not recorded", { class: "number" }),
       cell(writer.rows === null ? "not recorded" : lineage.dom.digits(writer.rows), { class: "number" }),
-      cell(name(writesText(model, writer.targets)), { class: "wide", title: writesText(model, writer.targets) }),
+      cell(name(""), { class: "wide", title: writes(model, writer.targets).join(", ") }),
     );
   }
 
@@ -117,6 +139,7 @@ lineage.pipeline = (() => {
         element("tbody", {}, writers.slice(0, MOST_ROWS).map((writer) => jobRow(model, writer))),
       ),
     );
+    fitWrites();
   }
 
   /** Draw the heading of the view. */
@@ -143,5 +166,5 @@ lineage.pipeline = (() => {
     );
   }
 
-  return { writersOf, sort, caption, captionWidth, table, crumb, writesText };
+  return { writersOf, sort, caption, captionWidth, table, fitWrites, crumb };
 })();

@@ -13,7 +13,7 @@ lineage.scene = (() => {
   const MOST_ROWS = 60;
   // More neighbours in other pipelines become one box per pipeline.
   const MOST_OUTSIDE = 8;
-  const SIZE = { least: 176, most: 236, height: 76, row: 26, head: 54 };
+  const SIZE = { least: 172, most: 236, place: 204, height: 76, row: 26, head: 54 };
 
   function members(model, state, passes) {
     if (state.focus !== null) {
@@ -60,6 +60,7 @@ lineage.scene = (() => {
     const dataset = model.datasets[index];
     const { rows, more } = rowsOf(model, state, index);
     const named = textWidth(dataset.name, 13, true) + 40;
+    const where = Math.min(SIZE.place, textWidth(lineage.cards.whereOf(dataset), 12) + 40);
     const under = rows.length ? 6 + rows.length * SIZE.row + (more ? 28 : 0) : 0;
     return {
       kind: "dataset",
@@ -71,7 +72,7 @@ lineage.scene = (() => {
       isOutside,
       group: `${dataset.environment}\n${dataset.place.key}`,
       parent: isOutside ? undefined : frameOf(dataset),
-      width: Math.max(SIZE.least, Math.min(SIZE.most, named)),
+      width: Math.max(SIZE.least, where, Math.min(SIZE.most, named)),
       height: SIZE.height + under,
     };
   }

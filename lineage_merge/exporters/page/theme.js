@@ -48,19 +48,17 @@ lineage.theme = (() => {
     ["line decides", "determines rows (filter, join), or reads the whole table"],
   ];
 
+  /** Return a short line as it is drawn in this style. */
+  const sample = (classes) =>
+    drawn(
+      "svg",
+      { class: "sample", viewBox: "0 0 46 12", "aria-hidden": "true" },
+      drawn("g", { class: classes }, drawn("path", { class: "drawn", d: "M2 6H40" }), drawn("path", { class: "tip", d: "M45 6l-7 -3.6v7.2z" })),
+    );
+
   /** Fill the legend: kinds, lines, states of runs. */
   function legend() {
-    const line = ([classes, words]) =>
-      element(
-        "li",
-        {},
-        drawn(
-          "svg",
-          { class: "sample", viewBox: "0 0 46 12", "aria-hidden": "true" },
-          drawn("g", { class: classes }, drawn("path", { class: "drawn", d: "M2 6H40" }), drawn("path", { class: "tip", d: "M45 6l-7 -3.6v7.2z" })),
-        ),
-        words,
-      );
+    const line = ([classes, words]) => element("li", {}, sample(classes), words);
     byId("legend").replaceChildren(
       ...KINDS.map((each) => element("li", {}, icon(each), each === "exposure" ? "exposure (dashboard)" : each)),
       ...Object.entries(lineage.processes.STATES).map(([each, words]) => element("li", {}, state(each), words)),
@@ -69,5 +67,5 @@ lineage.theme = (() => {
     );
   }
 
-  return { start, legend };
+  return { start, legend, sample };
 })();

@@ -8,7 +8,8 @@ lineage.viewport = (() => {
   const READABLE = 0.92;
   const LARGEST = 1.12;
   const CLICK = 4;
-  const MARGIN = { x: 22, top: 10, bottom: 52 };
+  // The gutters of the page, and room for the key and the buttons.
+  const MARGIN = { x: 16, top: 10, bottom: 52 };
   const MAP = { width: 150, height: 64 };
 
   function over(stage, world, changed) {
@@ -43,20 +44,21 @@ lineage.viewport = (() => {
       height: Math.max(50, stage.clientHeight - MARGIN.top - MARGIN.bottom),
     });
 
-    // `anchor`: height that is in view if the box is too tall.
-    function frameBox(box, least, most, isMoving, anchor = 0) {
+    // `anchor`: point of the box that is in view if the box is too large.
+    function frameBox(box, least, most, isMoving, anchor = { x: 0, y: 0 }) {
       const { width, height } = room();
       const scale = Math.max(least, Math.min(most, width / box.width, height / box.height));
       const place = (start, extent, available, margin, inView = 0) => {
         const rest = available - extent * scale;
-        const offset = rest >= 0 ? rest / 2 : Math.min(0, Math.max(rest, available / 2 - inView * scale));
+        const isAcross = margin === MARGIN.x;
+        const offset = rest >= 0 ? (isAcross ? 0 : rest / 2) : Math.min(0, Math.max(rest, available / 2 - inView * scale));
         return margin + offset - start * scale;
       };
       set(
         {
           scale,
-          x: Math.round(place(box.x, box.width, width, MARGIN.x)),
-          y: Math.round(place(box.y, box.height, height, MARGIN.top, anchor)),
+          x: Math.round(place(box.x, box.width, width, MARGIN.x, anchor.x)),
+          y: Math.round(place(box.y, box.height, height, MARGIN.top, anchor.y)),
         },
         isMoving,
       );
@@ -64,18 +66,33 @@ lineage.viewport = (() => {
 
     const whole = () => ({ x: 0, y: 0, width: size.width || 1, height: size.height || 1 });
     /** The first view: readable; if not all fits, from where data enters. */
-    const open = () => frameBox(whole(), READABLE, LARGEST, false, entry);
+    const open = () => frameBox(whole(), READABLE, LARGEST, false, { x: 0, y: entry });
     /** Everything in the window. */
     const fit = () => frameBox(whole(), FARTHEST, LARGEST, true);
 
-    /** Fit these boxes into the window. */
-    function frame(boxes) {
+    function around(boxes) {
+      const x = Math.min(...boxes.map((box) => box.x));
+      const y = Math.min(...boxes.map((box) => box.y));
+      const width = Math.max(...boxes.map((box) => box.x + box.width)) - x;
+      const height = Math.max(...boxes.map((box) => box.y + box.height)) - y;
+      return { x, y, width, height };
+    }
+
+    /**
+     * Fit these boxes into the window, as far as they can be read.
+     * @param {object[]} boxes
+     * @param {object[][]} parts of the boxes, growing: the largest one that fits is in view in any case
+     * @param {boolean} isFirst whether the view opens
+     */
+    function frame(boxes, parts, isFirst = false) {
       if (!boxes.length) return;
-      const x = Math.min(...boxes.map((box) => box.x)) - 12;
-      const y = Math.min(...boxes.map((box) => box.y)) - 12;
-      const width = Math.max(...boxes.map((box) => box.x + box.width)) + 12 - x;
-      const height = Math.max(...boxes.map((box) => box.y + box.height)) + 12 - y;
-      frameBox({ x, y, width, height }, FARTHEST, 1, true);
+      const { width, height } = room();
+      const fits = (part) => part.width * READABLE <= width && part.height * READABLE <= height;
+      const all = around(boxes);
+      const known = parts.filter((part) => part.length).map(around);
+      const shown = known.findLast(fits) ?? known[0] ?? all;
+      const anchor = { x: shown.x + shown.width / 2 - all.x, y: shown.y + Math.min(shown.height, height) / 2 - all.y };
+      frameBox(all, READABLE, isFirst ? LARGEST : 1, !isFirst, anchor);
     }
 
     /** The smallest move that makes the box visible. */
