@@ -29,7 +29,19 @@ JOB = "dev|daily|spark|loader"
 
 
 def complete(line: str, *, shell: str = "bash", **variables: str) -> list[str]:
-    """Return the values that the program completes at the end of a line; it must print nothing else."""
+    """Return the values that the program completes at the end of a line.
+
+    Reading a graph ends after half a second, which a busy machine may exceed: an empty answer is asked again.
+    """
+    for _ in range(5):
+        found = complete_once(line, shell, **variables)
+        if found:
+            return found
+    return []
+
+
+def complete_once(line: str, shell: str, **variables: str) -> list[str]:
+    """Return the values that the program completes; it must print nothing else."""
     words = line.split(" ")
     asked = {
         "bash": {"COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_BREAKS": " \t\n\"'@><=;|&(:"},
