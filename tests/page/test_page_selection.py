@@ -1,5 +1,7 @@
 """Filters, selection and history of the page."""
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -133,10 +135,19 @@ def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
     for _ in range(6):
         before, steps_before = cards(page), history_length(page)
         page.locator(".card.group:not(.is-outside)").first.click()
-        assert cards(page) != before
+        eventually(page, lambda before=before: cards(page) != before)
         assert history_length(page) == steps_before + 1
     page.go_back()
-    assert cards(page) == before
+    eventually(page, lambda: cards(page) == before)
+
+
+def eventually(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait for a change that the page draws after an event."""
+    for _ in range(100):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    assert holds()
 
 
 def test_tags_owners_platforms_and_states_are_filters(opened: Opened) -> None:
