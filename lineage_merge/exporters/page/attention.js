@@ -64,7 +64,7 @@ lineage.attention = (() => {
 
   // Files and topics that a job writes and nothing reads; people query tables directly.
   function unread(model, datasets) {
-    const found = datasets.filter((each) => isEnd(each) && (each.kind === "file" || each.kind === "topic"));
+    const found = datasets.filter((each) => (each.kind === "file" || each.kind === "topic") && isEnd(each));
     return collapsed(model, found).map(({ name, members }) => ({
       what: members.length > 1 ? `${members.length} outputs in ${name} are not read` : `${name} is not read`,
       members,
@@ -104,8 +104,8 @@ lineage.attention = (() => {
     }
     if (!sourcesByName.size) return [];
     return datasets.flatMap((each) => {
-      const source = isEnd(each) && sourcesByName.get(`${each.environment}|${each.name.toLowerCase()}`);
-      if (!source || source === each) return [];
+      const source = sourcesByName.get(`${each.environment}|${each.name.toLowerCase()}`);
+      if (!source || source === each || !isEnd(each)) return [];
       return [
         {
           what: `${each.name} is written and read under two names`,

@@ -171,12 +171,12 @@ lineage.overview = (() => {
   const two = (text, under, more = "") =>
     element("span", { class: `two${more}` }, name(text), element("span", { dir: "auto" }, under));
 
-  function section(title, entries, most) {
-    if (!entries.length) return [];
-    const more = entries.length - most;
+  function section(title, found, most, row) {
+    if (!found.length) return [];
+    const more = found.length - most;
     return [
       element("h2", {}, title),
-      ...entries.slice(0, most),
+      ...found.slice(0, most).map(row),
       more > 0 ? button({ class: "row quiet", "data-view": "list" }, `${lineage.dom.digits(more)} more in the list`) : null,
     ];
   }
@@ -222,27 +222,25 @@ lineage.overview = (() => {
         members.length > 1 ? element("span", { class: "number" }, members.length) : null,
         envOf(members[0]),
       );
-    const bands = shown.map(({ band, members, parts }) =>
+    const pipeline = ({ band, members, parts }) =>
       button(
         { class: "row", "data-to-band": band.key },
         two(band.dag || "no DAG", counted(members.length, "dataset") + (parts > 1 ? ` · ${parts} parts` : "")),
         environment(band.environment),
-      ),
-    );
+      );
     const { endPoints, sources, withTwins, worthALook } = lineage.attention;
-    const looks = worthALook(model, datasets).map((each) =>
+    const look = (each) =>
       button(
         { class: "row", ...toMembers(each.members), title: [each.what, each.more].filter((part) => part).join(": ") },
         icon("warn", `warn${each.severity === "failed" ? " is-failed" : ""}`),
         two(each.what, [each.more, each.members[0].environment].filter((part) => part).join(" · "), " wraps"),
-      ),
-    );
+      );
     byId("sidebar").replaceChildren(
       ...[
-        ...section("Pipelines", bands, INDEX.bands),
-        ...section("Worth a look", looks, INDEX.looks),
-        ...section("End points", withTwins(endPoints(model, datasets)).map(entry), INDEX.ends),
-        ...section("Sources", withTwins(sources(model, datasets)).map(entry), INDEX.sources),
+        ...section("Pipelines", shown, INDEX.bands, pipeline),
+        ...section("Worth a look", worthALook(model, datasets), INDEX.looks, look),
+        ...section("End points", withTwins(endPoints(model, datasets)), INDEX.ends, entry),
+        ...section("Sources", withTwins(sources(model, datasets)), INDEX.sources, entry),
       ].filter((each) => each),
     );
   }
