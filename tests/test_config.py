@@ -93,7 +93,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "hive.retire_after": ("0", 0),
     "dbt": (
         f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}, run_results: s3://b/run_results.json}}]",
-        (DbtProject("s3://b/manifest.json", WAREHOUSE, "", "s3://b/run_results.json"),),
+        (DbtProject("s3://b/manifest.json", WAREHOUSE, "", ("s3://b/run_results.json",)),),
     ),
     "sql": (
         "[{path: s3://b/etl, dialect: Hive, schema: ddl, variables: {env: prod}}]",
@@ -284,7 +284,11 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         "/srv/manifest.json",
         "s3://b/manifest.json",
     ]
-    assert [project.run_results for project in found.dbt] == [str(folder / "run_results.json"), "", ""]
+    assert [project.run_results for project in found.dbt] == [
+        (str(folder / "run_results.json"),),
+        (),
+        (),
+    ]
 
 
 @pytest.mark.parametrize(

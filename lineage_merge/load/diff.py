@@ -4,10 +4,10 @@ Each node and edge of the merge gets a `change` and the names of the properties 
 written.
 
 An edge belongs to one job of one DAG, so its merge owns every property that `graph_format.schema` declares: a
-property that the merge no longer has is removed (`cleared`). The same applies to the properties of a job that
-describe its newest run, if the merge describes a run. A dataset and its columns are shared by all sources and
-DAGs that know them: properties unknown to the merge stay unchanged. Undeclared properties always stay
-unchanged.
+property that the merge no longer has is removed (`cleared`). The same applies to the properties of a job or
+assertion that describe its newest run, if the merge describes a run. A dataset and its columns are shared by
+all sources and DAGs that know them: properties unknown to the merge stay unchanged. Undeclared properties
+always stay unchanged.
 
 If several DAGs have different values for a property of a dataset, the DAG that builds the dataset takes
 precedence (one of its jobs writes it, or its catalog knows the location). If none of them builds it, the
@@ -29,13 +29,14 @@ from lineage_merge.graph_format.schema import (
     LONGS,
     NODE_KEYS,
     NODE_PROPERTIES,
+    RUN_LABELS,
     Row,
 )
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex, dataset_of
 
-# `stored_is_newer`: the graph has a later run of this job; the job and its edges stay unchanged.
+# `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
 # `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.
 Change = Literal["new", "changed", "label", "stored_is_newer", "unchanged", "unmatched"]
 # Changes that cause no write.
@@ -47,8 +48,8 @@ _SINGLES = tuple(item.name for item in NODE_PROPERTIES if not item.many)
 _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
 # A change of only these properties does not cause a write.
 _IGNORED_IF_ALONE = frozenset({"sequence"})
-# Properties of the newest run of a job, besides `last_run_at`.
-_RUN_PROPERTIES = ("last_run_id", "duration_ms", "rows_written", "status")
+# Properties of the newest run of a job or assertion, besides `last_run_at`.
+_RUN_PROPERTIES = ("last_run_id", "duration_ms", "rows_written", "status", "failures", "max_loaded_at")
 
 # Properties of unwritten elements that later stages read.
 _NODE_SUMMARY = (*NODE_KEYS, "name", "job_type", "job_name", "project", "described_at", "last_run_at")
@@ -63,7 +64,8 @@ class Compared(NamedTuple):
     `row`: the known properties; of an unwritten element only its keys and what later stages read. Its label
     is the new one, `old_label` that of the stored vertex. `to_write`: names of the properties to write (None:
     all). `cleared`: names of the properties to remove. The row of an `unmatched` vertex has `id`, `label`
-    and, for a job, `project` prefixed with the job type, because dbt and SQL projects may share a name.
+    and, for a job or assertion, `project` prefixed with the job type, because dbt and SQL projects may share
+    a name.
     """
 
     change: Change
@@ -223,7 +225,7 @@ def node_change(
     Returns the change, the names of the properties to write and to remove, and the new label.
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
-    is_job = node["label"] == "job"
+    is_job = node["label"] in RUN_LABELS
     stored_run_is_newer = _number(stored, "last_run_at") > node.get("last_run_at", 0)
     if is_job and "described_at" in node:
         # A manifest may be newer than the stored one although its run results are older or missing.
@@ -272,7 +274,7 @@ def _label(incoming: str, stored: tuple[str, ...], precedence: Precedence) -> st
 
 def _precedence(node: Mapping[str, Any], stored: StoredTexts, builds: bool) -> Precedence:
     """Return which side's values take precedence."""
-    if not stored.shared or node["label"] in ("job", "operation"):
+    if not stored.shared or node["label"] in RUN_LABELS or node["label"] == "operation":
         return "incoming"
     if node["label"] == "column":
         incoming_builds, stored_builds = builds, stored.built_elsewhere

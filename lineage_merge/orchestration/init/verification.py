@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lineage_merge.config import Config
-from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS, Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.input_budget import limited
@@ -22,6 +22,7 @@ from lineage_merge.sources.read_all import configured_sources, input_bytes, read
 _REASONS = ("not-joined", "no-producer", "no-consumer")
 _MAX_REASONS = 6
 _MAX_REJECTED = 3
+_WITHOUT_ROWS = frozenset({"exposure", *SEMANTIC_LABELS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def _dataset_to_ask_about(rows: Iterable[Row]) -> str:
         elif row["label"] == "feeds":
             inputs[row["to"]].add(row["from"])
             kinds[row["to"]].add(row["job_type"])
-    exposures = {key for key, row in datasets.items() if row["label"] == "exposure"}
+    exposures = {key for key, row in datasets.items() if row["label"] in _WITHOUT_ROWS}
     for target, sources in inputs.items():
         if target not in exposures:
             consumed |= sources

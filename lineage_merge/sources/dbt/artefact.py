@@ -7,6 +7,8 @@ from typing import Any
 
 from lineage_merge.model.errors import DocumentError
 
+_LONGEST_SECONDS = 10**9
+
 
 def parse(
     location: str, text: str, what: str, reduce_object: Callable[[dict[str, Any]], Any] | None = None
@@ -34,3 +36,18 @@ def milliseconds(moment: datetime) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def moment(text: str | None) -> int:
+    """Return a time in ISO 8601 as ms since 1970, 0 if it is missing or malformed."""
+    try:
+        return milliseconds(datetime.fromisoformat(text)) if text else 0
+    except ValueError:
+        return 0
+
+
+def duration_ms(seconds: float | None) -> int | None:
+    """Return a duration in ms, None if it is missing or impossible."""
+    if seconds is None or not 0 <= seconds < _LONGEST_SECONDS:
+        return None
+    return round(seconds * 1000)

@@ -141,7 +141,7 @@ def jobs(found: list[Element]) -> dict[str, dict[str, Any]]:
 @pytest.fixture
 def project(tmp_path: Path) -> DbtProject:
     manifest = DATA / "duckdb_v12" / "manifest.json"
-    return DbtProject(str(manifest), "duckdb://tickit", run_results=str(tmp_path / "run_results.json"))
+    return DbtProject(str(manifest), "duckdb://tickit", run_results=(str(tmp_path / "run_results.json"),))
 
 
 def test_a_manifest_alone_has_no_runs(project: DbtProject) -> None:
@@ -159,7 +159,7 @@ def test_only_what_ran_has_a_last_run(project: DbtProject) -> None:
         result("test.tickit.assert_positive", "fail"),
         result("model.tickit.dropped", "success"),
     )
-    Path(project.run_results).write_text(json.dumps(content), "utf-8")
+    Path(project.run_results[0]).write_text(json.dumps(content), "utf-8")
 
     found = list(elements(project))
 
@@ -175,4 +175,4 @@ def test_a_missing_file_is_a_notice(project: DbtProject) -> None:
     found = list(elements(project))
     assert {str(facts) for facts in jobs(found).values()} == {"{}"}
     (problem,) = [each for each in found if isinstance(each, Problem)]
-    assert (problem.kind, problem.document) == ("notice", project.run_results)
+    assert (problem.kind, problem.document) == ("notice", project.run_results[0])
