@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge.config import Config, Key, Rule
+from lineage_merge.config import Config, Key, MetadataRule, Rule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -106,6 +106,13 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "merge.default_schemas": (f'{{"{WAREHOUSE}": dev.public}}', {WAREHOUSE: "dev.public"}),
     "merge.collapse_datasets": ("s3://*/tmp/*, file*", ("s3://*/tmp/*", "file*")),
     "merge.collapse_run_local": ("on", True),
+    "metadata": (
+        '{"s3://*-pii/*": {tags: [pii, gdpr], owner: p@example.com}, "*.t#m*": {tags: pii, description: d}}',
+        (
+            MetadataRule("s3://*-pii/*", "", ("pii", "gdpr"), ("p@example.com",)),
+            MetadataRule("*.t", "m*", ("pii",), (), "d"),
+        ),
+    ),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
     "exporters": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),

@@ -16,6 +16,7 @@ from lineage_merge.config.settings import (
     Load,
     Log,
     Merge,
+    MetadataRule,
     Metrics,
     Query,
     Rule,
@@ -24,7 +25,7 @@ from lineage_merge.config.settings import (
 from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.settings import namespace
+from lineage_merge.sources.settings import locations, namespace
 
 # Returns the settings by exporter. Raises `ConfigError` if they are invalid.
 CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
@@ -55,6 +56,7 @@ def parse(
             collapse_datasets=tuple(merge.get("collapse_datasets", ())),
             collapse_run_local=merge.get("collapse_run_local", False),
         ),
+        metadata=_metadata(settings["metadata"]) if "metadata" in settings else None,
         gremlin=_gremlin(settings.get("gremlin", {})),
         load=Load(**settings.get("load", {})),
         query=_query(settings.get("query", {})),
@@ -82,6 +84,19 @@ def split_dataset(text: str) -> DatasetName:
     """Split ``namespace|name``."""
     namespace, _, name = text.partition("|")
     return DatasetName(namespace, name)
+
+
+def _metadata(settings: Mapping[str, Any]) -> tuple[MetadataRule, ...]:
+    return tuple(_metadata_rule(glob, rule) for glob, rule in settings.items())
+
+
+def _metadata_rule(glob: str, rule: Mapping[str, Any]) -> MetadataRule:
+    key = path_text(["metadata", glob])
+    dataset, is_column, column = glob.rpartition("#") if "#" in glob else (glob, "", "")
+    if is_column and not (dataset and column):
+        raise ConfigError(key, "expected a glob on datasets, or dataset#column")
+    tags, owners = locations(rule.get("tags", ())), locations(rule.get("owner", ()))
+    return MetadataRule(dataset, column, tags, owners, rule.get("description", ""))
 
 
 def _query(settings: Mapping[str, Any]) -> Query:

@@ -276,6 +276,8 @@ DATASET_LABELS = (
     "metric",
     "saved_query",
 )
+# Sets that a merge may know completely: a row with an empty one says that there is no value.
+REPLACED_SETS = ("tags", "owners", "constraints")
 # dbt's semantic layer: no platform stores these.
 SEMANTIC_LABELS = ("semantic_model", "metric", "saved_query")
 # Vertices with properties of their newest run: only these change with every run of a pipeline.

@@ -9,6 +9,10 @@ assertion that describe its newest run, if the merge describes a run. A dataset 
 all sources and DAGs that know them: properties unknown to the merge stay unchanged. Undeclared properties
 always stay unchanged.
 
+Sets grow: values of a set that the merge does not have stay. The exception are `REPLACED_SETS`, such as tags,
+of a vertex that only this DAG has: if the merge knows the set, even as empty, its other values are dropped
+(`dropped`), unless a document was rejected, which may contain them.
+
 If several DAGs have different values for a property of a dataset, the DAG that builds the dataset takes
 precedence (one of its jobs writes it, or its catalog knows the location). If none of them builds it, the
 greatest value stays, so that two DAGs never overwrite each other's values.
@@ -19,6 +23,7 @@ by value.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -29,6 +34,7 @@ from lineage_merge.graph_format.schema import (
     LONGS,
     NODE_KEYS,
     NODE_PROPERTIES,
+    REPLACED_SETS,
     RUN_LABELS,
     Row,
 )
@@ -63,9 +69,9 @@ class Compared(NamedTuple):
 
     `row`: the known properties; of an unwritten element only its keys and what later stages read. Its label
     is the new one, `old_label` that of the stored vertex. `to_write`: names of the properties to write (None:
-    all). `cleared`: names of the properties to remove. The row of an `unmatched` vertex has `id`, `label`
-    and, for a job or assertion, `project` prefixed with the job type, because dbt and SQL projects may share
-    a name.
+    all). `cleared`: names of the properties to remove. `dropped`: values of sets to remove. The row of an
+    `unmatched` vertex has `id`, `label` and, for a job or assertion, `project` prefixed with the job type,
+    because dbt and SQL projects may share a name.
     """
 
     change: Change
@@ -74,6 +80,7 @@ class Compared(NamedTuple):
     cleared: tuple[str, ...] = ()
     old_label: str | None = None
     others: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def is_written(self) -> bool:
@@ -95,14 +102,17 @@ class StoredTexts:
     built_elsewhere: bool = False
 
 
-def compare_nodes(nodes: Rows[Row], edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
+def compare_nodes(
+    nodes: Rows[Row], edges: Rows[Row], existing: GraphState, *, drops_values: bool = True
+) -> Rows[Compared]:
     """Compare the nodes of a merge with the vertices of the graph; other vertices of the DAG are `unmatched`.
 
-    The `writes` edges among `edges` determine which datasets the merge builds.
+    The `writes` edges among `edges` determine which datasets the merge builds. `drops_values`: the merge
+    knows all values of the sets that it has.
     """
     items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(_node_of_dataset)
     grouped = items.union(existing.vertices.map(_vertex_of_dataset), edges.flat_map(_built_dataset))
-    return grouped.group(itemgetter(0), _compare_dataset)
+    return grouped.group(itemgetter(0), partial(_compare_dataset, drops_values))
 
 
 def _node_of_dataset(node: Row) -> tuple[str, Row | StoredVertex | None]:
@@ -117,7 +127,9 @@ def _built_dataset(edge: Row) -> Iterable[tuple[str, Row | StoredVertex | None]]
     return ((edge["to"], None),) if edge.get("label") == "writes" and edge.get("to") else ()
 
 
-def _compare_dataset(_dataset: str, items: list[tuple[str, Row | StoredVertex | None]]) -> Iterator[Compared]:
+def _compare_dataset(
+    drops_values: bool, _dataset: str, items: list[tuple[str, Row | StoredVertex | None]]
+) -> Iterator[Compared]:
     builds = any(item is None for _, item in items)
     stored = {item.id: item for _, item in items if isinstance(item, StoredVertex)}
     known: set[str] = set()
@@ -125,7 +137,7 @@ def _compare_dataset(_dataset: str, items: list[tuple[str, Row | StoredVertex | 
         if isinstance(node, dict):
             identifier = node.get("id") or ""
             known.add(identifier)
-            yield compared_node(node, stored.get(identifier), builds)
+            yield compared_node(node, stored.get(identifier), builds, drops_values=drops_values)
     for vertex in stored.values():
         if vertex.tagged and vertex.label not in _LOADER_LABELS and vertex.id not in known:
             yield Compared("unmatched", _unmatched_row(vertex), others=vertex.others)
@@ -139,7 +151,9 @@ def _unmatched_row(vertex: StoredVertex) -> Row:
     return row
 
 
-def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compared:
+def compared_node(
+    node: Row, stored: StoredVertex | None, builds: bool, *, drops_values: bool = True
+) -> Compared:
     """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
@@ -152,8 +166,22 @@ def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compa
         stored.label, stored.tagged, stored.shared, _texts(stored.properties), stored.built_elsewhere
     )
     change, to_write, cleared, label = node_change({**values, "label": node["label"]}, texts, builds)
+    dropped = tuple(_dropped(node, stored)) if drops_values and change != "stored_is_newer" else ()
+    if dropped and change == "unchanged":
+        change = "changed"
     row = {**(_subset(node, _NODE_SUMMARY) if change in UNWRITTEN else node), "label": label}
-    return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others)
+    return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others, dropped)
+
+
+def _dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the stored values of sets that the merge knows without them."""
+    if stored.shared or not stored.tagged:
+        return
+    for name in REPLACED_SETS:
+        if node.get(name) is not None and (stored_values := stored.properties.get(name)):
+            values = sorted(set(stored_values) - set(map(str, node[name])))
+            if values:
+                yield name, tuple(values)
 
 
 def unchanged_node(node: Row) -> Compared:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
-from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
 from lineage_merge.merge.alias_resolution import ResolvedAlias
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import (
@@ -185,7 +185,7 @@ def add(facts: Facts, fact: Fact) -> Facts:
         if known is None or known < (rank, value):
             best[name] = (rank, value)
     for name, values in sets.items():
-        if values:
+        if values or name in REPLACED_SETS:
             facts.sets.setdefault(name, set()).update(values)
     return facts
 
@@ -224,7 +224,7 @@ def node_row(identifier: str, facts: Facts, environment: str, dag_name: str) -> 
     for item in NODE_PROPERTIES:
         if item.many:
             values = facts.sets.get(item.name)
-            if not values:
+            if values is None or (not values and item.name not in REPLACED_SETS):
                 continue
             if item.name == "resolved_names":  # each with the DAG whose configuration resolves it
                 row[item.name] = [f"{encode(dag_name)}|{each}" for each in sorted(values)]

@@ -102,7 +102,9 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                 _stop_at_rejected(records)
             with step("join"):
                 on_progress("joining")
-                merged = join.merge(records, config.environment, config.dag_name, config.merge)
+                merged = join.merge(
+                    records, config.environment, config.dag_name, config.merge, config.metadata
+                )
                 found = report(records, merged)
                 found = replace(found, not_retired=why_not_retired(config, found))
             building.count(**report_counts(found))

@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
+from gremlin_python.process.traversal import Cardinality
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.remove_dag import Pipeline, remove
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
+from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from tests.dbt_shop import DATA, TABLES, TESTS, graph
 from tests.graph_reading import whole
@@ -26,12 +29,17 @@ FILES = ("manifest", "catalog", "run_results_build", "run_results_run", "run_res
 
 @pytest.fixture
 def load(engine: Engine, gremlin_url: str, gremlin: GraphTraversalSource, tmp_path: Path) -> Load:
-    def loading(documents: Documents, coverage: SourceCompleteness = ALL) -> LoadResult:
+    def loading(
+        documents: Documents,
+        coverage: SourceCompleteness = ALL,
+        report: Report | None = None,
+        **options: Any,
+    ) -> LoadResult:
         for name, document in documents.items():
             (tmp_path / f"{name}.json").write_text(json.dumps(document), "utf-8")
         found = graph(tmp_path)
         merge = merge_of_rows(engine, found.nodes, found.edges, coverage=coverage)
-        return update(merge, Endpoint(gremlin_url), "dev", "daily")
+        return update(replace(merge, report=report), Endpoint(gremlin_url), "dev", "daily", **options)
 
     return loading
 
@@ -104,6 +112,74 @@ def test_a_test_that_its_project_no_longer_has_is_retired(load: Load, gremlin: G
         f"{TABLES}main.orders",
         f"{TABLES}main.orders|order_id",
     }
+
+
+def without_tags(found: Documents) -> None:
+    """Remove the tag of a column, all owners of a model, and a constraint."""
+    nodes = found["manifest"]["nodes"]
+    email = nodes["model.shop.stg_customers"]["columns"]["email"]
+    email["tags"] = email["config"]["tags"] = []
+    nodes["model.shop.stg_customers"]["group"] = nodes["model.shop.stg_customers"]["config"]["group"] = None
+    nodes["model.shop.customers.v2"]["constraints"] = []
+
+
+_WITH_SETS = (
+    f"{TABLES}main.stg_customers|email",
+    f"{TABLES}main.stg_customers",
+    f"{TABLES}main.customers_v2",
+)
+
+
+def sets_of(gremlin: GraphTraversalSource) -> set[tuple[str, str, str]]:
+    vertices, _ = whole(gremlin)
+    return {
+        (each.removeprefix(TABLES), name, value)
+        for each in _WITH_SETS
+        for name in ("tags", "owners", "constraints")
+        for value in vertices[each][1].get(name, ())
+    }
+
+
+REMAINING = {
+    ("main.stg_customers", "tags", "staging"),
+    ("main.customers_v2", "owners", "finance@example.com"),
+    ("main.customers_v2", "owners", "marts@example.com"),
+    ("main.customers_v2", "owners", "@data"),
+}
+DROPPED = {
+    ("main.stg_customers|email", "tags", "pii"),
+    ("main.stg_customers", "owners", "CRM team"),
+    ("main.customers_v2", "constraints", "primary_key (customer_id)"),
+}
+
+
+def test_tags_and_owners_that_the_project_no_longer_has_are_dropped(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(documents())
+    assert sets_of(gremlin) == REMAINING | DROPPED
+    later = next_day()
+    without_tags(later)
+    load(later)
+    assert sets_of(gremlin) == REMAINING
+    again = load(later)
+    assert (again.nodes, again.edges) == (0, 0)
+
+
+def test_tags_stay_while_a_document_is_rejected_or_another_dag_shares_the_dataset(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(documents())
+    later = next_day()
+    without_tags(later)
+    rejected = Report({}, {}, {}, (), (), {"rejected": 1})
+    load(later, report=rejected)
+    assert sets_of(gremlin) == REMAINING | DROPPED
+    for each in _WITH_SETS:
+        gremlin.V(each).property(Cardinality.set_, "dag_name", "other").iterate()
+    later["manifest"]["metadata"]["generated_at"] = "2026-11-25T00:00:00Z"
+    load(later, verify=True)
+    assert sets_of(gremlin) == REMAINING | DROPPED
 
 
 def test_removing_the_dag_removes_its_assertions(

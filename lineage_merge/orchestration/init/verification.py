@@ -57,7 +57,7 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     except InputTooLarge:
         return Verified(is_read=False)
     on_progress("joining")
-    merged = join.merge(records, config.environment, config.dag_name, config.merge)
+    merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
     found = report(records, merged)
     rows = merged.elements.collect()
     joined = {each.rule: each.datasets for each in found.joined}

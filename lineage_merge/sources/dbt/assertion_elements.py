@@ -31,7 +31,7 @@ def assertion_elements(
         without_dataset += not checked
         properties = _of_test(manifest, test, runs.get(test.unique_id))
         at = int(properties.get("last_run_at") or manifest.generated_at)
-        sets = {name: values for name, values in (("tags", test.tags), ("owners", test.owners)) if values}
+        sets = {"tags": test.tags, "owners": test.owners}
         job = jobs.key(test.unique_id)
         for unique_id in checked:
             column = plain_column(test.column)

@@ -33,12 +33,11 @@ class Metadata:
 
     @property
     def sets(self) -> dict[str, tuple[str, ...]]:
-        """Return the sets that have values."""
-        sets = {"tags": self.tags, "owners": self.owners, "constraints": self.constraints}
-        return {name: values for name, values in sets.items() if values}
+        """Return the sets; the empty ones too, because a project knows all its tags and owners."""
+        return {"tags": self.tags, "owners": self.owners, "constraints": self.constraints}
 
     def __bool__(self) -> bool:
-        return bool(self.properties or self.sets)
+        return bool(self.properties or any(self.sets.values()))
 
 
 NOTHING = Metadata()

@@ -192,13 +192,26 @@ def test_description_tags_and_authority_of_the_redshift_manifest() -> None:
             "materialization": "table",
             "access": "protected",
         },
-        sets={"tags": ("mart",)},
+        sets={"tags": ("mart",), "owners": (), "constraints": ()},
     )
     assert found["dev.public.sales"] == Dataset(
-        Reference(HOST, "dev.public.sales"), Authority.READER, "table"
+        Reference(HOST, "dev.public.sales"),
+        Authority.READER,
+        "table",
+        properties={"file_path": "models/staging/sources.yml"},
+        sets={"tags": (), "owners": (), "constraints": ()},
     )
     assert found["sales_dashboard"] == Dataset(
-        Reference("dbt://tickit", "sales_dashboard"), Authority.BUILDER, "exposure"
+        Reference("dbt://tickit", "sales_dashboard"),
+        Authority.BUILDER,
+        "exposure",
+        properties={
+            "file_path": "models/marts/schema.yml",
+            "exposure_type": "dashboard",
+            "url": "https://bi.example.com/1",
+            "maturity": "high",
+        },
+        sets={"tags": (), "owners": ("data@example.com",), "constraints": ()},
     )
 
 
@@ -283,7 +296,7 @@ def test_tags_of_the_node_and_of_its_config_come_together_and_a_blank_descriptio
         elements(document(node("a", tags=["pii", "core", "pii"], config=config, description=" ")))
     )
 
-    assert found["dev.public.a"].sets == {"tags": ("core", "nightly", "pii")}
+    assert found["dev.public.a"].sets["tags"] == ("core", "nightly", "pii")
     assert found["dev.public.a"].properties == {"materialization": "table"}
 
 
