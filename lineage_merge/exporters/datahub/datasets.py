@@ -15,6 +15,8 @@ from datahub.metadata.schema_classes import (
     DatasetPropertiesClass,
     MetadataChangeProposalClass,
     OtherSchemaClass,
+    OwnerClass,
+    OwnershipTypeClass,
     SchemaFieldClass,
     SchemaMetadataClass,
     StatusClass,
@@ -23,6 +25,7 @@ from datahub.metadata.schema_classes import (
     UpstreamClass,
     UpstreamLineageClass,
 )
+from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import aspects, fine_grained
@@ -39,17 +42,38 @@ _SUBTYPES = {
     "topic": "Topic",
     "seed": "Seed",
     "snapshot": "Snapshot",
+    "semantic_model": "Semantic Model",
+    "metric": "Metric",
+    "saved_query": "Saved Query",
 }
 # Properties without an aspect in DataHub.
-_CUSTOM = ("environment", "dag_name", "location", "format", "aliases")
+_CUSTOM = (
+    "environment",
+    "dag_name",
+    "location",
+    "format",
+    "aliases",
+    "group",
+    "access",
+    "contract",
+    "version",
+    "latest_version",
+    "deprecation_date",
+    "materialization",
+    "file_path",
+    "exposure_type",
+    "maturity",
+    "metric_type",
+    "meta",
+)
 
 
 def description(
     names: Names, schema: DatasetSchema
 ) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
-    """Yield properties, sub type, columns if known, and tags.
+    """Yield properties, sub type, columns if known, owners, and tags.
 
-    Tags are added to those in DataHub, where users may have set others.
+    Owners and tags are added to those in DataHub, where users may have set others.
     """
     vertex = schema.dataset
     urn = names.dataset(vertex.id)
@@ -66,11 +90,12 @@ def description(
     if schema.columns:
         values.append(_schema(names, schema))
     yield from aspects(urn, values)
-    if properties.get("tags"):
-        patch = DatasetPatchBuilder(urn)
-        for tag in properties["tags"]:
-            patch.add_tag(TagAssociationClass(mce_builder.make_tag_urn(tag)))
-        yield from patch.build()
+    patch = DatasetPatchBuilder(urn)
+    _add_owners_and_tags(patch, vertex)
+    for column in schema.columns:
+        for tag in column.properties.get("tags", ()):
+            patch.for_field(column.name).add_tag(_tag(tag))
+    yield from patch.build()
 
 
 def lineage(
@@ -101,7 +126,9 @@ def lineage(
     yield from aspects(urn, values)
 
 
-def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalWrapper]:
+def exposure(
+    names: Names, dataset: Dataset
+) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
     """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
     vertex = dataset.schema.dataset
     # dbt's unique id is stored only in the job name.
@@ -116,10 +143,26 @@ def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalW
                     customProperties=_custom(vertex),
                     lastModified=ChangeAuditStampsClass(created=never, lastModified=never),
                     datasets=[names.dataset(each) for each in dataset.flow.sources],
+                    dashboardUrl=vertex.properties.get("url"),
                 ),
                 StatusClass(removed=False),
             ],
         )
+        patch = DashboardPatchBuilder(names.exposure(unique_id))
+        _add_owners_and_tags(patch, vertex)
+        yield from patch.build()
+
+
+def _add_owners_and_tags(patch: DatasetPatchBuilder | DashboardPatchBuilder, vertex: Vertex) -> None:
+    for owner in vertex.properties.get("owners", ()):
+        urn = mce_builder.make_user_urn(owner)
+        patch.add_owner(OwnerClass(owner=urn, type=OwnershipTypeClass.TECHNICAL_OWNER))
+    for tag in vertex.properties.get("tags", ()):
+        patch.add_tag(_tag(tag))
+
+
+def _tag(name: str) -> TagAssociationClass:
+    return TagAssociationClass(mce_builder.make_tag_urn(name))
 
 
 def _custom(vertex: Vertex) -> dict[str, str]:
