@@ -105,4 +105,8 @@ def _dataset(table: Mapping[str, Any], database: str, name: str, ref: Reference)
     data_format = glue_table.data_format(table)
     if data_format and label == "table":
         properties["format"] = data_format
-    return Dataset(ref, Authority.CATALOG, label, properties)
+    metadata = glue_table.custom_metadata(table)
+    if metadata:
+        properties["meta"] = metadata
+    owners = glue_table.owners(table)
+    return Dataset(ref, Authority.CATALOG, label, properties, {"owners": owners} if owners else {})

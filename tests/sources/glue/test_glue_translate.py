@@ -287,3 +287,22 @@ def test_the_format_is_found_whichever_tool_wrote_the_table(
     )
 
     assert dataset(said(description)).properties.get("format") == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "owners"),
+    [
+        ({"Owner": "sales@example.com"}, ("sales@example.com",)),
+        ({"Owner": "owner"}, ()),  # as crawlers write it
+        ({"Owner": "hadoop", "Parameters": {"owner": "team-sales"}}, ("team-sales",)),
+        ({"Owner": "a", "Parameters": {"owner": "b"}}, ("a", "b")),
+        ({"Owner": None, "Parameters": None}, ()),
+    ],
+)
+def test_a_table_has_its_owner(fields: dict[str, Any], owners: tuple[str, ...]) -> None:
+    assert dataset(said(table(**fields))).sets.get("owners", ()) == owners
+
+
+def test_parameters_that_change_with_every_run_are_not_stored() -> None:
+    parameters = {"compressionType": "snappy", "recordCount": "7", "transient_lastDdlTime": "1795394957"}
+    assert dataset(said(table(Parameters=parameters))).properties["meta"] == '{"compressionType": "snappy"}'
