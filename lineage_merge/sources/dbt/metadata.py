@@ -140,8 +140,9 @@ def meta_text(metas: Iterable[Mapping[str, Any]]) -> str:
 def constraints_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the declared constraints: ``not_null``, ``primary_key (id)``, ``check (amount > 0)``."""
     listed = entry.get("constraints")
-    found = (_constraint(each) for each in listed if isinstance(each, Mapping)) if listed else ()
-    return tuple(sorted({each for each in found if each}))
+    stated = listed if isinstance(listed, list) else []
+    found = {_constraint(each) for each in stated if isinstance(each, Mapping)}
+    return tuple(sorted(each for each in found if each))
 
 
 def plain_column(name: str) -> str:

@@ -359,7 +359,7 @@ def test_malformed_metadata_rejects_nothing_and_loses_no_lineage(tmp_path: Path,
         manifest["groups"] = [1]
         for section in ("nodes", "exposures", "sources", "metrics", "semantic_models"):
             for entry in manifest[section].values():
-                entry |= {"meta": 7, "owner": [[None]], "group": {"a": 1}, "version": [], "constraints": "x"}
+                entry |= {"meta": 7, "owner": [[None]], "group": {"a": 1}, "version": [], "constraints": 1.5}
                 entry |= {"test_metadata": "unique", "freshness": 3, "type": {}, "url": 1.5}
                 entry["tags"] = "one"
 
