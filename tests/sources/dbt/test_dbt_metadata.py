@@ -433,3 +433,50 @@ def test_meta_has_no_secrets_and_no_owners() -> None:
 def test_only_enabled_tests_are_declared() -> None:
     entry = {"resource_type": "test", "name": "t", "config": {"enabled": False}, "depends_on": {"nodes": []}}
     assert declared_tests({"nodes": {"test.a.t": entry}}) == ()
+
+
+SECRET = "geheim4711"
+_TEXTS = (
+    "description",
+    "owner",
+    "owners",
+    "email",
+    "url",
+    "maturity",
+    "meta",
+    "tags",
+    "group",
+    "access",
+    "version",
+    "latest_version",
+    "deprecation_date",
+    "constraints",
+    "column_name",
+    "original_file_path",
+    "loaded_at_field",
+    "severity",
+    "expr",
+    "namespace",
+)
+
+
+def with_secrets(value: Any, inside: bool = False) -> Any:
+    """Add a password to each text of an entry that may end in the graph."""
+    if isinstance(value, dict):
+        return {key: with_secrets(each, inside or key in _TEXTS) for key, each in value.items()}
+    if isinstance(value, list):
+        return [with_secrets(each, inside) for each in value]
+    return f"{value} postgres://u:{SECRET}@h/db" if inside and isinstance(value, str) else value
+
+
+def test_no_password_of_any_text_is_in_the_graph(tmp_path: Path) -> None:
+    def leak(manifest: dict[str, Any]) -> None:
+        for section in ("nodes", "sources", "exposures", "metrics", "semantic_models", "unit_tests"):
+            manifest[section] = with_secrets(manifest[section])
+        manifest["groups"] = with_secrets(manifest["groups"])
+
+    found = graph(changed(tmp_path, leak))
+    text = json.dumps([found.nodes, found.edges])
+    assert "postgres://" in text
+    assert SECRET not in text
+    assert not [each for each in read(tmp_path).collect() if SECRET in repr(each)]
