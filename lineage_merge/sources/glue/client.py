@@ -9,7 +9,7 @@ from lineage_merge.infra import input_budget
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources.glue.settings import GlueCatalog
 
-_DENIED = frozenset(
+DENIED = frozenset(
     {
         "401",
         "403",
@@ -61,7 +61,7 @@ def _pages(
 
     if catalog.account:
         arguments["CatalogId"] = catalog.account
-    with _translated_errors(resource):
+    with translated_errors(resource):
         retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
         settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
         client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
@@ -77,7 +77,7 @@ def _count_bytes(http_response: Any, **_call: Any) -> None:
 
 
 @contextmanager
-def _translated_errors(resource: str) -> Iterator[None]:
+def translated_errors(resource: str) -> Iterator[None]:
     """Translate boto's errors into the project's."""
     from botocore import exceptions as boto
 
@@ -104,7 +104,7 @@ def _translated_errors(resource: str) -> Iterator[None]:
 def _service_error(resource: str, code: str) -> SourceError:
     if code == "EntityNotFoundException":
         return SourceMissing(f"{resource}: not found")
-    if code in _DENIED:
+    if code in DENIED:
         return SourceDenied(f"{resource}: access denied by Glue ({code})")
     if code in _BUSY or "Throttl" in code:
         return SourceUnreachable(f"{resource}: Glue is throttled or unavailable ({code})")

@@ -67,7 +67,7 @@ def data_format(table: Description) -> str:
 
 
 def owners(table: Description) -> tuple[str, ...]:
-    """Return the owner of a table, and the one in its parameters, without placeholders of crawlers and EMR."""
+    """Return the owner of a table and the one in its parameters, without placeholders of crawlers and EMR."""
     stated = (str(each or "").strip() for each in (table.get("Owner"), _parameters(table).get("owner")))
     return tuple(sorted({each for each in stated if each and each.lower() not in _PLACEHOLDER_OWNERS}))
 

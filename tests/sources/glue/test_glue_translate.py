@@ -14,6 +14,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
 )
+from lineage_merge.sources.glue.lake_formation import parse
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translator import translate
 
@@ -306,3 +307,22 @@ def test_a_table_has_its_owner(fields: dict[str, Any], owners: tuple[str, ...]) 
 def test_parameters_that_change_with_every_run_are_not_stored() -> None:
     parameters = {"compressionType": "snappy", "recordCount": "7", "transient_lastDdlTime": "1795394957"}
     assert dataset(said(table(Parameters=parameters))).properties["meta"] == '{"compressionType": "snappy"}'
+
+
+def test_tags_of_lake_formation_are_of_the_table_or_of_single_columns() -> None:
+    response = {
+        "LFTagOnDatabase": [{"TagKey": "domain", "TagValues": ["sales"]}],
+        "LFTagsOnTable": [{"TagKey": "gold", "TagValues": ["true"]}],
+        "LFTagsOnColumns": [
+            {"Name": "id", "LFTags": [{"TagKey": "gold", "TagValues": ["true"]}]},  # inherited
+            {"Name": "pricepaid", "LFTags": [{"TagKey": "confidentiality", "TagValues": ["high", "eu"]}]},
+        ],
+    }
+    found = list(translate(table(), "tickit", CATALOG, parse(response)))
+    assert dataset(found).sets == {"tags": ("domain:sales", "gold")}
+    assert {
+        (each.name, tag) for each in found if isinstance(each, Column) for tag in each.sets.get("tags", ())
+    } == {
+        ("pricepaid", "confidentiality:high"),
+        ("pricepaid", "confidentiality:eu"),
+    }
