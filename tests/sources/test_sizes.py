@@ -85,8 +85,10 @@ def test_run_results_of_dbt_count(tmp_path: Path) -> None:
     results.write_bytes(b"packed as it is")
 
     project = {"manifest": str(manifest), "namespace": "duckdb://x", "run_results": str(results)}
-
     assert size(dbt=[project]) == 2 + 15
+
+    several = {**project, "run_results": [str(results), str(results)], "sources": str(results)}
+    assert size(dbt=[several]) == 2 + 3 * 15
 
 
 def test_files_of_sql_count_with_those_of_the_schema_and_no_others(tmp_path: Path) -> None:

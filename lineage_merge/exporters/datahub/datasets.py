@@ -15,13 +15,10 @@ from datahub.metadata.schema_classes import (
     DatasetPropertiesClass,
     MetadataChangeProposalClass,
     OtherSchemaClass,
-    OwnerClass,
-    OwnershipTypeClass,
     SchemaFieldClass,
     SchemaMetadataClass,
     StatusClass,
     SubTypesClass,
-    TagAssociationClass,
     UpstreamClass,
     UpstreamLineageClass,
 )
@@ -30,6 +27,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.datahub.owners import add_owners_and_tags, tag_of
 from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
@@ -91,10 +89,10 @@ def description(
         values.append(_schema(names, schema))
     yield from aspects(urn, values)
     patch = DatasetPatchBuilder(urn)
-    _add_owners_and_tags(patch, vertex)
+    add_owners_and_tags(patch, vertex)
     for column in schema.columns:
         for tag in column.properties.get("tags", ()):
-            patch.for_field(column.name).add_tag(_tag(tag))
+            patch.for_field(column.name).add_tag(tag_of(tag))
     yield from patch.build()
 
 
@@ -149,20 +147,8 @@ def exposure(
             ],
         )
         patch = DashboardPatchBuilder(names.exposure(unique_id))
-        _add_owners_and_tags(patch, vertex)
+        add_owners_and_tags(patch, vertex)
         yield from patch.build()
-
-
-def _add_owners_and_tags(patch: DatasetPatchBuilder | DashboardPatchBuilder, vertex: Vertex) -> None:
-    for owner in vertex.properties.get("owners", ()):
-        urn = mce_builder.make_user_urn(owner)
-        patch.add_owner(OwnerClass(owner=urn, type=OwnershipTypeClass.TECHNICAL_OWNER))
-    for tag in vertex.properties.get("tags", ()):
-        patch.add_tag(_tag(tag))
-
-
-def _tag(name: str) -> TagAssociationClass:
-    return TagAssociationClass(mce_builder.make_tag_urn(name))
 
 
 def _custom(vertex: Vertex) -> dict[str, str]:

@@ -162,7 +162,8 @@ def _run_results(location: str, key: str) -> Finding:
     what = f"{redact(location)}: {len(results.runs)} runs"
     if results.tests:
         what += f", {len(results.tests)} tests"
-    if problems and not (results.tests and not results.runs):
+        problems = [each for each in problems if each.kind == "rejected"]
+    if problems:
         first = f"{problems[0].field}: {problems[0].message}"
         return warning(
             RUN_RESULTS, f"{what}; {first}", "save the file after dbt build, before another dbt command"
