@@ -127,7 +127,8 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
     What no job runs for (an exposure, a metric) is called by its own kind.
     """
     if job.vertex is None:
-        return next((known[each.target].dataset.label.upper() for each in job.flows), "EXPOSURE")
+        labels = (known[each.target].dataset.label for each in job.flows if each.target in known)
+        return next(labels, "exposure").upper()
     return "APPLICATION" if job.key.job_type == "spark" else "JOB"
 
 

@@ -19,6 +19,7 @@ _MAX_OWNERS = 50
 _MAX_TEXT_LENGTH = 300
 # Keys of `meta` that are stored as owners.
 _OWNER_KEYS = ("owner", "owners")
+_OF_COLUMN = ("meta", "tags", "constraints")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w$]*\Z")
 
 
@@ -77,6 +78,8 @@ def of_entry(kind: str, entry: Mapping[str, Any], groups: Mapping[str, tuple[str
 
 def of_column(column: Mapping[str, Any]) -> Metadata:
     """Return the facts about a declared column."""
+    if not any(map(column.get, _OF_COLUMN)) and not any(_mapping(column.get("config")).values()):
+        return NOTHING  # as most columns
     metas = (_mapping(column.get("meta")), _mapping(_mapping(column.get("config")).get("meta")))
     text = meta_text(metas)
     return Metadata(
