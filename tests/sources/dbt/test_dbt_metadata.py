@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.redaction import redact
-from lineage_merge.merge.join import Graph
+from lineage_merge.merge.dataset_resolver import from_config
+from lineage_merge.merge.join import Graph, merge_locally
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.declared_tests import tests_of as declared_tests
 from lineage_merge.sources.dbt.metadata import MAX_META_LENGTH, meta_text, owners, plain_column
+from lineage_merge.sources.dbt.reader import read_dbt
 from tests.dbt_shop import DATA, PROJECT, TABLES, TESTS, graph, read
 
 
@@ -480,3 +484,21 @@ def test_no_password_of_any_text_is_in_the_graph(tmp_path: Path) -> None:
     assert "postgres://" in text
     assert SECRET not in text
     assert not [each for each in read(tmp_path).collect() if SECRET in repr(each)]
+
+
+def test_tests_of_two_targets_of_a_project_are_apart() -> None:
+    """Without `target`, jobs and tests are named by what they build and check."""
+    entries = [
+        {"manifest": str(DATA / "manifest.json"), "namespace": namespace}
+        for namespace in ("duckdb://dev", "duckdb://prod")
+    ]
+    config = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "dbt": entries})
+    found = merge_locally(read_dbt(LocalEngine(), config, from_config(config)).collect(), "dev", "daily")
+    checked = {
+        (row["from"].count("duckdb://dev"), row["to"].split("|")[1])
+        for row in found.edges
+        if row["label"] == "checks"
+    }
+    assert checked == {(1, "duckdb://dev"), (0, "duckdb://prod")}
+    declared = [row for row in graph().nodes if row["label"] == "assertion"]
+    assert len([row for row in found.nodes if row["label"] == "assertion"]) == 2 * len(declared)
