@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from openlineage.client.serde import Serde
 
 from lineage_merge.exporters.datahub.proposals import proposals
 from lineage_merge.exporters.exporter import Export
@@ -12,6 +13,7 @@ from lineage_merge.exporters.openlineage.events import events
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from tests.dbt_shop import graph
+from tests.exporters.openlineage_schemas import problems
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,8 @@ def test_datahub_gets_owners_tags_and_the_urls_of_dashboards(export: Export) -> 
 
 def test_openlineage_gets_owners_tags_and_the_kinds_of_the_semantic_layer(export: Export) -> None:
     found = list(events(export))
+    written = [json.loads(Serde.to_json(each)) for each in found]
+    assert [wrong for each in written for wrong in problems(each)] == []
     kinds = {(each.job.name, each.job.facets["jobType"].jobType) for each in found if each.job.facets}
     assert ("daily.dbt.metric.shop.revenue", "METRIC") in kinds
     assert ("daily.dbt.semantic_model.shop.orders", "SEMANTIC_MODEL") in kinds
