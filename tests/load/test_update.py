@@ -526,3 +526,23 @@ def test_an_assertion_follows_its_column_to_the_canonical_vertex(
     again = load(reader)  # finds the edge at the canonical vertex
     assert edges_of(gremlin, "checks") == {(identifier, "checks", "dev|s3|sales|price")}
     assert (again.nodes, again.edges) == (0, 0)
+
+
+def test_a_check_of_a_column_is_retired_by_the_next_write_that_does_not_report_it(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    job = JobKey("spark", "ingest")
+
+    def ingest(at: int, *checks: str) -> Made:
+        made = Made().job(*job, {"sales": ["raw"]}, at).column("sales", "price")
+        for check in checks:
+            identifier = assertion_id("dev", "daily", job, check)
+            keys = {"id": identifier, "label": "assertion", "environment": "dev", "dag_name": "daily"}
+            made.nodes[identifier] = {**keys, "name": check, "job_type": job.job_type, "job_name": job.name}
+            made.edge(job, identifier, "checks", column_id(dataset("sales"), "price"))
+        return made
+
+    load(ingest(1, "positive", "not_null"))
+    load(ingest(2, "not_null"))
+    assert set(gremlin.V().has_label("assertion").values("name").to_list()) == {"not_null"}
+    assert gremlin.V(column_id(dataset("sales"), "price")).count().next() == 1
