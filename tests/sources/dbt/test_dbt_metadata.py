@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.schema import Row, edge_schema, node_schema
 from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.json_schema import Checker
 from lineage_merge.infra.redaction import redact
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.merge.join import Graph, merge_locally
@@ -502,3 +503,9 @@ def test_tests_of_two_targets_of_a_project_are_apart() -> None:
     assert checked == {(1, "duckdb://dev"), (0, "duckdb://prod")}
     declared = [row for row in graph().nodes if row["label"] == "assertion"]
     assert len([row for row in found.nodes if row["label"] == "assertion"]) == 2 * len(declared)
+
+
+def test_every_row_of_the_project_fits_the_published_schemas(shop: Graph) -> None:
+    checkers = Checker(node_schema()), Checker(edge_schema())
+    for checker, rows in zip(checkers, (shop.nodes, shop.edges), strict=True):
+        assert [(row["id"], checker.error(row)) for row in rows if checker.error(row)] == []
