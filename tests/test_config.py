@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge.config import Config, Key, Rule
+from lineage_merge.config import Config, Key, MetadataRule, Rule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -94,7 +94,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "hive.retire_after": ("0", 0),
     "dbt": (
         f"[{{manifest: s3://b/manifest.json, namespace: {WAREHOUSE}, run_results: s3://b/run_results.json}}]",
-        (DbtProject("s3://b/manifest.json", WAREHOUSE, "", "s3://b/run_results.json"),),
+        (DbtProject("s3://b/manifest.json", WAREHOUSE, "", ("s3://b/run_results.json",)),),
     ),
     "sql": (
         "[{path: s3://b/etl, dialect: Hive, schema: ddl, variables: {env: prod}}]",
@@ -109,6 +109,13 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "merge.collapse_run_local": ("on", True),
     "merge.expect.joined_at_least": ("3", 3),
     "merge.expect.joined": ("[[s3://raw/a, b], [c, d]]", (("s3://raw/a", "b"), ("c", "d"))),
+    "metadata": (
+        '{"s3://*-pii/*": {tags: [pii, gdpr], owner: p@example.com}, "*.t#m*": {tags: pii, description: d}}',
+        (
+            MetadataRule("s3://*-pii/*", "", ("pii", "gdpr"), ("p@example.com",)),
+            MetadataRule("*.t", "m*", ("pii",), (), "d"),
+        ),
+    ),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
     "exporters": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
@@ -287,7 +294,11 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         "/srv/manifest.json",
         "s3://b/manifest.json",
     ]
-    assert [project.run_results for project in found.dbt] == [str(folder / "run_results.json"), "", ""]
+    assert [project.run_results for project in found.dbt] == [
+        (str(folder / "run_results.json"),),
+        (),
+        (),
+    ]
 
 
 @pytest.mark.parametrize(

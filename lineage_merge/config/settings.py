@@ -51,6 +51,20 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataRule:
+    """Tags, owners and a description of the datasets that match a glob, or of their columns (`column`).
+
+    The description is used for datasets that have none.
+    """
+
+    dataset: str
+    column: str = ""
+    tags: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bulk:
     """Neptune's bulk loader: files below `s3`, read by the cluster as `role_arn`.
 
@@ -145,6 +159,8 @@ class Config:
     # Settings by key of the source, as its section parses them.
     sources: Mapping[str, Any] = field(default_factory=dict)
     merge: Merge = field(default_factory=Merge)
+    # None: the section is missing, and tags of earlier merges stay.
+    metadata: tuple[MetadataRule, ...] | None = None
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
     query: Query = field(default_factory=Query)

@@ -18,6 +18,7 @@ from lineage_merge.config.settings import (
     Load,
     Log,
     Merge,
+    MetadataRule,
     Metrics,
     Query,
     Rule,
@@ -27,7 +28,7 @@ from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.settings import namespace
+from lineage_merge.sources.settings import locations, namespace
 
 # Returns the settings by exporter. Raises `ConfigError` if they are invalid.
 CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
@@ -71,6 +72,7 @@ def parse(
             collapse_run_local=merge.get("collapse_run_local", False),
             expect=_expect(merge.get("expect", {})),
         ),
+        metadata=errors.get(lambda: _metadata(settings.get("metadata")), None),
         gremlin=errors.get(lambda: _gremlin(settings.get("gremlin", {})), Gremlin()),
         load=Load(**settings.get("load", {})),
         query=_query(settings.get("query", {})),
@@ -109,6 +111,21 @@ def split_dataset(text: str) -> DatasetName:
 def _exporters(settings: Mapping[str, Any] | None, check: CheckExporters) -> Mapping[str, Mapping[str, Any]]:
     # Exporters are only imported if some are configured.
     return check(settings) if settings else {}
+
+
+def _metadata(settings: Mapping[str, Any] | None) -> tuple[MetadataRule, ...] | None:
+    if settings is None:
+        return None
+    return tuple(_metadata_rule(glob, rule) for glob, rule in settings.items())
+
+
+def _metadata_rule(glob: str, rule: Mapping[str, Any]) -> MetadataRule:
+    key = path_text(["metadata", glob])
+    dataset, is_column, column = glob.rpartition("#") if "#" in glob else (glob, "", "")
+    if is_column and not (dataset and column):
+        raise ConfigError(key, "expected a glob on datasets, or dataset#column")
+    tags, owners = locations(rule.get("tags", ())), locations(rule.get("owner", ()))
+    return MetadataRule(dataset, column, tags, owners, rule.get("description", ""))
 
 
 def _query(settings: Mapping[str, Any]) -> Query:

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
 from lineage_merge.model.elements import JobKey
 from lineage_merge.query.elements import JOB, Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 
 EXPOSURE = "exposure"
+# What no job writes: its incoming edges have the name of a job that never runs.
+_WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 STORED = tuple(label for label in DATASET_LABELS if label != EXPOSURE)
 
 _AT_ONCE = 200
@@ -55,7 +57,7 @@ class Dataset:
 class Job:
     """A job and its flows, one per dataset that it writes, by id.
 
-    `vertex` is None for exposures: their incoming edges have a job name, but no job runs.
+    `vertex` is None for exposures, metrics and so on: their incoming edges have a job name, but no job runs.
     """
 
     environment: str
@@ -95,7 +97,7 @@ def jobs(graph: LineageGraph, environment: str | None = None, dag: str | None = 
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in _batches(sorted(graph.ids([EXPOSURE], environment, dag))):
+    for batch in _batches(sorted(graph.ids(_WITHOUT_JOB, environment, dag))):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
         for identifier in (each for each in batch if each in known):

@@ -46,7 +46,22 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("format", "file format (parquet, csv, ...)"),
     Property("description", "description by its owner"),
     Property("location", "the path of a table's files"),
-    Property("tags", "dbt's tags", many=True),
+    Property("tags", "tags of the sources (dbt, OpenLineage, Lake Formation) and of `metadata`", many=True),
+    Property("owners", "who is responsible: e-mail addresses or names", many=True),
+    Property("meta", "custom metadata of the source (dbt's meta), as JSON"),
+    Property("file_path", "file of the dbt project that defines it"),
+    Property("access", "dbt's access level: private, protected or public"),
+    Property("group", "dbt's group"),
+    Property("contract", "enforced: dbt checks the declared columns when it builds the model"),
+    Property("version", "version of a dbt model"),
+    Property("latest_version", "latest version of the same dbt model"),
+    Property("deprecation_date", "when the dbt model will be removed"),
+    Property("materialization", "dbt's materialization: table, view, incremental, materialized_view, ..."),
+    Property("constraints", "declared constraints, such as not_null or primary_key (id)", many=True),
+    Property("exposure_type", "dashboard, notebook, analysis, ml or application"),
+    Property("metric_type", "simple, ratio, derived, cumulative or conversion"),
+    Property("url", "address of an exposure"),
+    Property("maturity", "maturity of an exposure: high, medium or low"),
     Property("aliases", "other identities, each with the rule that joined it", many=True),
     Property(
         "resolved_names",
@@ -56,18 +71,34 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("data_type", "data type of a column, as its builder declares it"),
     Property("position", "position of a column in its dataset, from 0", type="long"),
     Property("job_type", "spark, dbt, ..."),
-    Property("job_name", "the job that an operation belongs to"),
+    Property("job_name", "the job that an operation or assertion belongs to"),
     Property("operation_type", "Read, Write or Transformation"),
     Property("framework", "the framework that ran the job, with its version"),
     Property("last_run_id", "the newest run (Spark's application id, dbt's invocation id)"),
     Property(
-        "described_at", "time of the dbt manifest that describes the job, in ms since 1970", type="long"
+        "described_at",
+        "time of the dbt manifest that describes the job or assertion, in ms since 1970",
+        type="long",
     ),
     Property("last_run_at", "time of the last write of the newest run, in ms since 1970", type="long"),
     Property("duration_ms", "total duration of the writes of the newest run", type="long"),
     Property("rows_written", "rows written by the newest run, summed over its writes", type="long"),
-    Property("status", "succeeded or failed, of the newest run"),
+    Property(
+        "status",
+        "of the newest run; a job: succeeded or failed; an assertion: passed, warned, failed or error",
+    ),
     Property("project", "the dbt project"),
+    Property("assertion_type", "unique, not_null, relationships, custom_sql, unit_test, freshness, ..."),
+    Property("column_name", "the column or expression that an assertion checks"),
+    Property("severity", "what a failed assertion causes: error or warn"),
+    Property("failures", "number of failing rows of an assertion's newest run", type="long"),
+    Property(
+        "max_loaded_at",
+        "newest row of a source, in ms since 1970, as its freshness check found it",
+        type="long",
+    ),
+    Property("warn_after_ms", "age of the newest row from which a freshness check warns", type="long"),
+    Property("error_after_ms", "age of the newest row from which a freshness check fails", type="long"),
     Property("last_merged_at", "time of the last merge of the DAG, in ms since 1970", type="long"),
     Property("documents_read", "number of documents that the merge read", type="long"),
     Property("elements_written", "number of vertices and edges that it wrote", type="long"),
@@ -110,6 +141,17 @@ _DATASET = (
     "description",
     "location",
     "tags",
+    "owners",
+    "meta",
+    "file_path",
+    "access",
+    "group",
+    "contract",
+    "version",
+    "latest_version",
+    "deprecation_date",
+    "materialization",
+    "constraints",
     "aliases",
     "resolved_names",
 )
@@ -125,6 +167,30 @@ _JOB = (
     "rows_written",
     "status",
     "project",
+    "owners",
+    "tags",
+)
+_ASSERTION = (
+    "name",
+    "assertion_type",
+    "description",
+    "column_name",
+    "severity",
+    "status",
+    "failures",
+    "last_run_id",
+    "last_run_at",
+    "duration_ms",
+    "max_loaded_at",
+    "warn_after_ms",
+    "error_after_ms",
+    "described_at",
+    "project",
+    "file_path",
+    "owners",
+    "tags",
+    "job_type",
+    "job_name",
 )
 
 NODE_LABELS: tuple[Label, ...] = (
@@ -134,9 +200,21 @@ NODE_LABELS: tuple[Label, ...] = (
     Label("topic", "a topic of a message broker", _DATASET),
     Label("seed", "a table that dbt fills from a file of its project", _DATASET),
     Label("snapshot", "a table in which dbt records history", _DATASET),
-    Label("exposure", "a user of dbt models: a dashboard, a notebook", _DATASET),
-    Label("column", "a column of a dataset", ("name", "data_type", "description", "position")),
+    Label(
+        "exposure",
+        "a user of dbt models: a dashboard, a notebook",
+        (*_DATASET, "exposure_type", "url", "maturity"),
+    ),
+    Label("semantic_model", "entities, dimensions and measures of a dbt model", _DATASET),
+    Label("metric", "a metric of dbt's semantic layer", (*_DATASET, "metric_type")),
+    Label("saved_query", "a query of metrics, saved in dbt's semantic layer", _DATASET),
+    Label(
+        "column",
+        "a column of a dataset",
+        ("name", "data_type", "description", "position", "tags", "owners", "meta", "constraints"),
+    ),
     Label("job", "a named process that moves data", _JOB),
+    Label("assertion", "a test or data quality check of a dataset or column", _ASSERTION),
     Label(
         "operation",
         "a step of a job, as recorded by Spline",
@@ -179,12 +257,31 @@ EDGE_LABELS: tuple[Label, ...] = (
     Label("influences", "a column controls which rows a dataset has", (*_OF_JOB, "transformation"), _OF_JOB),
     Label("has_column", "a dataset has a column", ()),
     Label("writes", "a job writes a dataset", _OF_JOB, _OF_JOB),
+    Label("checks", "an assertion checks a dataset or a column", _OF_JOB, _OF_JOB),
+    Label("references", "an assertion compares what it checks with a column", _OF_JOB, _OF_JOB),
     Label("follows", "an operation consumes another", _OF_JOB, _OF_JOB),
 )
 
 # All labels of a DAG's edges. Without labels a server may search all edges at a vertex.
 EDGE_LABEL_NAMES = tuple(each.name for each in EDGE_LABELS)
-DATASET_LABELS = ("file", "table", "view", "topic", "seed", "snapshot", "exposure")
+DATASET_LABELS = (
+    "file",
+    "table",
+    "view",
+    "topic",
+    "seed",
+    "snapshot",
+    "exposure",
+    "semantic_model",
+    "metric",
+    "saved_query",
+)
+# Sets that a merge may know completely: a row with an empty one says that there is no value.
+REPLACED_SETS = ("tags", "owners", "constraints")
+# dbt's semantic layer: no platform stores these.
+SEMANTIC_LABELS = ("semantic_model", "metric", "saved_query")
+# Vertices with properties of their newest run: only these change with every run of a pipeline.
+RUN_LABELS = frozenset({"job", "assertion"})
 
 NODE_KEYS = ("id", "label", "environment", "dag_name")
 EDGE_KEYS = ("id", "label", "from", "to", "environment", "dag_name")

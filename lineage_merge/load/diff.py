@@ -4,10 +4,14 @@ Each node and edge of the merge gets a `change` and the names of the properties 
 written.
 
 An edge belongs to one job of one DAG, so its merge owns every property that `graph_format.schema` declares: a
-property that the merge no longer has is removed (`cleared`). The same applies to the properties of a job that
-describe its newest run, if the merge describes a run. A dataset and its columns are shared by all sources and
-DAGs that know them: properties unknown to the merge stay unchanged. Undeclared properties always stay
-unchanged.
+property that the merge no longer has is removed (`cleared`). The same applies to the properties of a job or
+assertion that describe its newest run, if the merge describes a run. A dataset and its columns are shared by
+all sources and DAGs that know them: properties unknown to the merge stay unchanged. Undeclared properties
+always stay unchanged.
+
+Sets grow: values of a set that the merge does not have stay. The exception are `REPLACED_SETS`, such as tags,
+of a vertex that only this DAG has: if the merge knows the set, even as empty, its other values are dropped
+(`dropped`), unless a document was rejected, which may contain them.
 
 If several DAGs have different values for a property of a dataset, the DAG that builds the dataset takes
 precedence (one of its jobs writes it, or its catalog knows the location). If none of them builds it, the
@@ -19,6 +23,7 @@ by value.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -29,13 +34,15 @@ from lineage_merge.graph_format.schema import (
     LONGS,
     NODE_KEYS,
     NODE_PROPERTIES,
+    REPLACED_SETS,
+    RUN_LABELS,
     Row,
 )
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex, dataset_of
 
-# `stored_is_newer`: the graph has a later run of this job; the job and its edges stay unchanged.
+# `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
 # `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.
 Change = Literal["new", "changed", "label", "stored_is_newer", "unchanged", "unmatched"]
 # Changes that cause no write.
@@ -47,8 +54,8 @@ _SINGLES = tuple(item.name for item in NODE_PROPERTIES if not item.many)
 _SETS = tuple(item.name for item in NODE_PROPERTIES if item.many)
 # A change of only these properties does not cause a write.
 _IGNORED_IF_ALONE = frozenset({"sequence"})
-# Properties of the newest run of a job, besides `last_run_at`.
-_RUN_PROPERTIES = ("last_run_id", "duration_ms", "rows_written", "status")
+# Properties of the newest run of a job or assertion, besides `last_run_at`.
+_RUN_PROPERTIES = ("last_run_id", "duration_ms", "rows_written", "status", "failures", "max_loaded_at")
 
 # Properties of unwritten elements that later stages read.
 _NODE_SUMMARY = (*NODE_KEYS, "name", "job_type", "job_name", "project", "described_at", "last_run_at")
@@ -62,8 +69,9 @@ class Compared(NamedTuple):
 
     `row`: the known properties; of an unwritten element only its keys and what later stages read. Its label
     is the new one, `old_label` that of the stored vertex. `to_write`: names of the properties to write (None:
-    all). `cleared`: names of the properties to remove. The row of an `unmatched` vertex has `id`, `label`
-    and, for a job, `project` prefixed with the job type, because dbt and SQL projects may share a name.
+    all). `cleared`: names of the properties to remove. `dropped`: values of sets to remove. The row of an
+    `unmatched` vertex has `id`, `label` and, for a job or assertion, `project` prefixed with the job type,
+    because dbt and SQL projects may share a name.
     """
 
     change: Change
@@ -72,6 +80,7 @@ class Compared(NamedTuple):
     cleared: tuple[str, ...] = ()
     old_label: str | None = None
     others: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def is_written(self) -> bool:
@@ -93,14 +102,17 @@ class StoredTexts:
     built_elsewhere: bool = False
 
 
-def compare_nodes(nodes: Rows[Row], edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
+def compare_nodes(
+    nodes: Rows[Row], edges: Rows[Row], existing: GraphState, *, drops_values: bool = True
+) -> Rows[Compared]:
     """Compare the nodes of a merge with the vertices of the graph; other vertices of the DAG are `unmatched`.
 
-    The `writes` edges among `edges` determine which datasets the merge builds.
+    The `writes` edges among `edges` determine which datasets the merge builds. `drops_values`: the merge
+    knows all values of the sets that it has.
     """
     items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(_node_of_dataset)
     grouped = items.union(existing.vertices.map(_vertex_of_dataset), edges.flat_map(_built_dataset))
-    return grouped.group(itemgetter(0), _compare_dataset)
+    return grouped.group(itemgetter(0), partial(_compare_dataset, drops_values))
 
 
 def _node_of_dataset(node: Row) -> tuple[str, Row | StoredVertex | None]:
@@ -115,7 +127,9 @@ def _built_dataset(edge: Row) -> Iterable[tuple[str, Row | StoredVertex | None]]
     return ((edge["to"], None),) if edge.get("label") == "writes" and edge.get("to") else ()
 
 
-def _compare_dataset(_dataset: str, items: list[tuple[str, Row | StoredVertex | None]]) -> Iterator[Compared]:
+def _compare_dataset(
+    drops_values: bool, _dataset: str, items: list[tuple[str, Row | StoredVertex | None]]
+) -> Iterator[Compared]:
     builds = any(item is None for _, item in items)
     stored = {item.id: item for _, item in items if isinstance(item, StoredVertex)}
     known: set[str] = set()
@@ -123,7 +137,7 @@ def _compare_dataset(_dataset: str, items: list[tuple[str, Row | StoredVertex | 
         if isinstance(node, dict):
             identifier = node.get("id") or ""
             known.add(identifier)
-            yield compared_node(node, stored.get(identifier), builds)
+            yield compared_node(node, stored.get(identifier), builds, drops_values=drops_values)
     for vertex in stored.values():
         if vertex.tagged and vertex.label not in _LOADER_LABELS and vertex.id not in known:
             yield Compared("unmatched", _unmatched_row(vertex), others=vertex.others)
@@ -137,7 +151,9 @@ def _unmatched_row(vertex: StoredVertex) -> Row:
     return row
 
 
-def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compared:
+def compared_node(
+    node: Row, stored: StoredVertex | None, builds: bool, *, drops_values: bool = True
+) -> Compared:
     """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
@@ -150,8 +166,22 @@ def compared_node(node: Row, stored: StoredVertex | None, builds: bool) -> Compa
         stored.label, stored.tagged, stored.shared, _texts(stored.properties), stored.built_elsewhere
     )
     change, to_write, cleared, label = node_change({**values, "label": node["label"]}, texts, builds)
+    dropped = tuple(_dropped(node, stored)) if drops_values and change != "stored_is_newer" else ()
+    if dropped and change == "unchanged":
+        change = "changed"
     row = {**(_subset(node, _NODE_SUMMARY) if change in UNWRITTEN else node), "label": label}
-    return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others)
+    return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others, dropped)
+
+
+def _dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the stored values of sets that the merge knows without them."""
+    if stored.shared or not stored.tagged:
+        return
+    for name in REPLACED_SETS:
+        if node.get(name) is not None and (stored_values := stored.properties.get(name)):
+            values = sorted(set(stored_values) - set(map(str, node[name])))
+            if values:
+                yield name, tuple(values)
 
 
 def unchanged_node(node: Row) -> Compared:
@@ -223,7 +253,7 @@ def node_change(
     Returns the change, the names of the properties to write and to remove, and the new label.
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
-    is_job = node["label"] == "job"
+    is_job = node["label"] in RUN_LABELS
     stored_run_is_newer = _number(stored, "last_run_at") > node.get("last_run_at", 0)
     if is_job and "described_at" in node:
         # A manifest may be newer than the stored one although its run results are older or missing.
@@ -272,7 +302,7 @@ def _label(incoming: str, stored: tuple[str, ...], precedence: Precedence) -> st
 
 def _precedence(node: Mapping[str, Any], stored: StoredTexts, builds: bool) -> Precedence:
     """Return which side's values take precedence."""
-    if not stored.shared or node["label"] in ("job", "operation"):
+    if not stored.shared or node["label"] in RUN_LABELS or node["label"] == "operation":
         return "incoming"
     if node["label"] == "column":
         incoming_builds, stored_builds = builds, stored.built_elsewhere

@@ -20,8 +20,9 @@ _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
 class DiffCounts:
     """Elements per change (`load.diff.Change`).
 
-    `cleared`: elements from which a property is removed. `interim`: edges with an interim id, left by a
-    killed load. `column_job_types`: types of the jobs for which the merge has column lineage.
+    `cleared`: elements from which a property, or a value of a set, is removed. `interim`: edges with an
+    interim id, left by a killed load. `column_job_types`: types of the jobs for which the merge has column
+    lineage.
     """
 
     nodes: dict[str, int]
@@ -83,7 +84,7 @@ def count_differences(
 
 def _keys_of_node(node: Compared) -> Iterator[tuple[_Key, int]]:
     yield ("node", node.change, ""), 1
-    if node.cleared:
+    if node.cleared or node.dropped:
         yield ("cleared", "", ""), 1
 
 

@@ -24,6 +24,11 @@ from lineage_merge.load.property_values import stored_edge_values, stored_vertex
 
 Found = TypeVar("Found")
 
+# Edges that end at a dataset or at a column.
+_TO_EITHER = frozenset({"checks", "references"})
+# In an id: `model.elements.column_id`.
+_COLUMN_SEPARATORS = 3
+
 # Maximum number of ids in a response.
 _PAGE_SIZE = 10_000
 
@@ -269,13 +274,16 @@ def dataset_of(identifier: str, is_column: bool) -> str:
     return dataset if is_column and separator else identifier
 
 
-def end_is_column(label: str, end: str) -> bool:
-    """Return whether edges of this label have a column at their `end` (``from`` or ``to``)."""
+def end_is_column(label: str, end: str, identifier: str) -> bool:
+    """Return whether an edge of this label has a column (`identifier`) at its `end` (``from`` or ``to``)."""
     if end == "from":
         return label in ("feeds_column", "influences")
+    if label in _TO_EITHER:
+        return identifier.count("|") == _COLUMN_SEPARATORS
     return label in ("feeds_column", "has_column")
 
 
 def dataset_of_end(edge: Row, end: str) -> str:
     """Return the dataset at an end of an edge row, or the dataset of the column there."""
-    return dataset_of(edge.get(end) or "", end_is_column(edge.get("label") or "", end))
+    identifier = edge.get(end) or ""
+    return dataset_of(identifier, end_is_column(edge.get("label") or "", end, identifier))

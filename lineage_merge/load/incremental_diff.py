@@ -51,6 +51,8 @@ def compare_changes(
     endpoint: Endpoint,
     environment: str,
     dag_name: str,
+    *,
+    drops_values: bool = True,
 ) -> Changes | None:
     """Compare a merge with the state of the last load; None if a full comparison is required.
 
@@ -88,7 +90,7 @@ def compare_changes(
     if not removed.is_empty():
         jobs = read_elements(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
     return Changes(
-        diff.compare_nodes(changed_nodes, edges, existing)
+        diff.compare_nodes(changed_nodes, edges, existing, drops_values=drops_values)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
         .cache(),
         diff.compare_edges(changed_edges, existing)

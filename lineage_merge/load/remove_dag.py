@@ -63,10 +63,10 @@ def vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
 
 
 def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTraversal:
-    """Return the vertices of the job and its operations."""
+    """Return the vertices of the job, its operations and its assertions."""
     jobs = __.has_label("job").has("name", pipeline.job)
-    operations = __.has_label("operation").has("job_name", pipeline.job)
-    return vertices_of(g, pipeline).where(__.or_(jobs, operations))
+    others = __.has_label("operation", "assertion").has("job_name", pipeline.job)
+    return vertices_of(g, pipeline).where(__.or_(jobs, others))
 
 
 def unused_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:

@@ -242,7 +242,7 @@ def _row_text(row: Row) -> str:
 
 
 def _renamed_end(canonical: Mapping[str, CanonicalVertex], label: str, end: str, identifier: str) -> str:
-    dataset = dataset_of(identifier, end_is_column(label, end))
+    dataset = dataset_of(identifier, end_is_column(label, end, identifier))
     renamed = canonical.get(dataset)
     return renamed.id + identifier[len(dataset) :] if renamed else identifier
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
 
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Counter, Engine, Rows
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, check
@@ -149,15 +149,15 @@ class _CountingRows:
 
 
 def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
-    """Yield batches of vertices; jobs last, in separate requests.
+    """Yield batches of vertices; jobs and assertions last, in separate requests.
 
-    Upserts of jobs have a step that Neptune does not run natively, and neither any step after it.
+    Their upserts have a step that Neptune does not run natively, and neither any step after it.
     """
     jobs: list[Row] = []
 
     def others() -> Iterator[Row]:
         for row in rows:
-            if row.get("label") == "job":
+            if row.get("label") in RUN_LABELS:
                 jobs.append(row)
             else:
                 yield row

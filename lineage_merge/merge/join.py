@@ -1,14 +1,14 @@
 """Merge of the records of all sources: resolve aliases, collapse temporary datasets, group by id."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lineage_merge.config import Merge
+from lineage_merge.config import Merge, MetadataRule
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge import property_rows
+from lineage_merge.merge import metadata_rules, property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
@@ -38,10 +38,16 @@ class Merged:
         return self.elements.filter(property_rows.is_edge)
 
 
-def merge(records: Rows[Record], environment: str, dag_name: str, settings: Merge = _NO_COLLAPSE) -> Merged:
+def merge(
+    records: Rows[Record],
+    environment: str,
+    dag_name: str,
+    settings: Merge = _NO_COLLAPSE,
+    metadata: Sequence[MetadataRule] | None = None,
+) -> Merged:
     """Merge the records of all sources. They are read several times: cache them.
 
-    `settings` select the temporary datasets to collapse.
+    `settings` select the temporary datasets to collapse. `metadata`: tags and owners of the configuration.
     """
     engine = records.engine
     aliases = find_aliases(records)
@@ -57,6 +63,8 @@ def merge(records: Rows[Record], environment: str, dag_name: str, settings: Merg
         .combine(property_rows.create, property_rows.add, property_rows.merge)
         .map(partial(_row, environment, dag_name))
     )
+    if metadata is not None:
+        elements = metadata_rules.apply(elements.cache(), metadata)
     return Merged(elements.cache(), aliases)
 
 
@@ -69,9 +77,14 @@ class Graph:
     aliases: Mapping[str, list[str]]
 
 
-def merge_locally(records: Iterable[Record], environment: str, dag_name: str) -> Graph:
+def merge_locally(
+    records: Iterable[Record],
+    environment: str,
+    dag_name: str,
+    metadata: Sequence[MetadataRule] | None = None,
+) -> Graph:
     """Merge the records of a few thousand elements in this process."""
-    merged = merge(LocalEngine().rows(records), environment, dag_name)
+    merged = merge(LocalEngine().rows(records), environment, dag_name, metadata=metadata)
     nodes, edges = (sorted(rows.collect(), key=_id) for rows in (merged.nodes, merged.edges))
     return Graph(nodes, edges, merged.aliases.candidates)
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
-from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property, Row
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
 from lineage_merge.merge.alias_resolution import ResolvedAlias
 from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import (
     Authority,
     JobKey,
+    assertion_id,
     column_id,
     edge_id,
     encode,
@@ -94,7 +95,7 @@ def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key
         return
     if kind == "column":
         rank, properties = record.authority or 0, record.properties
-        yield _end(record.target, record.target_column), Fact(rank, "column", properties, {})
+        yield _end(record.target, record.target_column), Fact(rank, "column", properties, record.sets)
         yield _has_column(record.target, record.target_column)
         return
     if kind in _EDGES:
@@ -106,18 +107,36 @@ def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key
                 (record.target, record.target_column),
             ):
                 if column is not None:
-                    yield _end(dataset, column), Fact(0, "column", {"name": column}, {})
-                    yield _has_column(dataset, column)
+                    yield from _named_column(dataset, column)
+        return
+    if kind == "assertion":
+        yield from _assertion(environment, dag_name, record)
         return
     if kind in ("job", "operation"):
         key = JobKey(record.job_type or "", record.job_name or "")
         job = job_id(environment, dag_name, key)
         properties = {**record.properties, "job_type": key.job_type}
         if kind == "job":
-            yield job, Fact(record.at or 0, kind, {**properties, "name": key.name}, {})
+            yield job, Fact(record.at or 0, kind, {**properties, "name": key.name}, record.sets)
         else:
             operation = operation_id(job, record.source or "")
             yield operation, Fact(0, kind, {**properties, "job_name": key.name}, {})
+
+
+def _assertion(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key, Fact]]:
+    key = JobKey(record.job_type or "", record.job_name or "")
+    identifier = assertion_id(environment, dag_name, key, record.source or "")
+    properties = {**record.properties, "job_type": key.job_type, "job_name": key.name}
+    yield identifier, Fact(record.at or 0, record.kind, properties, record.sets)
+    end = _end(record.target, record.target_column)
+    yield EdgeKey(record.label or "checks", identifier, end, *key), Fact(0, None, {}, {})
+    if record.target_column is not None:
+        yield from _named_column(record.target, record.target_column)
+
+
+def _named_column(dataset: str | None, column: str) -> Iterator[tuple[Key, Fact]]:
+    yield _end(dataset, column), Fact(0, "column", {"name": column}, {})
+    yield _has_column(dataset, column)
 
 
 def of_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:
@@ -166,7 +185,7 @@ def add(facts: Facts, fact: Fact) -> Facts:
         if known is None or known < (rank, value):
             best[name] = (rank, value)
     for name, values in sets.items():
-        if values:
+        if values or name in REPLACED_SETS:
             facts.sets.setdefault(name, set()).update(values)
     return facts
 
@@ -205,7 +224,7 @@ def node_row(identifier: str, facts: Facts, environment: str, dag_name: str) -> 
     for item in NODE_PROPERTIES:
         if item.many:
             values = facts.sets.get(item.name)
-            if not values:
+            if values is None or (not values and item.name not in REPLACED_SETS):
                 continue
             if item.name == "resolved_names":  # each with the DAG whose configuration resolves it
                 row[item.name] = [f"{encode(dag_name)}|{each}" for each in sorted(values)]

@@ -13,6 +13,7 @@ from lineage_merge.infra.redaction import Redacted, redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver, Identity, path_of
 from lineage_merge.model.elements import (
     Alias,
+    Assertion,
     Authority,
     Column,
     Count,
@@ -38,8 +39,10 @@ class Record(NamedTuple):
     """An element as one row; fields that a kind does not use are None or empty. By kind:
 
     dataset   target, label, authority, properties, sets: properties of a dataset from one source
-    column    target, target_column, authority, properties
-    job       job, at, properties
+    column    target, target_column, authority, properties, sets
+    job       job, at, properties, sets
+    assertion job, source (the assertion's key), target, target_column, label (of the edge), at, properties,
+              sets
     operation job, source (the operation's key), properties
     feeds     source, target, job, properties, sets (with "run_local": merge/collapse_intermediate.py)
     feeds_column, influences
@@ -80,7 +83,7 @@ class Record(NamedTuple):
 
 
 # SQL: `password = 'x'` is a comparison in it, and an expression can name a column.
-_SQL = frozenset({"expression"})
+_SQL = frozenset({"expression", "constraints"})
 
 
 def row(
@@ -214,7 +217,7 @@ class RecordBuilder:
                     properties=properties,
                     sets=sets,
                 )
-            case Column(ref, name, authority, properties):
+            case Column(ref, name, authority, properties, sets):
                 target = self._id(ref)
                 return (
                     row(
@@ -223,6 +226,7 @@ class RecordBuilder:
                         target_column=name,
                         authority=authority,
                         properties={**properties, "name": name},
+                        sets=sets,
                     )
                     if target and name
                     else None
@@ -290,12 +294,30 @@ class RecordBuilder:
                     properties=_properties_of_name(assumption) if assumption else None,
                     sets={"aliases": [shown]},
                 )
-            case Job(key, at, properties):
-                return row("job", job=key, at=at, properties=properties)
+            case Job(key, at, properties, sets):
+                return row("job", job=key, at=at, properties=properties, sets=sets)
+            case Assertion():
+                return self._assertion(element)
             case Count(what, number):
                 return row("count", rule=what, at=number)
             case Problem(kind, document, field, message):
                 return row("problem", rule=kind, problem=(document, field, message))
+
+    def _assertion(self, assertion: Assertion) -> Record | None:
+        target = self._id(assertion.target)
+        if not target:
+            return None
+        return row(
+            "assertion",
+            source=redact(assertion.key),
+            target=target,
+            target_column=assertion.column or None,
+            job=assertion.job,
+            label=assertion.edge,
+            at=assertion.at,
+            properties=assertion.properties,
+            sets=assertion.sets,
+        )
 
     def _id(self, ref: Reference) -> Redacted | None:
         known = self._identities.get(ref)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
+# Namespaces of exposures, metrics and so on.
+_OF_DBT = "dbt://"
 
 
 # Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
@@ -122,7 +124,9 @@ def _of_element(row: Row) -> "Iterator[tuple[_Key, int | _Uses]]":
     yield ("edge" if is_edge(row) else "node", label), 1
     if label == "feeds":
         kind = row["job_type"]
-        yield ("dataset", row["from"]), _Uses(is_read=True, dbt_reads=kind == "dbt", job_types={kind})
+        # No job writes an entry of dbt's semantic layer.
+        dbt_reads = kind == "dbt" and not row["from"].partition("|")[2].startswith(_OF_DBT)
+        yield ("dataset", row["from"]), _Uses(is_read=True, dbt_reads=dbt_reads, job_types={kind})
         yield ("dataset", row["to"]), _Uses(job_types={kind})
     elif label == "writes":
         writer = "" if row["job_type"] == "dbt" else row["job_type"]

@@ -14,7 +14,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, NamedTuple
 
-DatasetLabel = Literal["file", "table", "view", "topic", "seed", "snapshot", "exposure"]
+DatasetLabel = Literal[
+    "file",
+    "table",
+    "view",
+    "topic",
+    "seed",
+    "snapshot",
+    "exposure",
+    "semantic_model",
+    "metric",
+    "saved_query",
+]
 Scalar = str | int
 
 
@@ -70,7 +81,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Properties of a column from one source: `data_type`, `position` (from 0), `description`.
+    """Properties of a column from one source: `data_type`, `position` (from 0), `description`; sets: `tags`.
 
     Column names compare case-insensitively; the graph has the spelling with the highest authority.
     """
@@ -79,6 +90,7 @@ class Column:
     name: str
     authority: Authority
     properties: Mapping[str, Scalar] = field(default_factory=dict)
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,25 @@ class Job:
     key: JobKey
     at: int = 0
     properties: Mapping[str, Scalar] = field(default_factory=dict)
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A check of a dataset, or of a `column` of it, that `job` makes: a dbt test, source freshness.
+
+    `key` is unique within the job, "" if the job makes no other check. `edge`: the assertion `checks` the
+    target, or `references` it (the other side of a relationship). `at`: ms since 1970; the newest counts.
+    """
+
+    job: JobKey
+    target: Reference
+    column: str = ""
+    key: str = ""
+    at: int = 0
+    edge: Literal["checks", "references"] = "checks"
+    properties: Mapping[str, Scalar] = field(default_factory=dict)
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +236,7 @@ Element = (
     Dataset
     | Column
     | Job
+    | Assertion
     | Operation
     | Feeds
     | FeedsColumn
@@ -248,6 +280,15 @@ def job_id(environment: str, dag_name: str, job: JobKey) -> str:
 def operation_id(job: str, key: str) -> str:
     """Return an id such as ``dev|tickit_daily|spark|tickit_sales_ingest|1:op-3``, from the id of its job."""
     return f"{job}|{encode(key)}"
+
+
+def assertion_id(environment: str, dag_name: str, job: JobKey, key: str = "") -> str:
+    """Return an id such as ``dev|tickit_daily|assertion|dbt|test.tickit.unique_sales_salesid.1a2b3c``.
+
+    `key` distinguishes several assertions of one job.
+    """
+    parts = (environment, dag_name, "assertion", *job, *([key] if key else []))
+    return "|".join(encode(part) for part in parts)
 
 
 def edge_id(environment: str, dag_name: str, job: JobKey | None, from_id: str, label: str, to_id: str) -> str:

@@ -31,6 +31,6 @@ def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalM
         resolver = dataset_resolver.from_config(config)
         records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).cache()
         on_progress("joining")
-        merged = join.merge(records, config.environment, config.dag_name, config.merge)
+        merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
         found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
     return LocalMerge(found, merged.elements)

@@ -104,7 +104,9 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                 _stop_at_rejected(records)
             with step("join"):
                 on_progress("joining")
-                merged = join.merge(records, config.environment, config.dag_name, config.merge)
+                merged = join.merge(
+                    records, config.environment, config.dag_name, config.merge, config.metadata
+                )
                 found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
                 found = replace(
                     found,

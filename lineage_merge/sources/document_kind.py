@@ -24,6 +24,7 @@ class Kind(NamedTuple):
 MANIFEST = Kind("a dbt manifest", "give it as dbt[].manifest")
 CATALOG = Kind("a dbt catalog", "give it as dbt[].catalog")
 RUN_RESULTS = Kind("dbt's run results", "give them as dbt[].run_results")
+FRESHNESS = Kind("dbt's source freshness", "give it as dbt[].sources")
 EVENTS = Kind("OpenLineage events", "give them as openlineage.events")
 AGENT = Kind("messages of a Spline agent", "give them as spline.agent")
 EXPORT = Kind("documents of Spline's database", "give the folder of the collections as spline.export")
@@ -42,7 +43,7 @@ _OF_DBT = {
     "manifest": MANIFEST,
     "catalog": CATALOG,
     "run-results": RUN_RESULTS,
-    "sources": Kind("dbt's source freshness (sources.json)", "give target/manifest.json"),
+    "sources": FRESHNESS,
     "semantic-manifest": Kind("dbt's semantic manifest", "give target/manifest.json"),
 }
 # The first bytes of binary files.

@@ -216,7 +216,7 @@ def test_catalog_and_run_results_beside_the_manifest_are_used(folder: Path, data
     (project,) = written().dbt
     assert Path(project.catalog).name == "catalog.json"
     # Not dbt's run results: it is left out, and named.
-    assert project.run_results == ""
+    assert project.run_results == ()
     assert "run_results.json" in outcome.out
 
 

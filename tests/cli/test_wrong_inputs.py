@@ -82,7 +82,7 @@ CASES: dict[str, Case] = {
     "sources.json in place of the manifest": Case(
         DBT.format("sources.json"),
         "{folder}/sources.json: metadata.dbt_schema_version: is not a dbt manifest,"
-        " but dbt's source freshness (sources.json): give target/manifest.json",
+        " but dbt's source freshness: give it as dbt[].sources",
         {"sources.json": version("sources", 3)},
     ),
     "the page of dbt docs in place of the manifest": Case(
@@ -141,11 +141,6 @@ CASES: dict[str, Case] = {
         DBT.format("artifacts/manifest.json"),
         "{folder}/artifacts/manifest.json: no such file; did you mean {folder}/artifacts/dbt/manifest.json?",
         {"artifacts/dbt/manifest.json": MANIFEST, "artifacts/app/manifest.json": b'{"name": "app"}'},
-    ),
-    "the catalog one folder above": Case(
-        DBT.format("manifest.json") + "    catalog: artifacts/catalog.json\n",
-        "{folder}/artifacts/catalog.json: no such file; did you mean {folder}/artifacts/dbt/catalog.json?",
-        {"manifest.json": MANIFEST, "artifacts/dbt/catalog.json": CATALOG},
     ),
     "a misspelt folder": Case(
         HEAD + "spline: {export: export/spline}\n",

@@ -20,7 +20,7 @@ def parsed(**settings: Any) -> config.Config:
     return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", **settings}, needs_source=False)
 
 
-def dbt(manifest: str | Path, **more: str) -> list[Finding]:
+def dbt(manifest: str | Path, **more: Any) -> list[Finding]:
     project = {"manifest": str(manifest), "namespace": NAMESPACE, **more}
     return list(exports.examine_dbt(parsed(dbt=[project])))
 
@@ -60,6 +60,32 @@ def test_run_results_of_a_build_pass_and_missing_ones_warn(
     _, found = dbt(data / "dbt" / "duckdb_v12" / "manifest.json", run_results=str(file))
 
     assert (found.check, found.state) == ("dbt run results", state)
+
+
+def test_results_of_tests_and_of_freshness_pass_beside_those_of_a_build(data: Path) -> None:
+    shop = data / "dbt" / "shop_v12"
+    results = [str(shop / f"run_results_{each}.json") for each in ("run", "test")]
+    found = dbt(shop / "manifest.json", run_results=results, sources=str(shop / "sources.json"))
+    assert [(each.check, each.state) for each in found] == [
+        ("dbt manifest", "ok"),
+        ("dbt run results", "ok"),
+        ("dbt run results", "ok"),
+        ("dbt source freshness", "ok"),
+    ]
+    assert [each.message.rpartition(": ")[2] for each in found[1:]] == [
+        "6 runs",
+        "0 runs, 12 tests",
+        "2 sources",
+    ]
+
+
+def test_a_missing_catalog_or_freshness_warns_and_a_broken_one_fails(data: Path, tmp_path: Path) -> None:
+    manifest = data / "dbt" / "duckdb_v12" / "manifest.json"
+    missing, broken = str(tmp_path / "missing.json"), tmp_path / "broken.json"
+    broken.write_text("{}")
+    for key in ("catalog", "sources"):
+        assert [each.state for each in dbt(manifest, **{key: missing})] == ["ok", "warning"]
+        assert [each.state for each in dbt(manifest, **{key: str(broken)})] == ["ok", "failed"]
 
 
 def test_a_manifest_of_an_unknown_version_fails_with_the_supported_versions(

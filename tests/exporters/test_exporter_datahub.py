@@ -183,6 +183,7 @@ def test_other_properties_are_custom_properties(aspects: Aspects) -> None:
         "dag_name": "tickit_daily",
         "aliases": "s3://aws-glue-assets-111122223333-us-east-1|temporary/redshift/public.sales"
         " (redshift-temporary-directory)",
+        "file_path": "models/staging/sources.yml",
     }
     assert aspects[expected.MART]["datasetProperties"].description == "Top 10 events by sales"
 
@@ -200,6 +201,7 @@ def test_an_exposure_is_a_dashboard_as_in_the_dbt_source(aspects: Aspects) -> No
         expected.DASHBOARD: expected.SHOWN_BY_DASHBOARD
     }
     assert dashboards[expected.DASHBOARD].title == "sales_dashboard"
+    assert dashboards[expected.DASHBOARD].dashboardUrl == "https://bi.example.com/1"
 
 
 def test_lineage_only_exports_no_other_aspects(tickit: LineageGraph, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ _NAMES = dataset_resolver.from_config(
 _GOOD = "zz_good"
 _UNREADABLE = re.compile("nested too deeply|a number is too long|not UTF-8")
 _SECTIONS = ("nodes", "sources", "exposures", "metrics", "semantic_models", "saved_queries", "functions")
+_SHOP = DATA / "dbt" / "shop_v12"
+# Without lineage of their own.
+_OTHERS = ("unit_tests", "groups")
 
 
 class Files(NamedTuple):
@@ -40,6 +43,7 @@ class Files(NamedTuple):
     is_entry: bool = False
     suffix: str = ".json"
     run_results: bytes | None = None
+    sources: bytes | None = None
 
 
 @cache
@@ -69,7 +73,7 @@ def _manifests() -> tuple[Mapping[str, Any], ...]:
         )
         for each in whole["sources"]:
             whole["sources"][each] = _slim(whole["sources"][each])
-    return (small, small, small, *captured)
+    return (small, small, small, *captured, _shop())
 
 
 def _slim(entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -77,7 +81,6 @@ def _slim(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     left_out = (
         "raw_code",
         "raw_sql",
-        "meta",
         "unrendered_config",
         "checksum",
         "docs",
@@ -128,15 +131,36 @@ def _run_results() -> dict[str, Any]:
     }
 
 
+@cache
+def _shop() -> Mapping[str, Any]:
+    """Some entries of a captured project with tests, a group and a semantic layer."""
+    content: dict[str, Any] = json.loads((_SHOP / "manifest.json").read_text("utf-8"))
+    wanted = ("stg_orders", "shop.orders", "crm.orders", "revenue", "unknown_customers", "finance", "paid")
+    entries = {
+        section: {key: entry for key, entry in content[section].items() if any(map(key.__contains__, wanted))}
+        for section in (*_SECTIONS, *_OTHERS)
+    }
+    return {"metadata": content["metadata"], **entries}
+
+
+def _freshness() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((_SHOP / "sources.json").read_text("utf-8"))
+    return found
+
+
 def _files(rng: random.Random) -> Files:
     manifest = rng.choice(_manifests())
     chance = rng.random()
     if chance < 0.45:
         return Files(encoded(written(rng, _with_damaged_entries(rng, manifest))), is_entry=True)
     if chance < 0.55:
-        content = encoded(written(rng, mutated(rng, _run_results())))
+        is_freshness = rng.random() < 0.3
+        content = encoded(written(rng, mutated(rng, _freshness() if is_freshness else _run_results())))
         content = damaged(rng, content) if rng.random() < 0.3 else content
-        return Files(json.dumps(_manifests()[0]).encode(), run_results=content)
+        manifest_text = json.dumps(_manifests()[0 if rng.random() < 0.5 else -1]).encode()
+        if is_freshness:
+            return Files(manifest_text, sources=content)
+        return Files(manifest_text, run_results=content)
     if chance < 0.65:
         catalog = encoded(written(rng, mutated(rng, _catalog())))
         return Files(
@@ -152,7 +176,7 @@ def _files(rng: random.Random) -> Files:
 
 def _with_damaged_entries(rng: random.Random, manifest: Mapping[str, Any]) -> dict[str, Any]:
     nodes, sources = _good()
-    parts = {name: dict(manifest.get(name) or {}) for name in _SECTIONS}
+    parts = {name: dict(manifest.get(name) or {}) for name in (*_SECTIONS, *_OTHERS)}
     hurt = rng.choice([name for name, entries in parts.items() if entries])
     for name in rng.sample(sorted(parts[hurt]), 1):
         parts[hurt][name] = mutated(rng, parts[hurt][name])
@@ -179,8 +203,12 @@ def test_a_project(numbers: range, tmp_path: Path) -> None:
         location = str(catalog) if files.catalog is not None else ""
         results = tmp_path / "run_results.json"
         results.write_bytes(files.run_results or b"")
-        ran = str(results) if files.run_results is not None else ""
-        return list(elements(DbtProject(str(manifest), _SETTINGS["namespace"], location, ran)))
+        ran = (str(results),) if files.run_results is not None else ()
+        sources = tmp_path / "sources.json"
+        sources.write_bytes(files.sources or b"")
+        fresh = str(sources) if files.sources is not None else ""
+        project = DbtProject(str(manifest), _SETTINGS["namespace"], location, ran, sources=fresh)
+        return list(elements(project))
 
     @cache
     def good_alone(adapter: str) -> list[str]:

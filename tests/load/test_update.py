@@ -12,6 +12,7 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from lineage_merge.merge.resolved_names import OWN
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
+from lineage_merge.model.elements import JobKey, assertion_id, column_id
 from lineage_merge.model.errors import RetireRefused
 from tests.graph_reading import edges_of, whole
 from tests.load.engines import on_both_engines
@@ -505,3 +506,43 @@ def test_a_rule_moves_the_lineage_of_all_dags_at_the_location(
     assert dataset(TEMPORARY) not in vertices
     again = load(without_rule("other"))
     assert (again.nodes, again.edges, again.moved, again.retired_edges) == (0, 0, 0, 0)
+
+
+def test_an_assertion_follows_its_column_to_the_canonical_vertex(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    reader = Made("reader").job("dbt", "model.shop.m", {"m": ["hive|db.sales"]}, 1, "shop")
+    reader.column("hive|db.sales", "price")
+    test = JobKey("dbt", "test.shop.positive")
+    identifier = assertion_id("dev", "reader", test)
+    keys = {"id": identifier, "label": "assertion", "environment": "dev", "dag_name": "reader"}
+    reader.nodes[identifier] = {**keys, "name": "positive", "job_type": "dbt", "job_name": test.name}
+    reader.edge(test, identifier, "checks", column_id(dataset("hive|db.sales"), "price"))
+    load(reader)
+
+    owner = Made("owner").node("s3|sales", "table").job("spark", "ingest", {"s3|sales": ["s3|raw"]})
+    load(owner.alias("hive|db.sales", "s3|sales"))
+    assert edges_of(gremlin, "checks") == {(identifier, "checks", "dev|s3|sales|price")}
+    again = load(reader)  # finds the edge at the canonical vertex
+    assert edges_of(gremlin, "checks") == {(identifier, "checks", "dev|s3|sales|price")}
+    assert (again.nodes, again.edges) == (0, 0)
+
+
+def test_a_check_of_a_column_is_retired_by_the_next_write_that_does_not_report_it(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    job = JobKey("spark", "ingest")
+
+    def ingest(at: int, *checks: str) -> Made:
+        made = Made().job(*job, {"sales": ["raw"]}, at).column("sales", "price")
+        for check in checks:
+            identifier = assertion_id("dev", "daily", job, check)
+            keys = {"id": identifier, "label": "assertion", "environment": "dev", "dag_name": "daily"}
+            made.nodes[identifier] = {**keys, "name": check, "job_type": job.job_type, "job_name": job.name}
+            made.edge(job, identifier, "checks", column_id(dataset("sales"), "price"))
+        return made
+
+    load(ingest(1, "positive", "not_null"))
+    load(ingest(2, "not_null"))
+    assert set(gremlin.V().has_label("assertion").values("name").to_list()) == {"not_null"}
+    assert gremlin.V(column_id(dataset("sales"), "price")).count().next() == 1

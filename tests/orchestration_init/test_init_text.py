@@ -57,6 +57,18 @@ def test_the_longest_configuration_of_spline_and_dbt_has_ten_lines(tmp_path: Pat
     assert max(len(line) for line in written.splitlines()) <= 120
 
 
+def test_all_artifacts_beside_a_manifest_are_in_the_configuration() -> None:
+    files = {"catalog": "catalog.json", "run_results": "run_results.json", "freshness": "sources.json"}
+    known = project(**{key: f"{TARGET}/{name}" for key, name in files.items()})
+    proposal, _ = proposed(Sources(dbt=(known.location,)), known)
+    (entry,) = proposal.settings()["dbt"]
+    assert {key: entry[key] for key in ("catalog", "run_results", "sources")} == {
+        "catalog": f"{TARGET}/catalog.json",
+        "run_results": f"{TARGET}/run_results.json",
+        "sources": f"{TARGET}/sources.json",
+    }
+
+
 @pytest.mark.parametrize(
     "name", ["a: b", "- a", "#a", "'a'", '"a"', "yes", "1.0", "ä/ö", "{a}", "*a", "a # b", "a\tb", "null"]
 )

@@ -85,8 +85,10 @@ def test_run_results_of_dbt_count(tmp_path: Path) -> None:
     results.write_bytes(b"packed as it is")
 
     project = {"manifest": str(manifest), "namespace": "duckdb://x", "run_results": str(results)}
-
     assert size(dbt=[project]) == 2 + 15
+
+    several = {**project, "run_results": [str(results), str(results)], "sources": str(results)}
+    assert size(dbt=[several]) == 2 + 3 * 15
 
 
 def test_files_of_sql_count_with_those_of_the_schema_and_no_others(tmp_path: Path) -> None:
@@ -192,18 +194,10 @@ def test_files_that_cannot_be_listed_are_the_errors_of_reading(tmp_path: Path) -
         assert expected[0] is SourceMissing
 
 
-def test_a_catalog_or_run_results_that_are_a_folder_are_the_errors_of_reading(
-    data: Path, tmp_path: Path
-) -> None:
+def test_artifacts_beside_the_manifest_that_are_a_folder_count_as_missing(data: Path, tmp_path: Path) -> None:
     manifest = data / "dbt" / "duckdb_v12" / "manifest.json"
-    for name in ("catalog", "run_results"):
-        source = of_dbt(manifest, **{name: tmp_path})
-        if name == "run_results":  # which may be missing
-            assert size(**source) == stored(manifest)
-            continue
-        assert outcome(lambda source=source: size(**source)) == outcome(  # type: ignore[misc]
-            lambda source=source: read(**source)  # type: ignore[misc]
-        )
+    for name in ("catalog", "run_results", "sources"):
+        assert size(**of_dbt(manifest, **{name: tmp_path})) == stored(manifest)
 
 
 def test_objects_that_cannot_be_listed_are_the_errors_of_reading(s3: S3) -> None:

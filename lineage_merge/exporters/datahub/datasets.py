@@ -19,14 +19,15 @@ from datahub.metadata.schema_classes import (
     SchemaMetadataClass,
     StatusClass,
     SubTypesClass,
-    TagAssociationClass,
     UpstreamClass,
     UpstreamLineageClass,
 )
+from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.datahub.owners import add_owners_and_tags, tag_of
 from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
 from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
@@ -39,17 +40,38 @@ _SUBTYPES = {
     "topic": "Topic",
     "seed": "Seed",
     "snapshot": "Snapshot",
+    "semantic_model": "Semantic Model",
+    "metric": "Metric",
+    "saved_query": "Saved Query",
 }
 # Properties without an aspect in DataHub.
-_CUSTOM = ("environment", "dag_name", "location", "format", "aliases")
+_CUSTOM = (
+    "environment",
+    "dag_name",
+    "location",
+    "format",
+    "aliases",
+    "group",
+    "access",
+    "contract",
+    "version",
+    "latest_version",
+    "deprecation_date",
+    "materialization",
+    "file_path",
+    "exposure_type",
+    "maturity",
+    "metric_type",
+    "meta",
+)
 
 
 def description(
     names: Names, schema: DatasetSchema
 ) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
-    """Yield properties, sub type, columns if known, and tags.
+    """Yield properties, sub type, columns if known, owners, and tags.
 
-    Tags are added to those in DataHub, where users may have set others.
+    Owners and tags are added to those in DataHub, where users may have set others.
     """
     vertex = schema.dataset
     urn = names.dataset(vertex.id)
@@ -66,11 +88,12 @@ def description(
     if schema.columns:
         values.append(_schema(names, schema))
     yield from aspects(urn, values)
-    if properties.get("tags"):
-        patch = DatasetPatchBuilder(urn)
-        for tag in properties["tags"]:
-            patch.add_tag(TagAssociationClass(mce_builder.make_tag_urn(tag)))
-        yield from patch.build()
+    patch = DatasetPatchBuilder(urn)
+    add_owners_and_tags(patch, vertex)
+    for column in schema.columns:
+        for tag in column.properties.get("tags", ()):
+            patch.for_field(column.name).add_tag(tag_of(tag))
+    yield from patch.build()
 
 
 def lineage(
@@ -101,7 +124,9 @@ def lineage(
     yield from aspects(urn, values)
 
 
-def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalWrapper]:
+def exposure(
+    names: Names, dataset: Dataset
+) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
     """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
     vertex = dataset.schema.dataset
     # dbt's unique id is stored only in the job name.
@@ -116,10 +141,14 @@ def exposure(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalW
                     customProperties=_custom(vertex),
                     lastModified=ChangeAuditStampsClass(created=never, lastModified=never),
                     datasets=[names.dataset(each) for each in dataset.flow.sources],
+                    dashboardUrl=vertex.properties.get("url"),
                 ),
                 StatusClass(removed=False),
             ],
         )
+        patch = DashboardPatchBuilder(names.exposure(unique_id))
+        add_owners_and_tags(patch, vertex)
+        yield from patch.build()
 
 
 def _custom(vertex: Vertex) -> dict[str, str]:

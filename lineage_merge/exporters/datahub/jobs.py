@@ -7,11 +7,14 @@ from datahub.metadata.schema_classes import (
     DataFlowInfoClass,
     DataJobInfoClass,
     DataJobInputOutputClass,
+    MetadataChangeProposalClass,
     StatusClass,
 )
+from datahub.specific.datajob import DataJobPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.datahub.owners import add_owners_and_tags
 from lineage_merge.exporters.graph_batches import Job
 from lineage_merge.query.elements import Vertex
 
@@ -40,7 +43,7 @@ def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
 
 def job(
     names: Names, job: Job, vertex: Vertex, columns: Mapping[str, Vertex]
-) -> Iterator[MetadataChangeProposalWrapper]:
+) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
     """Yield a job: its newest run, inputs and outputs. `columns`: the ends of its column edges by id."""
     properties = vertex.properties
     info = DataJobInfoClass(
@@ -56,4 +59,8 @@ def job(
         outputDatasets=sorted({names.dataset(flow.target) for flow in job.flows}),
         fineGrainedLineages=fine_grained(names, edges, columns) or None,
     )
-    yield from aspects(names.job(job), [info, moves, StatusClass(removed=False)])
+    urn = names.job(job)
+    yield from aspects(urn, [info, moves, StatusClass(removed=False)])
+    patch = DataJobPatchBuilder(urn)
+    add_owners_and_tags(patch, vertex)
+    yield from patch.build()

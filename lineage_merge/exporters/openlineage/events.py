@@ -12,7 +12,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDataset, Run, RunEvent, RunState
-from openlineage.client.facet_v2 import JobFacet, RunFacet, job_type_job, parent_run, processing_engine_run
+from openlineage.client.facet_v2 import (
+    JobFacet,
+    RunFacet,
+    job_type_job,
+    ownership_job,
+    parent_run,
+    processing_engine_run,
+    tags_job,
+)
 
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import DatasetSchema, Flow, jobs, read_schemas
@@ -52,7 +60,7 @@ def of_job(
             list(job.flows),
             known,
             columns,
-            Job(namespace, name, _of_job(job, _job_kind(job))),
+            Job(namespace, name, _of_job(job, _job_kind(job, known))),
             None,
             now,
         )
@@ -113,15 +121,19 @@ def _event(
     return RunEvent(run=Run(run_id(job, part), facets), eventType=RunState.COMPLETE, **event_fields)
 
 
-def _job_kind(job: JobLineage) -> str:
-    """Return OpenLineage's type of a complete job: in Spark's listener, an application."""
+def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
+    """Return OpenLineage's type of a complete job: in Spark's listener, an application.
+
+    What no job runs for (an exposure, a metric) is called by its own kind.
+    """
     if job.vertex is None:
-        return "EXPOSURE"
+        labels = (known[each.target].dataset.label for each in job.flows if each.target in known)
+        return next(labels, "exposure").upper()
     return "APPLICATION" if job.key.job_type == "spark" else "JOB"
 
 
 def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
-    return {
+    facets: dict[str, JobFacet] = {
         "jobType": job_type_job.JobTypeJobFacet(
             processingType="BATCH",
             integration=job.key.job_type.upper(),
@@ -129,6 +141,14 @@ def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
             producer=PRODUCER,
         )
     }
+    properties = job.vertex.properties if job.vertex else {}
+    if properties.get("owners"):
+        owners = [ownership_job.Owner(owner) for owner in properties["owners"]]
+        facets["ownership"] = ownership_job.OwnershipJobFacet(owners=owners, producer=PRODUCER)
+    if properties.get("tags"):
+        tags = [tags_job.TagsJobFacetFields(tag, "true") for tag in properties["tags"]]
+        facets["tags"] = tags_job.TagsJobFacet(tags=tags, producer=PRODUCER)
+    return facets
 
 
 def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str, Vertex]) -> OutputDataset:

@@ -10,6 +10,7 @@ from openlineage.client.facet_v2 import (
     column_lineage_dataset,
     dataset_type_dataset,
     documentation_dataset,
+    ownership_dataset,
     schema_dataset,
     symlinks_dataset,
     tags_dataset,
@@ -32,7 +33,7 @@ _ALIAS = re.compile(r"(?P<namespace>[^|]+)\|(?P<name>.+) \([^()]*\)")
 
 
 def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
-    """Return schema, type, description, other names and tags, as far as they are known."""
+    """Return schema, type, description, other names, owners and tags, as far as they are known."""
     vertex = schema.dataset
     kind, subtype = _KINDS.get(vertex.label, (vertex.label.upper(), None))
     facets: dict[str, DatasetFacet] = {
@@ -57,11 +58,19 @@ def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
     ]
     if other_names:
         facets["symlinks"] = symlinks_dataset.SymlinksDatasetFacet(identifiers=other_names, producer=PRODUCER)
-    if vertex.properties.get("tags"):
-        facets["tags"] = tags_dataset.TagsDatasetFacet(
-            tags=[tags_dataset.TagsDatasetFacetFields(tag, "true") for tag in vertex.properties["tags"]],
+    if vertex.properties.get("owners"):
+        facets["ownership"] = ownership_dataset.OwnershipDatasetFacet(
+            owners=[ownership_dataset.Owner(owner) for owner in vertex.properties["owners"]],
             producer=PRODUCER,
         )
+    tags = [tags_dataset.TagsDatasetFacetFields(tag, "true") for tag in vertex.properties.get("tags", ())]
+    tags += [
+        tags_dataset.TagsDatasetFacetFields(tag, "true", field=column.name)
+        for column in schema.columns
+        for tag in column.properties.get("tags", ())
+    ]
+    if tags:
+        facets["tags"] = tags_dataset.TagsDatasetFacet(tags=tags, producer=PRODUCER)
     return facets
 
 

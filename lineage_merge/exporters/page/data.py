@@ -22,8 +22,27 @@ from typing import Any
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, name_parts
 
-_DATASET_FACTS = ("description", "qualified_name", "format", "location", "tags", "owners", "owner", "aliases")
-_JOB_FACTS = ("framework", "project", "status", "last_run_id", "last_run_at", "duration_ms", "rows_written")
+_DATASET_FACTS = (
+    "description",
+    "qualified_name",
+    "format",
+    "location",
+    "tags",
+    "owners",
+    "url",
+    "aliases",
+)
+_JOB_FACTS = (
+    "framework",
+    "project",
+    "status",
+    "last_run_id",
+    "last_run_at",
+    "duration_ms",
+    "rows_written",
+    "owners",
+    "tags",
+)
 _FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "sequence")
 _TIMES = frozenset({"last_run_at"})
 

@@ -38,7 +38,7 @@ lineage.theme = (() => {
     });
   }
 
-  const KINDS = ["file", "table", "view", "topic", "seed", "snapshot", "exposure"];
+  const KINDS = ["file", "table", "view", "topic", "seed", "snapshot", "exposure", "semantic_model", "metric", "saved_query"];
   const LINES = [
     ["line", "feeds: a job moves data in this direction"],
     ["line lost", "feeds, column lineage unavailable"],

@@ -13,7 +13,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, __
 from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, P, T
 from gremlin_python.statics import long
 
-from lineage_merge.graph_format.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, Property
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, RUN_LABELS, Property
 from lineage_merge.model.errors import IntermediateError
 
 # Neptune counts a label, and each property, as a record. A record takes one step and an element one more, so
@@ -185,7 +185,7 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     first = most - len(single)
     # dbt merges are ordered by the time of the manifest, others by the time of the run.
     orders = [each for name in ("described_at", "last_run_at") for each in single if each[0] == name]
-    newest = orders[0] if orders and row["label"] == "job" else None
+    newest = orders[0] if orders and row["label"] in RUN_LABELS else None
     yield VertexUpsert(row["id"], row["label"], single, members[:first], newest)
     for start in range(first, len(members), most):
         yield VertexUpsert(row["id"], row["label"], (), members[start : start + most])

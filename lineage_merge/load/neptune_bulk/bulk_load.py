@@ -33,7 +33,7 @@ from lineage_merge import config
 from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_unambiguous
 from lineage_merge.graph_format.neptune_files import write_rows
 from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES
-from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
@@ -161,7 +161,7 @@ def _vertex_values(canonical: Shared[frozenset[str]], node: Compared) -> _Vertex
         # The loader adds the label of a row to the labels of the vertex.
         row = {**row, "label": node.old_label}
     # Another merge may have changed the label since the comparison.
-    by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") == "job"
+    by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") in RUN_LABELS
     return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write))
 
 
@@ -254,7 +254,7 @@ class _JobRun(NamedTuple):
 
 def _run_of_job(node: Compared) -> Iterable[_JobRun]:
     row = node.row
-    if row.get("label") != "job" or node.change in ("stored_is_newer", "unmatched"):
+    if row.get("label") not in RUN_LABELS or node.change in ("stored_is_newer", "unmatched"):
         return ()
     name = "described_at" if row.get("described_at") is not None else "last_run_at"
     return () if row.get(name) is None else (_JobRun(row["id"], name, row[name]),)

@@ -10,7 +10,7 @@ from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import COLUMN_EDGE_LABELS
-from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.graph_state import StoredVertex, dataset_of_end
 from lineage_merge.load.prune.scope import Scope
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import project_of
@@ -141,16 +141,10 @@ def _decide_job(
                 job.project = fact if isinstance(fact, str) else None
     # A target that the job now writes under another name counts as written.
     job.written.update(row["to"] for row in replaced if row["label"] == "writes")
-    deleted = [job.is_stale(row["label"], _target(row), scope) for row in unmatched]
+    deleted = [job.is_stale(row["label"], dataset_of_end(row, "to"), scope) for row in unmatched]
     # A job that its manifest no longer has loses all its edges as intended.
     empties_job = job.ran and not keeps_edges and not replaced and all(deleted)
     for row, is_deleted in zip(unmatched, deleted, strict=True):
         yield UnmatchedEdge(row, is_deleted, empties_job=empties_job)
     for row in replaced:
         yield UnmatchedEdge(row, True, replaced=True)
-
-
-def _target(edge: Row) -> str:
-    """Return the dataset at the end of an edge; of `feeds_column`, the dataset of the column."""
-    end: str = edge["to"]
-    return end.rpartition("|")[0] if edge["label"] == "feeds_column" else end

@@ -6,7 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import dataset_of, dataset_of_end
@@ -26,9 +26,9 @@ class DatasetFacts:
     """Facts about one dataset (or another vertex) and its columns.
 
     `retained`, `affected`: ends of unmatched job edges that are retained and deleted. `unmatched`: vertices
-    that the merge does not have, with their label and, of a job, its project. `columns`: unmatched
-    `has_column` edges by id. `replaced`: those of them that the merge has at another dataset. `described`:
-    the merge has columns of the dataset.
+    that the merge does not have, with their label and, of a job or assertion, its project. `columns`:
+    unmatched `has_column` edges by id. `replaced`: those of them that the merge has at another dataset.
+    `described`: the merge has columns of the dataset.
     """
 
     id: str
@@ -55,7 +55,7 @@ class DatasetFacts:
         for edge, column in self.columns.items():
             (affected if edge in stale else needed).update((self.id, column))
         for vertex, (label, project) in self.unmatched.items():
-            in_scope = project in scope.projects if label == "job" else scope.everything
+            in_scope = project in scope.projects if label in RUN_LABELS else scope.everything
             if vertex not in needed and (in_scope or vertex in affected):
                 yield vertex
 

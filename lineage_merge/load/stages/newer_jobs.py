@@ -18,7 +18,7 @@ def without_newer_jobs(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Ro
     Their stored edges stay unchanged.
     """
     newer = nodes.filter(_is_newer).collect()
-    jobs = nodes.engine.share({JobKey(row.get("job_type", ""), row["name"]) for _, row, *_ in newer})
+    jobs = nodes.engine.share({_job_of(row) for _, row, *_ in newer})
     touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs))
     excluded = (
         touched.combine(bool, and_, and_)
@@ -36,6 +36,11 @@ def without_newer_jobs(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Ro
         by_end: Rows[tuple[str, Compared | _End]] = remaining_edges.map(partial(_edge_by_end, end))
         remaining_edges = by_end.union(excluded.map(_end_by_id)).group(itemgetter(0), _with_existing_ends)
     return remaining_nodes, remaining_edges
+
+
+def _job_of(row: Row) -> JobKey:
+    """Return the job that a row is, or to which an assertion belongs."""
+    return JobKey(row.get("job_type", ""), row["name"] if row["label"] == "job" else row.get("job_name", ""))
 
 
 class _End(NamedTuple):

@@ -54,12 +54,24 @@ def plan_changes(merge: Merge, target: Target, *, verify: bool) -> LoadPlan:
     last_state = target.started_load.state
     if target.started_load.is_state_valid and not verify and last_state.names == digest:
         alias_ids = alias_ids_of(canonical_ids, identities)
-        changes = compare_changes(merge.nodes, merge.edges, alias_ids, last_state, *target[:3])
+        changes = compare_changes(
+            merge.nodes,
+            merge.edges,
+            alias_ids,
+            last_state,
+            *target[:3],
+            drops_values=_drops_values(merge),
+        )
         if changes:
             comparison = _comparison_of(changes)
             if "stored_is_newer" not in comparison.counts.nodes:
                 return _plan(merge, target, comparison, digest)
     return _plan(merge, target, _compare_in_full(merge, target), digest)
+
+
+def _drops_values(merge: Merge) -> bool:
+    """Return whether no document was rejected, which may contain tags or owners."""
+    return merge.report is None or not merge.report.totals.get("rejected")
 
 
 def _comparison_of(changes: Changes) -> _Comparison:
@@ -79,7 +91,8 @@ def _comparison_of(changes: Changes) -> _Comparison:
 def _compare_in_full(merge: Merge, target: Target) -> _Comparison:
     resolved = resolve_names(merge, target)
     existing, renames = resolved.existing, resolved.renames
-    nodes = diff.compare_nodes(resolved.nodes, resolved.edges, existing).cache()
+    compared = diff.compare_nodes(resolved.nodes, resolved.edges, existing, drops_values=_drops_values(merge))
+    nodes = compared.cache()
     edges = diff.compare_edges(resolved.edges, existing).cache()
     counts = count_differences(nodes, edges, existing.edges)
     # The state has digests of the merge's own ids.

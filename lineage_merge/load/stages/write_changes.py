@@ -64,6 +64,7 @@ def write_changes(
     if plan.counts.cleared:
         _in_one_partition(edges.flat_map(_cleared_properties), partial(_clear_edges, endpoint))
         _in_one_partition(nodes.filter(_is_cleared), partial(_clear_jobs, endpoint))
+        _in_one_partition(nodes.flat_map(_dropped_values), partial(_drop_own_values, endpoint, dag_name))
     if plan.counts.interim:
         _in_one_partition(
             plan.existing.edges.filter(_is_interim), partial(_repair, endpoint, environment, dag_name)
@@ -137,6 +138,32 @@ def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iter
 def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraversal:
     """Drop a property of edges."""
     return g.E(*ids).properties(name).drop()
+
+
+def _dropped_values(node: Compared) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    for name, values in node.dropped:
+        yield node.row["id"], name, values
+
+
+def _drop_own_values(
+    endpoint: Endpoint, dag_name: str, dropped: Iterable[tuple[str, str, tuple[str, ...]]]
+) -> Iterator[int]:
+    """Drop values of sets that the sources no longer have."""
+    count = 0
+    with open_executor(endpoint) as execute:
+        for vertex, name, values in dropped:
+            for batch in by_request(values):
+                execute(partial(drop_own_values, vertex=vertex, name=name, values=batch, dag_name=dag_name))
+            count += 1
+    yield count
+
+
+def drop_own_values(
+    g: GraphTraversalSource, vertex: str, name: str, values: list[str], dag_name: str
+) -> GraphTraversal:
+    """Drop values of a vertex's property, unless another DAG has started to use the vertex."""
+    others = __.values("dag_name").is_(P.neq(dag_name))
+    return g.V(vertex).not_(others).properties(name).has_value(P.within(values)).drop()
 
 
 def _is_cleared(element: Compared) -> bool:

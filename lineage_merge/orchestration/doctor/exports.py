@@ -21,6 +21,7 @@ from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.spline import documents, export
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
@@ -29,6 +30,7 @@ EXPORT = "Spline export"
 MANIFEST = "dbt manifest"
 CATALOG = "dbt catalog"
 RUN_RESULTS = "dbt run results"
+FRESHNESS = "dbt source freshness"
 
 
 def examine_export(config: Config) -> Iterator[Finding]:
@@ -94,13 +96,15 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 
 
 def examine_dbt(config: Config) -> Iterator[Finding]:
-    """Check manifest, catalog and run results of each project: readable, known version, valid."""
+    """Check manifest and other artifacts of each project: readable, known version, valid."""
     for index, project in enumerate(config.dbt):
         yield _manifest(project, f"dbt[{index}].manifest")
         if project.catalog:
             yield _catalog(project, f"dbt[{index}].catalog")
-        if project.run_results:
-            yield _run_results(project, f"dbt[{index}].run_results")
+        for file in project.run_results:
+            yield _run_results(file, f"dbt[{index}].run_results")
+        if project.sources:
+            yield _sources(project.sources, f"dbt[{index}].sources")
 
 
 def _manifest(project: DbtProject, key: str) -> Finding:
@@ -126,6 +130,8 @@ def _catalog(project: DbtProject, key: str) -> Finding:
     location = project.catalog
     try:
         catalog, problems = read_catalog(location, artefact.read(location, "catalog"))
+    except SourceMissing as error:
+        return warning(CATALOG, f"{error}; columns are read from SQL only", fix_for(error, location, key))
     except SourceError as error:
         return failed(CATALOG, error, fix_for(error, location, key))
     message = f"{redact(location)}: {len(catalog)} tables"
@@ -134,8 +140,20 @@ def _catalog(project: DbtProject, key: str) -> Finding:
     return ok(CATALOG, message)
 
 
-def _run_results(project: DbtProject, key: str) -> Finding:
-    location = project.run_results
+def _sources(location: str, key: str) -> Finding:
+    try:
+        results, problems = read_sources(location, artefact.read(location, "sources file"))
+    except SourceMissing as error:
+        return warning(FRESHNESS, f"{error}; the freshness is unknown", fix_for(error, location, key))
+    except SourceError as error:
+        return failed(FRESHNESS, error, fix_for(error, location, key))
+    message = f"{redact(location)}: {len(results.runs)} sources"
+    if problems:
+        return warning(FRESHNESS, f"{message}; {len(problems)} invalid", "run dbt source freshness")
+    return ok(FRESHNESS, message)
+
+
+def _run_results(location: str, key: str) -> Finding:
     try:
         results, problems = read_run_results(location, artefact.read(location, "run results file"))
     except SourceMissing as error:
@@ -143,6 +161,9 @@ def _run_results(project: DbtProject, key: str) -> Finding:
     except SourceError as error:
         return failed(RUN_RESULTS, error, fix_for(error, location, key))
     what = f"{redact(location)}: {len(results.runs)} runs"
+    if results.tests:
+        what += f", {len(results.tests)} tests"
+        problems = [each for each in problems if each.kind == "rejected"]
     if problems:
         first = f"{problems[0].field}: {problems[0].message}"
         return warning(

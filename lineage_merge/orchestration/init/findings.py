@@ -34,8 +34,8 @@ class JobFindings:
 class ManifestFindings:
     """What a dbt manifest contains. `sources` and `built` are the names of its datasets in the warehouse.
 
-    `schemas` are its ``database.schema``, the most frequent first. `catalog` and `run_results` are files
-    beside the manifest, "" if missing.
+    `schemas` are its ``database.schema``, the most frequent first. `catalog`, `run_results` and
+    `freshness` (`sources.json`) are files beside the manifest, "" if missing.
     """
 
     location: str
@@ -49,6 +49,7 @@ class ManifestFindings:
     schemas: tuple[str, ...] = ()
     catalog: str = ""
     run_results: str = ""
+    freshness: str = ""
     notes: tuple[str, ...] = ()
 
 

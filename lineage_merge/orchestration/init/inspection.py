@@ -23,8 +23,9 @@ from lineage_merge.orchestration.init.sources import Sources
 from lineage_merge.sources import line_files, registry
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
-from lineage_merge.sources.dbt.nodes import Manifest
+from lineage_merge.sources.dbt.nodes import SEMANTIC, Manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
+from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.dbt.translator import dataset_references
 from lineage_merge.sources.document_kind import Kind
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
@@ -34,6 +35,7 @@ from lineage_merge.sources.spline import arango, export
 # The names of a configuration that is only used for reading.
 _SCOPE = {"dag_name": "init", "environment": "init"}
 _MAX_SCHEMAS = 6
+_WITHOUT_TABLE = frozenset({"exposure", *SEMANTIC})
 
 Read = TypeVar("Read")
 
@@ -175,9 +177,9 @@ def _manifest(location: str) -> ManifestFindings:
     found = {"sources": set[str](), "built": set[str]()}
     for unique_id, reference in dataset_references(manifest, "").items():
         kind = manifest.nodes[unique_id].kind
-        if kind != "exposure":
+        if kind not in _WITHOUT_TABLE:
             found["sources" if kind == "source" else "built"].add(reference.name)
-    catalog, run_results = _beside(location, notes)
+    catalog, run_results, freshness = _beside(location, notes)
     return ManifestFindings(
         location=location,
         project=manifest.project,
@@ -190,6 +192,7 @@ def _manifest(location: str) -> ManifestFindings:
         schemas=_schemas(manifest),
         catalog=catalog,
         run_results=run_results,
+        freshness=freshness,
         notes=tuple(notes),
     )
 
@@ -199,14 +202,14 @@ def _schemas(manifest: Manifest) -> tuple[str, ...]:
     found: Counter[tuple[bool, str]] = Counter()
     for node in manifest.nodes.values():
         schema = ".".join(part for part in (node.database, node.schema) if part)
-        if schema and node.kind != "exposure":
+        if schema and node.kind not in _WITHOUT_TABLE:
             found[node.kind != "source", schema] += 1
     ordered = sorted(found, key=lambda each: (each[0], -found[each], each[1]))
     return tuple(dict.fromkeys(schema for _, schema in ordered))[:_MAX_SCHEMAS]
 
 
-def _beside(manifest: str, notes: list[str]) -> tuple[str, str]:
-    """Return the locations of `catalog.json` and `run_results.json` beside a manifest."""
+def _beside(manifest: str, notes: list[str]) -> tuple[str, str, str]:
+    """Return the locations of `catalog.json`, `run_results.json` and `sources.json` beside a manifest."""
     folder = manifest.rpartition("/")[0]
 
     def found(name: str, read: Callable[[str, str], object]) -> str:
@@ -221,4 +224,8 @@ def _beside(manifest: str, notes: list[str]) -> tuple[str, str]:
             return ""
         return location
 
-    return found("catalog.json", read_catalog), found("run_results.json", read_run_results)
+    return (
+        found("catalog.json", read_catalog),
+        found("run_results.json", read_run_results),
+        found("sources.json", read_sources),
+    )

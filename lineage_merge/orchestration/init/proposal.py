@@ -138,6 +138,7 @@ def _entry(project: Project, folder: Path | None) -> dict[str, str]:
         "namespace": project.choice.namespace,
         "catalog": located(manifest.catalog, folder) if manifest.catalog else "",
         "run_results": located(manifest.run_results, folder) if manifest.run_results else "",
+        "sources": located(manifest.freshness, folder) if manifest.freshness else "",
         "target": project.target,
     }
     return {key: value for key, value in entry.items() if value}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lineage_merge.config import Config
-from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS, Row
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.merge.report_builder import SAME_NAME
@@ -17,6 +17,7 @@ from lineage_merge.sources.read_all import configured_sources, input_bytes
 _REASONS = ("not-joined", "no-producer", "no-consumer")
 _MAX_REASONS = 6
 _MAX_REJECTED = 3
+_WITHOUT_ROWS = frozenset({"exposure", *SEMANTIC_LABELS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def _dataset_to_ask_about(rows: Iterable[Row]) -> str:
         elif row["label"] == "feeds":
             inputs[row["to"]].add(row["from"])
             kinds[row["to"]].add(row["job_type"])
-    exposures = {key for key, row in datasets.items() if row["label"] == "exposure"}
+    exposures = {key for key, row in datasets.items() if row["label"] in _WITHOUT_ROWS}
     for target, sources in inputs.items():
         if target not in exposures:
             consumed |= sources

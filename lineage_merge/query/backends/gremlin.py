@@ -284,6 +284,8 @@ _STARTS = {
     "influences": ("column",),
     "writes": ("job",),
     "follows": ("operation",),
+    "checks": ("assertion",),
+    "references": ("assertion",),
 }
 
 

@@ -57,7 +57,8 @@ class Captured:
 
     @cached_property
     def _merged(self) -> join.Graph:
-        return join.merge_locally(self.records(), self._config.environment, self._config.dag_name)
+        config = self._config
+        return join.merge_locally(self.records(), config.environment, config.dag_name, config.metadata)
 
     @property
     def nodes(self) -> tuple[Vertex, ...]:

@@ -10,17 +10,19 @@ from lineage_merge.infra import storage
 from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
 from lineage_merge.sources import document_kind
 
-What = Literal["manifest", "catalog", "run results file"]
+What = Literal["manifest", "catalog", "run results file", "sources file"]
 
 _KINDS = {
     "manifest": document_kind.MANIFEST,
     "catalog": document_kind.CATALOG,
     "run results file": document_kind.RUN_RESULTS,
+    "sources file": document_kind.FRESHNESS,
 }
 _FILES = {
     "manifest": "manifest.json",
     "catalog": "catalog.json",
     "run results file": "run_results.json",
+    "sources file": "sources.json",
 }
 _BEGINNING = 1 << 16
 # Folders next to a missing file that are searched.
@@ -94,6 +96,9 @@ def _wrong(location: str, field: str, found: document_kind.Kind, what: What) -> 
     return DocumentError(location, field, f"is not a dbt {what}, but {found}", found.remedy)
 
 
+_LONGEST_SECONDS = 10**9
+
+
 def parse(
     location: str, text: str, what: What, reduce_object: Callable[[dict[str, Any]], Any] | None = None
 ) -> dict[str, Any]:
@@ -127,3 +132,18 @@ def milliseconds(moment: datetime) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def moment(text: str | None) -> int:
+    """Return a time in ISO 8601 as ms since 1970, 0 if it is missing or malformed."""
+    try:
+        return milliseconds(datetime.fromisoformat(text)) if text else 0
+    except ValueError:
+        return 0
+
+
+def duration_ms(seconds: float | None) -> int | None:
+    """Return a duration in ms, None if it is missing or impossible."""
+    if seconds is None or not 0 <= seconds < _LONGEST_SECONDS:
+        return None
+    return round(seconds * 1000)

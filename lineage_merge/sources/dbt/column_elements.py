@@ -18,6 +18,7 @@ from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage
 from lineage_merge.sources.dbt.jobs import Jobs
+from lineage_merge.sources.dbt.metadata import NOTHING
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.undeclared import UndeclaredTable
@@ -54,7 +55,7 @@ def column_elements(
         node = manifest.nodes[unique_id]
         authority = _authority(node)
         for column in found.columns:
-            yield Column(target, column.name, authority, _properties(column))
+            yield Column(target, column.name, authority, _properties(column), NOTHING.sets)
         job = jobs.key(unique_id)
         only_in_sql = {key: _reference(table, namespace) for key, table in found.undeclared.items()}
         known = {**references, **only_in_sql}

@@ -21,9 +21,12 @@ from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of, parents_first
+from lineage_merge.sources.dbt.semantic_sql import query as semantic_query
 from lineage_merge.sources.dbt.undeclared import Completion, UndeclaredTable
 
-_TABLES = frozenset({"source", "model", "seed", "snapshot"})
+_RELATIONS = frozenset({"source", "model", "seed", "snapshot"})
+_TABLES = _RELATIONS | {"semantic_model"}
+_WITH_SQL = frozenset({"model", "snapshot", "semantic_model"})
 # dbt's platform names that differ from sqlglot's.
 _DIALECTS = {
     "alloydb": "postgres",
@@ -107,7 +110,11 @@ class _Project:
             for unique_id, node in manifest.nodes.items()
             if node.kind in _TABLES and not node.folded
         }
-        relations = {unique_id: _relation_name(self._nodes[unique_id]) for unique_id in self.tables}
+        relations = {
+            unique_id: _relation_name(self._nodes[unique_id])
+            for unique_id in self.tables
+            if self._nodes[unique_id].kind in _RELATIONS
+        }
         built = {unique_id for unique_id in self.tables if manifest.nodes[unique_id].is_built}
         self._names = TableNames(self._dialect, relations, built)
         self._completion = Completion(self._names.whole(unique_id) for unique_id in sorted(built))
@@ -155,6 +162,8 @@ class _Project:
         table.complete = node.code.contract and bool(node.code.columns)
 
     def _has_sql(self, node: Node) -> bool:
+        if node.semantics is not None:
+            return bool(node.semantics.items and node.semantics.relation)
         readable = node.kind in ("model", "snapshot") and not node.built_elsewhere
         return readable and bool(node.code.sql.strip()) and node.code.language == "sql"
 
@@ -167,7 +176,7 @@ class _Project:
             return
         self._started.add(unique_id)
         node = self._nodes[unique_id]
-        if node.kind not in ("model", "snapshot") or node.built_elsewhere:
+        if node.kind not in _WITH_SQL or node.built_elsewhere:
             return
         relation = self._read(node)
         if relation is None:
@@ -184,7 +193,7 @@ class _Project:
                 node.unique_id, f"is a {code.language.capitalize()} model: its columns have no lineage", ""
             )
             return None
-        if not code.sql.strip():
+        if not code.sql.strip() and node.semantics is None:
             self._note(node.unique_id, "has no compiled SQL: its columns have no lineage", "")
             return None
         try:
@@ -197,8 +206,7 @@ class _Project:
         return None
 
     def _relation(self, node: Node) -> Relation:
-        statements = [part for part in self._dialect.parse(node.code.sql) if part is not None]
-        queries = [part for part in statements if isinstance(part, exp.Query | exp.Pivot | exp.Values)]
+        queries = self._queries(node)
         if len(queries) != 1:
             raise _Unreadable("several queries" if queries else "no SELECT")
         reader = Queries(
@@ -209,6 +217,12 @@ class _Project:
         )
         self._named[node.unique_id] = self._found_in(queries[0], node)
         return reader.read(queries[0])
+
+    def _queries(self, node: Node) -> list[exp.Expr]:
+        if node.semantics is not None:
+            return [semantic_query(node.semantics, self._dialect)] if self._has_sql(node) else []
+        statements = [part for part in self._dialect.parse(node.code.sql) if part is not None]
+        return [part for part in statements if isinstance(part, exp.Query | exp.Pivot | exp.Values)]
 
     def _found_in(self, query: exp.Expr, node: Node) -> frozenset[str]:
         """Return the datasets of the manifest that the query names."""

@@ -20,12 +20,13 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
+from lineage_merge.sources.dbt.declared_tests import tests_of
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS, Manifest, Node, nodes_of
 
 _SUPPORTED = frozenset({*range(1, 13), 20})
 _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/manifest/v([0-9]{1,4})\.json")
 
-# The fields that are read. The others (code, columns, meta, ...) are most of a manifest.
+# The fields that are read. The others (code, columns, ...) are most of a manifest.
 _READ = frozenset(
     {
         "unique_id",  # before v4, disabled nodes are in a list
@@ -44,6 +45,33 @@ _READ = frozenset(
         "config",
         "external",
         "relation_name",
+        "meta",
+        "owner",
+        "group",
+        "access",
+        "version",
+        "latest_version",
+        "deprecation_date",
+        "constraints",
+        # sources
+        "freshness",
+        "loaded_at_field",
+        # exposures and metrics
+        "type",
+        "url",
+        "maturity",
+        "type_params",
+        # semantic models and saved queries
+        "entities",
+        "dimensions",
+        "measures",
+        "node_relation",
+        "query_params",
+        # tests
+        "attached_node",
+        "column_name",
+        "test_metadata",
+        "tested_node_unique_id",
     }
 )
 
@@ -78,6 +106,7 @@ def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tu
         adapter=adapter,
         nodes=nodes,
         left_out=left_out,
+        tests=tests_of(document),
     )
     return manifest, problems
 

@@ -4,8 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, get_args
 
+from lineage_merge.sources.dbt.declared_tests import (
+    NOT_CHECKED,
+    DeclaredTest,
+    Freshness,
+    freshness_of,
+)
 from lineage_merge.sources.dbt.location import built_location, source_location
+from lineage_merge.sources.dbt.metadata import NOTHING, Metadata, of_column, of_entry, owners_of_groups
 from lineage_merge.sources.dbt.relation import names_of
+from lineage_merge.sources.dbt.semantic_layer import Semantics, semantics_of
 
 Kind = Literal[
     "source",
@@ -26,6 +34,7 @@ class DeclaredColumn(NamedTuple):
     name: str
     data_type: str
     description: str
+    metadata: Metadata = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,9 @@ class Node:
     built_elsewhere: bool
     location: str = ""
     code: Code = Code()
+    metadata: Metadata = NOTHING
+    freshness: Freshness = NOT_CHECKED
+    semantics: Semantics | None = None
 
     @property
     def is_built(self) -> bool:
@@ -88,7 +100,7 @@ class Manifest:
 
     `project` is the root project (empty if unknown), `generated_at` is ms since 1970 (0 if unknown).
     `adapter` is dbt's name of the platform (`redshift`). `nodes` are the enabled, valid ones by unique id;
-    `left_out` says why others are missing, as phrases that follow "which".
+    `left_out` says why others are missing, as phrases that follow "which". `tests` are its enabled tests.
     """
 
     project: str
@@ -97,6 +109,7 @@ class Manifest:
     adapter: str
     nodes: Mapping[str, Node]
     left_out: Mapping[str, str]
+    tests: tuple[DeclaredTest, ...] = ()
 
 
 # Sections of the manifest and their resource type (None: each entry has its own).
@@ -111,7 +124,9 @@ SECTIONS: Mapping[str, Kind | None] = {
 }
 MAPS = ("parent_map", "child_map")
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
-_FOLDED: frozenset[Kind] = frozenset({"metric", "semantic_model", "saved_query", "function"})
+# Entries of dbt's semantic layer: not in the warehouse, but used by name.
+SEMANTIC: frozenset[Kind] = frozenset({"metric", "semantic_model", "saved_query"})
+_FOLDED: frozenset[Kind] = frozenset({"function"})
 # These read data and build none. Ids start with these words too.
 _WITHOUT_DATA = frozenset(
     {"test", "unit_test", "analysis", "operation", "sql operation", "sql_operation", "rpc", "macro"}
@@ -139,16 +154,23 @@ def nodes_of(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node]
     # The two maps repeat `depends_on`: they are used if it is empty.
     stated = {unique_id: _stated_parents(entry) for unique_id, (_, _, entry) in entries.items()}
     mapped = _mapped_parents(document, {unique_id for unique_id, parents in stated.items() if not parents})
+    groups = owners_of_groups(document)
     nodes: dict[str, Node] = {}
     for unique_id, (section, kind, entry) in entries.items():
         parents = tuple(dict.fromkeys(filter(_has_data, stated[unique_id] or mapped[unique_id])))
         at = f"{section}.{unique_id}.depends_on.nodes" if stated[unique_id] else f"parent_map.{unique_id}"
-        nodes[unique_id] = _node(unique_id, kind, entry, parents, at, adapter)
+        nodes[unique_id] = _node(unique_id, kind, entry, parents, at, adapter, groups)
     return nodes, {unique_id: why for unique_id, why in left_out.items() if unique_id not in nodes}
 
 
 def _node(
-    unique_id: str, kind: Kind, entry: Mapping[str, Any], parents: tuple[str, ...], at: str, adapter: str
+    unique_id: str,
+    kind: Kind,
+    entry: Mapping[str, Any],
+    parents: tuple[str, ...],
+    at: str,
+    adapter: str,
+    groups: Mapping[str, tuple[str, ...]],
 ) -> Node:
     config = entry.get("config") or {}
     name = entry["name"]
@@ -167,6 +189,7 @@ def _node(
         location = source_location(entry)
     elif kind in ("model", "seed", "snapshot") and not elsewhere:
         location = built_location(adapter, config, materialized, names)
+    metadata = of_entry(kind, entry, groups)
     return Node(
         unique_id=unique_id,
         kind=kind,
@@ -177,19 +200,25 @@ def _node(
         identifier=names[2],
         materialized=materialized,
         description=entry.get("description") or "",
-        tags=tuple(sorted({*_tags(entry.get("tags")), *_tags(config.get("tags"))})),
+        tags=metadata.tags,
         parents=() if elsewhere else parents,
         parents_at=at,
         built_elsewhere=elsewhere,
         location=location,
         code=_code(entry, kind, config) if kind in _RELATIONS else Code(),
+        metadata=metadata,
+        freshness=freshness_of(entry) if kind == "source" else NOT_CHECKED,
+        semantics=semantics_of(kind, entry) if kind in SEMANTIC else None,
     )
 
 
 def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Code:
     declared = tuple(
         DeclaredColumn(
-            column.get("name") or name, column.get("data_type") or "", column.get("description") or ""
+            column.get("name") or name,
+            column.get("data_type") or "",
+            column.get("description") or "",
+            of_column(column),
         )
         for name, column in (entry.get("columns") or {}).items()
     )
@@ -236,7 +265,3 @@ def _disabled(section: Any) -> list[str]:
         for entry in section or ()
         if isinstance(entry, dict) and isinstance(entry.get("unique_id"), str)
     ]
-
-
-def _tags(tags: str | list[str] | None) -> list[str]:
-    return [tag for tag in ([tags] if isinstance(tags, str) else tags or ()) if tag]

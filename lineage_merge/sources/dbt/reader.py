@@ -1,21 +1,25 @@
 """Reader of dbt manifests: fetched and translated, one manifest per partition."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import Record, records
-from lineage_merge.model.elements import Count, Element, Problem
+from lineage_merge.model.elements import Count, Element, Problem, Reference
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources.dbt import artefact
+from lineage_merge.sources.dbt.assertion_elements import assertion_elements
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import Manifest
-from lineage_merge.sources.dbt.run_results import read_run_results
+from lineage_merge.sources.dbt.run_results import RunResults, read_run_results
+from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.sources.dbt.source_freshness import FreshnessResults, read_sources
 from lineage_merge.sources.dbt.translator import dataset_references, last_runs, translate
 
 
@@ -39,12 +43,16 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
         )
         yield Problem("notice", project.manifest, "metadata.project_name", why)
     yield from translate(manifest, project.namespace, project.manifest, jobs)
-    yield from _runs(project, manifest, jobs)
-    catalog: Catalog = {}
-    if project.catalog:
-        catalog, broken = read_catalog(project.catalog, artefact.read(project.catalog, "catalog"))
-        yield Count("dbt catalogs", 1)
-        yield from broken
+    references = dataset_references(manifest, project.namespace)
+    yield from semantic_elements(manifest, references, jobs)
+    results = yield from _run_results(project)
+    for each in results:
+        yield from last_runs(manifest, each, jobs)
+    freshness = yield from _freshness(project)
+    if by_relation:
+        jobs = replace(jobs, relations={**jobs.relations, **_checked(manifest, references)})
+    yield from assertion_elements(manifest, references, results, freshness, jobs, project.manifest)
+    catalog = yield from _catalog(project)
     yield from _columns(project, manifest, catalog, jobs)
 
 
@@ -58,19 +66,58 @@ def _relations(manifest: Manifest, namespace: str) -> dict[str, str]:
     }
 
 
-def _runs(project: DbtProject, manifest: Manifest, jobs: Jobs) -> Iterator[Element]:
-    if not project.run_results:
-        return
+def _checked(manifest: Manifest, references: Mapping[str, Reference]) -> dict[str, str]:
+    """Return what each test, and the freshness check of each source, is about, by unique id."""
+    checks = {test.unique_id: test.checks for test in manifest.tests}
+    checks |= {node.unique_id: (node.unique_id,) for node in manifest.nodes.values() if node.kind == "source"}
+    found = {
+        unique_id: sorted(references[each] for each in checked if each in references)
+        for unique_id, checked in checks.items()
+    }
+    return {unique_id: f"{refs[0].namespace}/{refs[0].name}" for unique_id, refs in found.items() if refs}
+
+
+def _run_results(project: DbtProject) -> Generator[Element, None, list[RunResults]]:
+    found = []
+    for file in project.run_results:
+        text = yield from _text_if_any(file, "run results file", "the time of the last runs is unknown")
+        if text is not None:
+            results, broken = read_run_results(file, text)
+            yield Count("dbt run results", 1)
+            yield from broken
+            found.append(results)
+    return found
+
+
+def _freshness(project: DbtProject) -> Generator[Element, None, FreshnessResults]:
+    if project.sources:
+        text = yield from _text_if_any(project.sources, "sources file", "the freshness of sources is unknown")
+        if text is not None:
+            results, broken = read_sources(project.sources, text)
+            yield Count("dbt source freshness results", 1)
+            yield from broken
+            return results
+    return FreshnessResults()
+
+
+def _catalog(project: DbtProject) -> Generator[Element, None, Catalog]:
+    if project.catalog:
+        text = yield from _text_if_any(project.catalog, "catalog", "the columns in the warehouse are unknown")
+        if text is not None:
+            catalog, broken = read_catalog(project.catalog, text)
+            yield Count("dbt catalogs", 1)
+            yield from broken
+            return catalog
+    return {}
+
+
+def _text_if_any(file: str, what: artefact.What, consequence: str) -> Generator[Element, None, str | None]:
     try:
-        text = artefact.read(project.run_results, "run results file")
-    except SourceMissing:
-        why = "is missing: the time of the last runs is unknown"
-        yield Problem("notice", project.run_results, "", why)
-        return
-    results, broken = read_run_results(project.run_results, text)
-    yield Count("dbt run results", 1)
-    yield from broken
-    yield from last_runs(manifest, results, jobs)
+        return artefact.read(file, what)
+    except SourceMissing as error:
+        suggestion = f"; {error.remedy}" if error.remedy else ""
+        yield Problem("notice", file, "", f"is missing: {consequence}{suggestion}")
+        return None
 
 
 def _columns(project: DbtProject, manifest: Manifest, catalog: Catalog, jobs: Jobs) -> Iterator[Element]:

@@ -1,14 +1,13 @@
-"""Parsing of dbt's `run_results.json`: what the last invocation did to each node.
+"""Parsing of dbt's `run_results.json`: what the last invocation did to each node and test.
 
 Its schema is published at https://schemas.getdbt.com/dbt/run-results/v6.json. Every command that compiles
-writes the file; only some of them build models.
+writes the file; only some of them build models or run tests. Messages are not read: they may contain data.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -24,7 +23,9 @@ _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/run-results/v([0-9]{1,
 _BUILD_NOTHING = frozenset(
     {"clone", "compile", "docs", "freshness", "generate", "list", "parse", "run-operation", "show", "test"}
 )
-_LONGEST_SECONDS = 10**9
+_TESTS_ONLY = "test"
+_TEST_IDS = ("test.", "unit_test.")
+_MOST_ROWS = 10**15
 # A partial success is a model with some failed batches. Skipped and no-op nodes did not run.
 _STATUS: Mapping[str, str] = {
     "success": "succeeded",
@@ -35,23 +36,42 @@ _STATUS: Mapping[str, str] = {
     "runtime error": "failed",
     "partial success": "failed",
 }
+# A skipped test did not run.
+_TEST_STATUS: Mapping[str, str] = {
+    "pass": "passed",
+    "success": "passed",
+    "warn": "warned",
+    "fail": "failed",
+    "error": "error",
+    "runtime error": "error",
+}
 
 
 class NodeRun(NamedTuple):
-    """The last run of one node: `status` is succeeded or failed, `at` its end in ms since 1970."""
+    """The last run of one node: `status` is succeeded or failed, `at` its end in ms since 1970.
+
+    The status of a test is passed, warned, failed, or error if it could not run; `failures` are its failing
+    rows.
+    """
 
     status: str
     at: int
     duration_ms: int | None
+    rows: int | None = None
+    failures: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunResults:
-    """Results of an invocation, by unique id; `command` is dbt's, "" if unknown."""
+    """Results of an invocation, by unique id: `runs` of nodes and of `tests`.
+
+    `command` is dbt's, "" if unknown.
+    """
 
     invocation_id: str = ""
     command: str = ""
     runs: Mapping[str, NodeRun] = field(default_factory=dict)
+    tests: Mapping[str, NodeRun] = field(default_factory=dict)
 
 
 def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem]]:
@@ -65,13 +85,19 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     _check(location, document)
     metadata = document["metadata"]
     command = (document.get("args") or {}).get("which") or ""
-    end = _milliseconds(metadata.get("generated_at"))
+    end = artefact.moment(metadata.get("generated_at"))
     problems: list[Problem] = []
-    runs = dict(_runs(location, document["results"], end, problems))
+    found = dict(_runs(location, document["results"], end, problems))
+    tests = {unique_id: run for unique_id, run in found.items() if unique_id.startswith(_TEST_IDS)}
+    runs = {unique_id: run for unique_id, run in found.items() if unique_id not in tests}
+    invocation = metadata.get("invocation_id") or ""
     if command in _BUILD_NOTHING:
         why = f"was written by dbt {command}, which builds no models, so it has no last runs"
-        return RunResults(command=command), [*problems, Problem("notice", location, "args.which", why)]
-    return RunResults(metadata.get("invocation_id") or "", command, runs), problems
+        problems.append(Problem("notice", location, "args.which", why))
+        runs = {}
+        if command != _TESTS_ONLY:
+            return RunResults(command=command), problems
+    return RunResults(invocation, command, runs, tests), problems
 
 
 def _runs(
@@ -83,29 +109,26 @@ def _runs(
             path = f"results[{index}].{wrong.path}".rstrip(".")
             problems.append(Problem("rejected", location, path, wrong.problem))
             continue
-        status = _STATUS.get(result["status"].lower())
+        is_test = result["unique_id"].startswith(_TEST_IDS)
+        status = (_TEST_STATUS if is_test else _STATUS).get(result["status"].lower())
         at = _ended(result) or end
         if status is not None and at:
-            yield result["unique_id"], NodeRun(status, at, _duration(result.get("execution_time")))
+            duration = artefact.duration_ms(result.get("execution_time"))
+            response = result.get("adapter_response")
+            rows = None if is_test or not isinstance(response, dict) else response.get("rows_affected")
+            failures = result.get("failures") if is_test else None
+            yield result["unique_id"], NodeRun(status, at, duration, _number(rows), _number(failures))
+
+
+def _number(value: Any) -> int | None:
+    """Return a number of rows; some adapters report -1 for an unknown one."""
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_ROWS
+    return value if is_number else None
 
 
 def _ended(result: Mapping[str, Any]) -> int:
     timing = result.get("timing") or ()
-    return max((_milliseconds(step.get("completed_at")) for step in timing), default=0)
-
-
-def _duration(seconds: float | None) -> int | None:
-    if seconds is None or not 0 <= seconds < _LONGEST_SECONDS:
-        return None
-    return round(seconds * 1000)
-
-
-def _milliseconds(text: str | None) -> int:
-    """Return a time as ms since 1970, 0 if it is missing or malformed."""
-    try:
-        return artefact.milliseconds(datetime.fromisoformat(text)) if text else 0
-    except ValueError:
-        return 0
+    return max((artefact.moment(step.get("completed_at")) for step in timing), default=0)
 
 
 def _check(location: str, document: Mapping[str, Any]) -> None:

@@ -6,21 +6,40 @@ from functools import partial
 from typing import Any
 
 from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.sources.settings import namespace
+from lineage_merge.sources.dbt.artefact import What
+from lineage_merge.sources.settings import locations, namespace
 
 
 @dataclass(frozen=True, slots=True)
 class DbtProject:
-    """A dbt project: its manifest, the namespace of its tables, optionally its catalog and run results.
+    """A dbt project: its manifest, the namespace of its tables, optionally its other artifacts.
 
-    `target` distinguishes several manifests of one project.
+    `run_results` may be several files: `dbt test` overwrites that of `dbt run`. `sources` is the result of
+    `dbt source freshness`. `target` distinguishes several manifests of one project.
     """
 
     manifest: str
     namespace: str
     catalog: str = ""
-    run_results: str = ""
+    run_results: tuple[str, ...] = ()
     target: str = ""
+    sources: str = ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The manifest and the other artifacts."""
+        return (self.manifest, *(file for file, _ in self.side_files))
+
+    @property
+    def side_files(self) -> tuple[tuple[str, What], ...]:
+        """The artifacts that may be missing, with what they are."""
+        run_results: list[tuple[str, What]] = [(file, "run results file") for file in self.run_results]
+        found: list[tuple[str, What]] = [
+            (self.catalog, "catalog"),
+            *run_results,
+            (self.sources, "sources file"),
+        ]
+        return tuple(each for each in found if each[0])
 
 
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
@@ -31,8 +50,9 @@ def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
             entry["manifest"],
             errors.get(partial(namespace, f"dbt[{index}].namespace", entry["namespace"]), ""),
             entry.get("catalog", ""),
-            entry.get("run_results", ""),
+            locations(entry.get("run_results", ())),
             entry.get("target", ""),
+            entry.get("sources", ""),
         )
         for index, entry in enumerate(settings)
     ]

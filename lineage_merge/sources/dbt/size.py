@@ -9,13 +9,13 @@ from lineage_merge.sources.dbt.settings import DbtProject
 
 
 def size(projects: Sequence[DbtProject]) -> int:
-    """Return the stored bytes of all manifests, catalogs and run results. Raises `SourceError`."""
+    """Return the stored bytes of all manifests and other artifacts. Raises `SourceError`."""
     return sum(map(_of_project, projects))
 
 
 def _of_project(project: DbtProject) -> int:
     found = artefact.size(project.manifest, "manifest")
-    if project.run_results:
+    for file, what in project.side_files:
         with suppress(SourceMissing):  # reported later, and not an error
-            found += artefact.size(project.run_results, "run results file")
-    return found + (artefact.size(project.catalog, "catalog") if project.catalog else 0)
+            found += artefact.size(file, what)
+    return found

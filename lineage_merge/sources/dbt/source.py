@@ -10,11 +10,9 @@ DBT = Source(
     parse,
     "lineage_merge.sources.dbt.reader:read_dbt",
     size="lineage_merge.sources.dbt.size:size",
-    paths=("manifest", "catalog", "run_results"),
+    paths=("manifest", "catalog", "run_results", "sources"),
     checks=(("dbt", "lineage_merge.orchestration.doctor.exports:examine_dbt"),),
-    files=lambda projects: [
-        file for each in projects for file in (each.manifest, each.catalog, each.run_results)
-    ],
+    files=lambda projects: [file for each in projects for file in each.files],
     by_project=True,
     job_types=("dbt",),
 )

@@ -1,16 +1,18 @@
 """Translation of a dbt manifest into datasets, jobs and data flow.
 
-Nodes that do not exist in the warehouse (ephemeral models; metrics, semantic models and saved queries before
-an exposure; functions) are collapsed: their readers read the datasets behind them, and `via` names the nodes
-between.
+Ephemeral models and functions, which do not exist in the warehouse, are collapsed: their readers read the
+datasets behind them, and `via` names the nodes between. Semantic models, metrics and saved queries are
+vertices in the project's namespace, as exposures are.
 """
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from lineage_merge.model.elements import (
     Alias,
     Authority,
+    Column,
     Dataset,
     DatasetLabel,
     Element,
@@ -24,7 +26,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.jobs import Jobs
-from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.nodes import SEMANTIC, Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.run_results import RunResults
 
@@ -33,6 +35,7 @@ LOCATION_RULE = "dbt-location"
 
 # Platforms with case-insensitive names; their catalogs have them in lower case.
 _LOWER_CASE = frozenset({"databricks", "fabricspark", "spark"})
+_OWN_LABELS = frozenset({"seed", "snapshot", "exposure", *SEMANTIC})
 _VIEWS = frozenset({"view", "materialized_view", "materializedview"})
 # A quoted part of a name, or one of several in the same field.
 _QUOTED = re.compile(r"""(?:^|(?<=\.))(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|\[((?:[^\]]|\]\])+)\])(?=\.|$)""")
@@ -64,6 +67,7 @@ def translate(
         target = references[unique_id]
         job = jobs.key(unique_id)
         yield _dataset(node, target)
+        yield from _described_columns(node, target)
         if node.location:
             yield from _stored_in_files(node, target)
         if node.is_built:
@@ -77,6 +81,8 @@ def translate(
 def _reference(manifest: Manifest, node: Node, namespace: str) -> Reference:
     if node.kind == "exposure":
         return Reference(f"dbt://{manifest.project or node.package_name}", node.name)
+    if node.kind in SEMANTIC:  # a metric and its semantic model may have the same name
+        return Reference(f"dbt://{manifest.project or node.package_name}", f"{node.kind}.{node.name}")
     parts = (_QUOTED.sub(_unquoted, part) for part in (node.database, node.schema, node.identifier))
     name = ".".join(part for part in parts if part)
     return Reference(namespace, name.lower() if manifest.adapter.lower() in _LOWER_CASE else name)
@@ -88,14 +94,23 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 def _dataset(node: Node, ref: Reference) -> Dataset:
+    properties: dict[str, Scalar] = dict(node.metadata.properties)
+    if node.description.strip():
+        properties["description"] = node.description
+    return Dataset(ref, _authority(node), _label(node), properties, node.metadata.sets)
+
+
+def _described_columns(node: Node, ref: Reference) -> Iterator[Column]:
+    """Yield the declared columns that have tags, owners, constraints or custom metadata."""
+    for column in node.code.columns:
+        if column.metadata and column.name:
+            properties: dict[str, Scalar] = dict(column.metadata.properties)
+            yield Column(ref, column.name, _authority(node), properties, column.metadata.sets)
+
+
+def _authority(node: Node) -> Authority:
     reads_only = node.kind == "source" or node.built_elsewhere
-    return Dataset(
-        ref,
-        Authority.READER if reads_only else Authority.BUILDER,
-        _label(node),
-        properties={"description": node.description} if node.description.strip() else {},
-        sets={"tags": node.tags} if node.tags else {},
-    )
+    return Authority.READER if reads_only else Authority.BUILDER
 
 
 def _stored_in_files(node: Node, table: Reference) -> Iterator[Element]:
@@ -107,8 +122,8 @@ def _stored_in_files(node: Node, table: Reference) -> Iterator[Element]:
 
 
 def _label(node: Node) -> DatasetLabel:
-    if node.kind in ("seed", "snapshot", "exposure"):
-        return node.kind
+    if node.kind in _OWN_LABELS:
+        return cast("DatasetLabel", node.kind)
     # Models of another project lack a materialization: dbt's default is used.
     if node.kind == "model" and node.materialized in _VIEWS and not node.built_elsewhere:
         return "view"
@@ -136,6 +151,8 @@ def last_runs(manifest: Manifest, results: RunResults, jobs: Jobs) -> Iterator[J
             properties["last_run_id"] = results.invocation_id
         if run.duration_ms is not None:
             properties["duration_ms"] = run.duration_ms
+        if run.rows is not None:
+            properties["rows_written"] = run.rows
         yield Job(jobs.key(unique_id), run.at, properties)
 
 

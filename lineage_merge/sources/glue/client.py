@@ -12,7 +12,7 @@ from lineage_merge.sources import unmatched_patterns
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 
-_DENIED = frozenset(
+DENIED = frozenset(
     {
         "401",
         "403",
@@ -89,7 +89,7 @@ def _pages(
 
     if catalog.account:
         arguments["CatalogId"] = catalog.account
-    with _translated_errors(resource):
+    with translated_errors(resource):
         retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
         settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
         client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
@@ -105,7 +105,7 @@ def _count_bytes(http_response: Any, **_call: Any) -> None:
 
 
 @contextmanager
-def _translated_errors(resource: str) -> Iterator[None]:
+def translated_errors(resource: str) -> Iterator[None]:
     """Translate boto's errors into the project's."""
     from botocore import exceptions as boto
 
@@ -132,7 +132,7 @@ def _translated_errors(resource: str) -> Iterator[None]:
 def _service_error(resource: str, code: str) -> SourceError:
     if code == "EntityNotFoundException":
         return SourceMissing(f"{resource}: not found")
-    if code in _DENIED:
+    if code in DENIED:
         return SourceDenied(f"{resource}: access denied by Glue ({code})")
     if code in _BUSY or "Throttl" in code:
         return SourceUnreachable(f"{resource}: Glue is throttled or unavailable ({code})")

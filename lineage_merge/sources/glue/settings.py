@@ -9,13 +9,14 @@ from typing import Any
 class GlueCatalog:
     """A Glue catalog: which of its databases are read (globs, default: all), and its names in Spark.
 
-    `account` "": the account that the credentials belong to.
+    `account` "": the account that the credentials belong to. `lf_tags`: also read Lake Formation tags.
     """
 
     region: str
     account: str = ""
     databases: tuple[str, ...] = ()
     spark_catalogs: tuple[str, ...] = ("spark_catalog",)
+    lf_tags: bool = False
 
     def __str__(self) -> str:
         """Return ``Glue catalog 111122223333 in us-east-1``, for messages."""

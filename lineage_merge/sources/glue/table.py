@@ -12,6 +12,10 @@ _PROVIDER = "spark.sql.sources.provider"
 # The placeholder location that Spark then sets; the actual path is a storage property.
 _PLACEHOLDER = "-__PLACEHOLDER__"
 _TABLE_FORMATS = frozenset({"iceberg", "delta", "hudi"})
+# What crawlers and EMR write where no owner is known.
+_PLACEHOLDER_OWNERS = frozenset({"owner", "hadoop"})
+_STABLE = ("compressionType", "has_encrypted_data", "projection.enabled", "typeOfData")
+_MAX_VALUE = 200
 _FORMATS = ("parquet", "orc", "avro", "json", "opencsv", "text")
 
 
@@ -60,6 +64,22 @@ def data_format(table: Description) -> str:
     classes = f"{library} {storage.get('InputFormat') or ''}".lower()
     found = next((each for each in _FORMATS if each in classes), "")
     return "csv" if found == "opencsv" else found
+
+
+def owners(table: Description) -> tuple[str, ...]:
+    """Return the owner of a table and the one in its parameters, without placeholders of crawlers and EMR."""
+    stated = (str(each or "").strip() for each in (table.get("Owner"), _parameters(table).get("owner")))
+    return tuple(sorted({each for each in stated if each and each.lower() not in _PLACEHOLDER_OWNERS}))
+
+
+def custom_metadata(table: Description) -> str:
+    """Return selected parameters as JSON, "" without any.
+
+    Only parameters that do not change with every run: others have row counts, times and metadata files.
+    """
+    parameters = _parameters(table)
+    found = {name: str(parameters[name])[:_MAX_VALUE] for name in _STABLE if parameters.get(name)}
+    return json.dumps(found, ensure_ascii=False, sort_keys=True) if found else ""
 
 
 def columns(table: Description) -> tuple[TableColumn, ...]:

@@ -18,6 +18,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.sources.glue import table as glue_table
+from lineage_merge.sources.glue.lake_formation import NO_TAGS, LfTags
 from lineage_merge.sources.glue.settings import GlueCatalog
 
 # Name of the rule on vertices and in reports: a table of the Glue catalog and its path are one dataset.
@@ -26,8 +27,10 @@ GLUE_RULE = "glue-catalog"
 _OF_ATHENA = "awsdatacatalog"
 
 
-def translate(table: Mapping[str, Any], database: str, catalog: GlueCatalog) -> Iterator[Element]:
-    """Translate a table of one database, named by the path of its files.
+def translate(
+    table: Mapping[str, Any], database: str, catalog: GlueCatalog, tags: LfTags = NO_TAGS
+) -> Iterator[Element]:
+    """Translate a table of one database, named by the path of its files. `tags`: of Lake Formation.
 
     Views and tables without a usable path keep their Glue name; the reason is reported as a problem. All
     other names of the table are aliases.
@@ -38,14 +41,16 @@ def translate(table: Mapping[str, Any], database: str, catalog: GlueCatalog) -> 
     if problem:
         yield Problem("not-joined", "|".join(own[:2]), "", problem)
     dataset = path or own
-    yield _dataset(table, database, name, dataset)
+    yield _dataset(table, database, name, dataset, tags.table)
     for position, column in enumerate(glue_table.columns(table)):
         properties: dict[str, Scalar] = {"position": position}
         if column.data_type:
             properties["data_type"] = column.data_type
         if column.description.strip():
             properties["description"] = column.description
-        yield Column(dataset, column.name, Authority.CATALOG, properties)
+        of_column = tags.columns.get(column.name, ())
+        sets = {"tags": of_column} if of_column else {}
+        yield Column(dataset, column.name, Authority.CATALOG, properties, sets)
     for other in (own, *others):
         if other != dataset:
             yield Alias(other, dataset, GLUE_RULE)
@@ -95,7 +100,9 @@ def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
     return Reference("", location), ""
 
 
-def _dataset(table: Mapping[str, Any], database: str, name: str, ref: Reference) -> Dataset:
+def _dataset(
+    table: Mapping[str, Any], database: str, name: str, ref: Reference, tags: tuple[str, ...]
+) -> Dataset:
     label: DatasetLabel = "view" if glue_table.is_view(table) else "table"
     properties: dict[str, Scalar] = {"name": name, "qualified_name": f"{database}.{name}"}
     comment = str((table.get("Parameters") or {}).get("comment") or "")
@@ -105,4 +112,9 @@ def _dataset(table: Mapping[str, Any], database: str, name: str, ref: Reference)
     data_format = glue_table.data_format(table)
     if data_format and label == "table":
         properties["format"] = data_format
-    return Dataset(ref, Authority.CATALOG, label, properties)
+    metadata = glue_table.custom_metadata(table)
+    if metadata:
+        properties["meta"] = metadata
+    sets = {"owners": glue_table.owners(table), "tags": tags}
+    known = {name: values for name, values in sets.items() if values}
+    return Dataset(ref, Authority.CATALOG, label, properties, known)

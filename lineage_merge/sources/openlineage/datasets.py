@@ -16,6 +16,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
+from lineage_merge.sources.openlineage.facets import sets_of, tags_of_columns
 from lineage_merge.sources.openlineage.types import type_text
 from lineage_merge.sources.spline.naming import SESSION_CATALOG
 from lineage_merge.sources.spline.translator import CATALOG_RULE
@@ -53,8 +54,10 @@ def dataset_elements(
 ) -> Iterator[Element]:
     """Yield the dataset, its columns and its other names."""
     facets: Mapping[str, Any] = dataset.get("facets") or {}
-    yield Dataset(ref, authority, _label(facets), _properties(facets))
+    yield Dataset(ref, authority, _label(facets), _properties(facets), sets_of(facets))
     yield from _columns(facets, ref, authority, of_spark=of_spark)
+    for column, tags in tags_of_columns(facets).items():
+        yield Column(ref, column, authority, sets={"tags": tags})
     yield from _other_names(facets, ref)
 
 

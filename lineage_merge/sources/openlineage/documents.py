@@ -90,12 +90,12 @@ def cut_down(event: Document) -> Document:
 
 def _part(found: Document, part: str) -> Document:
     reduced: Document = {name: found[name] for name in ("runId", "namespace", "name") if name in found}
-    for group in ("facets", "outputFacets"):
+    for group in ("facets", "inputFacets", "outputFacets"):
         wanted = _facets_read(part, group)
         facets = {
             name: facet
             for name, facet in (found.get(group) or {}).items()
-            if name in wanted and facet and not facet.get("_deleted")
+            if name in wanted and isinstance(facet, dict) and facet and not facet.get("_deleted")
         }
         if facets:
             reduced[group] = facets

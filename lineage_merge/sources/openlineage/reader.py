@@ -17,6 +17,7 @@ from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.sources import document_kind, line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
+from lineage_merge.sources.openlineage.assertions import assertions
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
 from lineage_merge.sources.openlineage.events import Wanted, event_rows, number_of, run_of
@@ -90,7 +91,7 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
         translated = translated.union(own_sources(written, selected).map(_of_run))
 
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
-        return _plan_records([each for _, each in found], context.names)
+        return _plan_records([each for _, each in found], context)
 
     said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
@@ -185,9 +186,12 @@ def _run_id(found: tuple[str, Any]) -> str:
 
 
 def _plan_records(
-    found: Iterable[Subject | tuple[PlanKey, SelectedPlan | Datasets]], names: DatasetResolver
+    found: Iterable[Subject | tuple[PlanKey, SelectedPlan | Datasets]], context: Context
 ) -> Iterator[Record]:
-    """Yield the records of one run's selected writes; a write is a run and one of its targets."""
+    """Yield the records of one run's selected writes; a write is a run and one of its targets.
+
+    A run that only checks data has no target: its assertions are read as well.
+    """
     of_run: Subject | None = None
     selected: dict[str, SelectedPlan] = {}
     own: dict[str, Datasets] = {}
@@ -200,13 +204,15 @@ def _plan_records(
             selected[plan] = value
         else:
             own[plan] = value
-    if of_run is None or not selected:
+    if of_run is None:
         return
     run = _run(of_run)
     keys = targets(run)
+    if (selected or not keys) and context.wanted().applies(run, job_of(run)):
+        yield from records(assertions(run), context.names)
     for plan, how in selected.items():
         elements = translate(run, keys[number_of(plan)], how.sequence)
-        for record in records(elements, names):
+        for record in records(elements, context.names):
             yield mark(record, own.get(plan, frozenset()))
 
 

@@ -19,7 +19,7 @@ class Run:
 
     `at` (ms since 1970) is the end, or the last report of a stream; None while it is running. `failed`: there
     is a FAIL or ABORT event, whatever follows it. Inputs and outputs are by namespace and name, sorted; each
-    has `facets` and `outputFacets`.
+    has `facets`, `inputFacets` and `outputFacets`.
     """
 
     run_id: str
@@ -107,7 +107,7 @@ def _merged_facets(parts: Iterable[Document]) -> Document:
     whole: Document = {}
     for part in parts:
         for name, value in part.items():
-            if name in ("facets", "outputFacets"):
+            if name in ("facets", "inputFacets", "outputFacets"):
                 facets = {facet: content for facet, content in (value or {}).items() if _has_content(content)}
                 whole[name] = {**whole.get(name, {}), **facets}
             else:

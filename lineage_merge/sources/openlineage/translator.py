@@ -16,6 +16,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.sources.openlineage import columns
 from lineage_merge.sources.openlineage.datasets import dataset_elements, reference
 from lineage_merge.sources.openlineage.documents import Document
+from lineage_merge.sources.openlineage.facets import sets_of
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
@@ -62,7 +63,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield from dataset_elements(output, target, Authority.BUILDER, of_spark=of_spark)
     if job.job_type == "dbt" and job.name.startswith("snapshot."):
         yield Dataset(target, Authority.BUILDER, "snapshot")
-    yield _job(job_run)
+    yield _job(run, job_run)
     yield Writes(job, target)
     inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
     for ref, found in inputs.items():
@@ -88,9 +89,10 @@ def translate_dataset(event: Document, location: str) -> Iterator[Element]:
         yield Problem("skipped", location, "dataset.facets.columnLineage", what)
 
 
-def _job(job_run: JobRun) -> Job:
+def _job(run: Run, job_run: JobRun) -> Job:
     known = {"framework": job_run.framework, "project": job_run.project}
-    return Job(job_run.key, properties={name: value for name, value in known.items() if value})
+    properties = {name: value for name, value in known.items() if value}
+    return Job(job_run.key, properties=properties, sets=sets_of(run.job_facets))
 
 
 def _only_defines(run: Run, output: Document) -> bool:

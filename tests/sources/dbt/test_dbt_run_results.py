@@ -101,6 +101,50 @@ def test_a_command_that_builds_nothing_has_no_runs(command: str) -> None:
     assert command in problem.message
 
 
+@pytest.mark.parametrize("command", ["test", "build"])
+def test_results_of_tests_are_apart_from_those_of_models(command: str) -> None:
+    states = {
+        "pass": "passed",
+        "warn": "warned",
+        "fail": "failed",
+        "error": "error",
+        "runtime error": "error",
+    }
+    content = document(
+        *(result(f"test.p.{state}", state, failures=3) for state in (*states, "skipped")),
+        result("unit_test.p.m.u", "fail", failures=None),
+        result("model.p.m", "success"),
+        command=command,
+    )
+    results, _ = read_run_results("r.json", json.dumps(content))
+    expected = {f"test.p.{state}": NodeRun(said, AT, 79, failures=3) for state, said in states.items()}
+    assert results.tests == {**expected, "unit_test.p.m.u": NodeRun("failed", AT, 79)}
+    assert set(results.runs) == ({"model.p.m"} if command == "build" else set())
+
+
+@pytest.mark.parametrize("command", ["compile", "generate"])
+def test_a_command_that_only_compiles_has_no_results_of_tests(command: str) -> None:
+    results, _ = read_run_results("r.json", json.dumps(document(result("test.p.t", "pass"), command=command)))
+    assert results.tests == {}
+
+
+@pytest.mark.parametrize(
+    ("response", "rows"),
+    [
+        ({"rows_affected": 7, "code": "INSERT"}, 7),
+        ({"rows_affected": -1}, None),  # unknown, as some adapters write it
+        ({"rows_affected": "7"}, None),
+        ({"_message": "OK"}, None),
+        ("INSERT 0 7", None),
+        (None, None),
+    ],
+)
+def test_rows_are_what_the_adapter_counted(response: Any, rows: int | None) -> None:
+    content = document(result("model.p.m", "success", adapter_response=response))
+    results, _ = read_run_results("r.json", json.dumps(content))
+    assert results.runs == {"model.p.m": NodeRun("succeeded", AT, 79, rows)}
+
+
 def test_a_broken_result_is_named_and_the_others_stay() -> None:
     content = document(
         result("model.p.a", "success"), {"unique_id": "model.p.b"}, result("model.p.c", "error")
@@ -141,7 +185,7 @@ def jobs(found: list[Element]) -> dict[str, dict[str, Any]]:
 @pytest.fixture
 def project(tmp_path: Path) -> DbtProject:
     manifest = DATA / "duckdb_v12" / "manifest.json"
-    return DbtProject(str(manifest), "duckdb://tickit", run_results=str(tmp_path / "run_results.json"))
+    return DbtProject(str(manifest), "duckdb://tickit", run_results=(str(tmp_path / "run_results.json"),))
 
 
 def test_a_manifest_alone_has_no_runs(project: DbtProject) -> None:
@@ -159,7 +203,7 @@ def test_only_what_ran_has_a_last_run(project: DbtProject) -> None:
         result("test.tickit.assert_positive", "fail"),
         result("model.tickit.dropped", "success"),
     )
-    Path(project.run_results).write_text(json.dumps(content), "utf-8")
+    Path(project.run_results[0]).write_text(json.dumps(content), "utf-8")
 
     found = list(elements(project))
 
@@ -175,4 +219,4 @@ def test_a_missing_file_is_a_notice(project: DbtProject) -> None:
     found = list(elements(project))
     assert {str(facts) for facts in jobs(found).values()} == {"{}"}
     (problem,) = [each for each in found if isinstance(each, Problem)]
-    assert (problem.kind, problem.document) == ("notice", project.run_results)
+    assert (problem.kind, problem.document) == ("notice", project.run_results[0])

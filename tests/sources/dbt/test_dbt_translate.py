@@ -186,14 +186,32 @@ def test_description_tags_and_authority_of_the_redshift_manifest() -> None:
         Reference(HOST, "dev.tickit_marts.top_events_by_sales"),
         Authority.BUILDER,
         "table",
-        properties={"description": "Top 10 events by sales"},
-        sets={"tags": ("mart",)},
+        properties={
+            "description": "Top 10 events by sales",
+            "file_path": "models/marts/top_events_by_sales.sql",
+            "materialization": "table",
+            "access": "protected",
+        },
+        sets={"tags": ("mart",), "owners": (), "constraints": ()},
     )
     assert found["dev.public.sales"] == Dataset(
-        Reference(HOST, "dev.public.sales"), Authority.READER, "table"
+        Reference(HOST, "dev.public.sales"),
+        Authority.READER,
+        "table",
+        properties={"file_path": "models/staging/sources.yml"},
+        sets={"tags": (), "owners": (), "constraints": ()},
     )
     assert found["sales_dashboard"] == Dataset(
-        Reference("dbt://tickit", "sales_dashboard"), Authority.BUILDER, "exposure"
+        Reference("dbt://tickit", "sales_dashboard"),
+        Authority.BUILDER,
+        "exposure",
+        properties={
+            "file_path": "models/marts/schema.yml",
+            "exposure_type": "dashboard",
+            "url": "https://bi.example.com/1",
+            "maturity": "high",
+        },
+        sets={"tags": (), "owners": ("data@example.com",), "constraints": ()},
     )
 
 
@@ -278,8 +296,8 @@ def test_tags_of_the_node_and_of_its_config_come_together_and_a_blank_descriptio
         elements(document(node("a", tags=["pii", "core", "pii"], config=config, description=" ")))
     )
 
-    assert found["dev.public.a"].sets == {"tags": ("core", "nightly", "pii")}
-    assert found["dev.public.a"].properties == {}
+    assert found["dev.public.a"].sets["tags"] == ("core", "nightly", "pii")
+    assert found["dev.public.a"].properties == {"materialization": "table"}
 
 
 def test_a_chain_of_ephemerals_is_named_in_the_order_that_the_data_flows() -> None:
@@ -363,7 +381,7 @@ def test_flows_come_from_child_map_where_depends_on_is_missing() -> None:
     assert problems(found) == []
 
 
-def test_an_exposure_reaches_the_models_behind_metrics_saved_queries_and_semantic_models() -> None:
+def test_an_exposure_is_fed_through_saved_queries_metrics_and_semantic_models() -> None:
     found = elements(
         document(
             node("orders", "source.shop.raw.o"),
@@ -393,11 +411,24 @@ def test_an_exposure_reaches_the_models_behind_metrics_saved_queries_and_semanti
 
     assert flows(found) == {
         ("dev.raw.o", (), "dev.public.orders"),
-        ("dev.public.orders", ("sm", "revenue", "q"), "board"),
-        ("dev.public.days", ("revenue", "q"), "board"),
+        ("dev.public.orders", (), "semantic_model.sm"),
+        ("semantic_model.sm", (), "metric.revenue"),
+        ("dev.public.days", (), "metric.revenue"),
+        ("dev.public.orders", (), "metric.unused"),
+        ("metric.revenue", (), "saved_query.q"),
+        ("saved_query.q", (), "board"),
         ("dev.raw.o", (), "board"),
     }
-    assert set(datasets(found)) == {"dev.raw.o", "dev.public.orders", "dev.public.days", "board"}
+    assert {(name, each.label) for name, each in datasets(found).items()} == {
+        ("dev.raw.o", "table"),
+        ("dev.public.orders", "table"),
+        ("dev.public.days", "table"),
+        ("semantic_model.sm", "semantic_model"),
+        ("metric.revenue", "metric"),
+        ("metric.unused", "metric"),
+        ("saved_query.q", "saved_query"),
+        ("board", "exposure"),
+    }
     jobs = {element.job for element in found if isinstance(element, Feeds) and element.target.name == "board"}
     assert jobs == {JobKey("dbt", "exposure.shop.board")}
     assert "exposure.shop.board" not in {e.key.name for e in found if isinstance(e, Job)}

@@ -1,7 +1,9 @@
 """Glue's catalog over its real API, and its effect on graphs that use its tables."""
 
+import os
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.glue import client
-from lineage_merge.sources.glue.reader import read_glue
+from lineage_merge.sources.glue import client, reader
+from lineage_merge.sources.glue.lake_formation import LfTags
+from lineage_merge.sources.glue.reader import database_rows, read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase
@@ -350,3 +353,58 @@ def test_a_jdbc_query_of_two_tables_is_two_flows_into_the_graph(spark: SparkSess
         (f"{warehouse}|dev.public.event", "s3://out|a"),
     }
     assert found.report.of_kind("not-joined") == []
+
+
+def tagged(lf_tags: bool) -> set[tuple[str, str]]:
+    """(dataset or column, tag) of the catalog."""
+    names = from_config(
+        CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "glue": []}, needs_source=False)
+    )
+    rows = database_rows(GlueCatalog("us-east-1", lf_tags=lf_tags), "shop", names)
+    return {
+        (row.target_column or str(row.target).rpartition("|")[2], tag)
+        for _, row in rows
+        for tag in row.sets.get("tags", ())
+    }
+
+
+@pytest.fixture
+def formation(glue: Glue, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Lake Formation's API, on the server that is Glue too."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_LAKEFORMATION", os.environ["AWS_ENDPOINT_URL_GLUE"])
+    found: Any = boto3.client("lakeformation")
+    yield found
+    found.close()
+
+
+def test_tags_of_lake_formation_are_read_on_request(glue: Glue, formation: Any) -> None:
+    glue.database("shop")
+    glue.table("shop", "customers", "s3://lake/customers", ("email", "string"))
+    formation.create_lf_tag(TagKey="pii", TagValues=["true", "false"])
+    of_table = {"DatabaseName": "shop", "Name": "customers"}
+    formation.add_lf_tags_to_resource(
+        Resource={"Table": of_table}, LFTags=[{"TagKey": "pii", "TagValues": ["true"]}]
+    )
+    assert tagged(lf_tags=False) == set()
+    assert tagged(lf_tags=True) == {("customers", "pii")}
+
+
+def test_without_permission_for_tags_the_catalog_is_read_and_a_notice_says_so(
+    glue: Glue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(_database: str, _table: str) -> LfTags:
+        raise SourceDenied("Lake Formation tags of x: access denied (AccessDeniedException)")
+
+    glue.database("shop")
+    glue.table("shop", "customers", "s3://lake/customers", ("email", "string"))
+    glue.table("shop", "orders", "s3://lake/orders", ("id", "bigint"))
+    monkeypatch.setattr(reader, "open_tags", lambda _catalog: nullcontext(denied))
+    names = from_config(
+        CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "glue": []}, needs_source=False)
+    )
+    rows = [row for _, row in database_rows(GlueCatalog("us-east-1", lf_tags=True), "shop", names)]
+    notices = {(row.rule, row.field, row.message) for row in rows if row.kind == "problem"}
+    assert notices == {
+        ("notice", "lf_tags", "Lake Formation tags of x: access denied (AccessDeniedException)")
+    }
+    assert {row.target_column for row in rows if row.kind == "column"} == {"email", "id"}

@@ -14,6 +14,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
 )
+from lineage_merge.sources.glue.lake_formation import parse
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translator import translate
 
@@ -287,3 +288,41 @@ def test_the_format_is_found_whichever_tool_wrote_the_table(
     )
 
     assert dataset(said(description)).properties.get("format") == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "owners"),
+    [
+        ({"Owner": "sales@example.com"}, ("sales@example.com",)),
+        ({"Owner": "owner"}, ()),  # as crawlers write it
+        ({"Owner": "hadoop", "Parameters": {"owner": "team-sales"}}, ("team-sales",)),
+        ({"Owner": "a", "Parameters": {"owner": "b"}}, ("a", "b")),
+        ({"Owner": None, "Parameters": None}, ()),
+    ],
+)
+def test_a_table_has_its_owner(fields: dict[str, Any], owners: tuple[str, ...]) -> None:
+    assert dataset(said(table(**fields))).sets.get("owners", ()) == owners
+
+
+def test_parameters_that_change_with_every_run_are_not_stored() -> None:
+    parameters = {"compressionType": "snappy", "recordCount": "7", "transient_lastDdlTime": "1795394957"}
+    assert dataset(said(table(Parameters=parameters))).properties["meta"] == '{"compressionType": "snappy"}'
+
+
+def test_tags_of_lake_formation_are_of_the_table_or_of_single_columns() -> None:
+    response = {
+        "LFTagOnDatabase": [{"TagKey": "domain", "TagValues": ["sales"]}],
+        "LFTagsOnTable": [{"TagKey": "gold", "TagValues": ["true"]}],
+        "LFTagsOnColumns": [
+            {"Name": "id", "LFTags": [{"TagKey": "gold", "TagValues": ["true"]}]},  # inherited
+            {"Name": "pricepaid", "LFTags": [{"TagKey": "confidentiality", "TagValues": ["high", "eu"]}]},
+        ],
+    }
+    found = list(translate(table(), "tickit", CATALOG, parse(response)))
+    assert dataset(found).sets == {"tags": ("domain:sales", "gold")}
+    assert {
+        (each.name, tag) for each in found if isinstance(each, Column) for tag in each.sets.get("tags", ())
+    } == {
+        ("pricepaid", "confidentiality:high"),
+        ("pricepaid", "confidentiality:eu"),
+    }

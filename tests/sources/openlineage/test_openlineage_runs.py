@@ -10,6 +10,7 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.merge.join import merge_locally
 from lineage_merge.merge.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
@@ -373,3 +374,27 @@ def test_run_local_sources_are_marked_for_collapsing(each_engine: Engine, tmp_pa
 
     marked = {row.source for row in found if row.kind == "feeds" and "run_local" in row.sets}
     assert marked == {"dev|s3://out|hop"}
+
+
+def test_checks_of_runs_that_write_nothing_are_read_and_the_newest_outcome_counts(tmp_path: Path) -> None:
+    def checked(success: bool) -> Event:
+        facet = {"assertions": [{"assertion": "not_null", "success": success, "column": "id"}]}
+        return {**dataset("s3://in|a"), "inputFacets": {"dataQualityAssertions": facet}}
+
+    write_lines(
+        tmp_path / "events.jsonl",
+        [
+            event("COMPLETE", "06:00", "quality", "r1", inputs=[checked(True)]),
+            event("COMPLETE", "07:00", "quality", "r2", inputs=[checked(False)]),
+            event("COMPLETE", "08:00", "unwanted", "r3", inputs=[checked(True)]),
+        ],
+    )
+    found = read(LocalEngine(), str(tmp_path), jobs=["quality"])
+    graph = merge_locally(found, "dev", "daily")
+    assert {(row["id"], row["status"]) for row in graph.nodes if row["label"] == "assertion"} == {
+        ("dev|daily|assertion|openlineage|quality|s3://in%7Ca#id:not_null", "failed")
+    }
+    assert {(row["label"], row["to"]) for row in graph.edges} == {
+        ("checks", "dev|s3://in|a|id"),
+        ("has_column", "dev|s3://in|a|id"),
+    }

@@ -7,6 +7,7 @@ import pytest
 
 from lineage_merge.model.elements import (
     Alias,
+    Assertion,
     Authority,
     Column,
     Dataset,
@@ -20,7 +21,9 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.sources.openlineage import translator as translating
+from lineage_merge.sources.openlineage.assertions import assertions
 from lineage_merge.sources.openlineage.datasets import reference
+from lineage_merge.sources.openlineage.documents import check, cut_down
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.runs import Run, combine_events
 from tests.sources.openlineage.made_events import (
@@ -617,3 +620,77 @@ def test_a_dataset_that_only_the_column_lineage_names_feeds_the_target() -> None
     found = with_facets(columnLineage={"fields": fields})
 
     assert {each.source.name for each in of(Feeds, found)} == {"s3://lake/sales", "s3://lake/lost"}
+
+
+def with_governance() -> list[Element]:
+    """A run whose job and target have owners and tags."""
+    ownership = {"owners": [{"name": "team:sales", "type": "MAINTAINER"}, {"name": " "}, 7]}
+    tags = [
+        {"key": "pii", "value": "true", "source": "CONFIG", "field": "email"},
+        {"key": "domain", "value": "sales"},
+        {"key": "gold"},
+        {"value": "no key"},
+    ]
+    job = {"ownership": {"owners": [{"name": "etl@example.com"}]}, "tags": {"tags": [{"key": "nightly"}]}}
+    output = dataset(MART, {"ownership": ownership, "tags": {"tags": tags}})
+    return elements(event("COMPLETE", "06:01", inputs=[LAKE], outputs=[output], job_facets=job))
+
+
+def test_owners_and_tags_of_jobs_datasets_and_columns() -> None:
+    found = with_governance()
+    mart = reference("s3://mart", "sales", "job")
+    assert [(each.ref, dict(each.sets)) for each in of(Dataset, found) if each.sets] == [
+        (mart, {"owners": ("team:sales",), "tags": ("domain:sales", "gold")})
+    ]
+    assert [dict(each.sets) for each in of(Job, found)] == [
+        {"owners": ("etl@example.com",), "tags": ("nightly",)}
+    ]
+    assert [(each.ref, each.name, dict(each.sets)) for each in of(Column, found)] == [
+        (mart, "email", {"tags": ("pii",)})
+    ]
+
+
+@pytest.mark.parametrize("facet", ["", 7, [], {"owners": 1}, {"tags": [[]]}, {"assertions": {"a": 1}}])
+def test_malformed_facets_of_owners_tags_and_quality_are_ignored(facet: Any) -> None:
+    names = ("ownership", "tags", "dataQualityAssertions")
+    damaged = event(
+        "COMPLETE",
+        "06:01",
+        inputs=[{**dataset(LAKE), "inputFacets": {"dataQualityAssertions": facet}}],
+        outputs=[dataset(MART, dict.fromkeys(names, facet))],
+        job_facets=dict.fromkeys(names, facet),
+    )
+    assert check(damaged, "events:1") is None
+    run = combine_events([cut_down(damaged)])
+    assert list(assertions(run)) == []
+    assert of(Feeds, list(translating.translate(run, translating.targets(run)[0])))
+
+
+def test_assertions_about_inputs_and_outputs_with_their_outcome() -> None:
+    checks = [
+        {"assertion": "not_null", "success": True, "column": "email"},
+        {"assertion": "positive", "success": False, "column": "sum(amount)", "severity": "warn"},
+        {"assertion": "row_count", "success": False, "expected": "> 10", "actual": "7"},
+        {"assertion": "unknown outcome"},
+    ]
+    of_input = {**dataset(LAKE), "inputFacets": {"dataQualityAssertions": {"assertions": checks}}}
+    of_output = dataset(MART, {"dataQualityAssertions": {"assertions": checks[:1]}})
+    run = combine_events([event("COMPLETE", "06:01", inputs=[of_input], outputs=[of_output])])
+    found = list(assertions(run))
+    assert {
+        (each.target.name, each.column, each.properties["assertion_type"], each.properties["status"])
+        for each in found
+        if isinstance(each, Assertion)
+    } == {
+        ("s3://lake/sales", "email", "not_null", "passed"),
+        ("s3://lake/sales", "", "positive", "warned"),
+        ("s3://lake/sales", "", "row_count", "failed"),
+        ("s3://mart/sales", "email", "not_null", "passed"),
+    }
+    assert len({each.key for each in found if isinstance(each, Assertion)}) == len(found)
+    assert "> 10" not in repr(found)
+
+
+def test_a_run_that_has_not_ended_has_no_assertions() -> None:
+    checked = dataset(LAKE, {"dataQualityAssertions": {"assertions": [{"assertion": "a", "success": True}]}})
+    assert list(assertions(combine_events([event("START", "06:01", inputs=[checked])]))) == []

@@ -1,0 +1,25 @@
+"""Owners and tags, added to those that users have set in DataHub."""
+
+from datahub.emitter import mce_builder
+from datahub.metadata.schema_classes import OwnerClass, OwnershipTypeClass, TagAssociationClass
+from datahub.specific.dashboard import DashboardPatchBuilder
+from datahub.specific.datajob import DataJobPatchBuilder
+from datahub.specific.dataset import DatasetPatchBuilder
+
+from lineage_merge.query.elements import Vertex
+
+
+def add_owners_and_tags(
+    patch: DatasetPatchBuilder | DashboardPatchBuilder | DataJobPatchBuilder, vertex: Vertex
+) -> None:
+    """Add the owners and tags of a vertex to a patch of its entity."""
+    for owner in vertex.properties.get("owners", ()):
+        urn = mce_builder.make_user_urn(owner)
+        patch.add_owner(OwnerClass(owner=urn, type=OwnershipTypeClass.TECHNICAL_OWNER))
+    for tag in vertex.properties.get("tags", ()):
+        patch.add_tag(tag_of(tag))
+
+
+def tag_of(name: str) -> TagAssociationClass:
+    """Return DataHub's reference to a tag."""
+    return TagAssociationClass(mce_builder.make_tag_urn(name))

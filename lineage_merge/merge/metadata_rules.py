@@ -1,0 +1,76 @@
+"""Tags, owners and descriptions that the configuration gives to datasets and columns by glob. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+
+from lineage_merge.config import MetadataRule
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.merge.dataset_resolver import path_of
+from lineage_merge.merge.property_rows import is_edge
+from lineage_merge.model.elements import DatasetName, decode
+
+_COLUMN = "column"
+_SETS = ("tags", "owners")
+
+
+def apply(elements: Rows[Row], rules: Sequence[MetadataRule]) -> Rows[Row]:
+    """Return the rows of a merge with the metadata of all rules that match them.
+
+    The rules are complete: a dataset or column without a tag gets an empty set, so that a tag of an earlier
+    configuration is dropped. `elements` are read twice if a rule names columns: cache them.
+    """
+    if not any(rule.column for rule in rules):
+        return elements.map(partial(_with_metadata, rules))
+    # Columns do not have the qualified name of their dataset.
+    described = elements.filter(_is_node).group(_dataset_of, partial(_described, rules))
+    return elements.filter(is_edge).union(described)
+
+
+def _is_node(row: Row) -> bool:
+    return not is_edge(row)
+
+
+def _dataset_of(row: Row) -> str:
+    identifier: str = row["id"]
+    return identifier.rpartition("|")[0] if row["label"] == _COLUMN else identifier
+
+
+def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]) -> Iterator[Row]:
+    found = list(rows)
+    dataset = next((row for row in found if row["label"] in DATASET_LABELS), None)
+    names = _names(dataset) if dataset else set()
+    for row in found:
+        if row["label"] == _COLUMN:
+            column = str(row.get("name") or "").lower()
+            of_column = [rule for rule in rules if rule.column and fnmatchcase(column, rule.column.lower())]
+            yield _combined(row, of_column, names)
+        else:
+            yield _with_metadata(rules, row)
+
+
+def _with_metadata(rules: Sequence[MetadataRule], row: Row) -> Row:
+    if is_edge(row):
+        return row
+    if row["label"] in DATASET_LABELS:
+        return _combined(row, [rule for rule in rules if not rule.column], _names(row))
+    return _combined(row, (), set()) if row["label"] == _COLUMN else row
+
+
+def _names(dataset: Row) -> set[str]:
+    """Return the names that globs match: path, ``namespace|name``, name, and qualified name."""
+    _, namespace, name = (decode(part) for part in dataset["id"].split("|", 2))
+    known = DatasetName(namespace, name)
+    return {path_of(known), f"{namespace}|{name}", name, dataset.get("qualified_name") or name}
+
+
+def _combined(row: Row, rules: Iterable[MetadataRule], names: set[str]) -> Row:
+    matching = [rule for rule in rules if any(fnmatchcase(name, rule.dataset) for name in names)]
+    found: Row = {name: row.get(name) or [] for name in _SETS}
+    for rule in matching:
+        found["tags"] = sorted({*found["tags"], *rule.tags})
+        found["owners"] = sorted({*found["owners"], *rule.owners})
+        if rule.description and not row.get("description"):
+            found.setdefault("description", rule.description)
+    return {**row, **found}

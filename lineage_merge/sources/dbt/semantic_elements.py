@@ -1,0 +1,68 @@
+"""Columns of metrics and saved queries, and their lineage, as `lineage_merge.model.elements`. Pure.
+
+The columns of semantic models are derived from SQL (`sources.dbt.columns`).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.model.elements import Authority, Column, Element, FeedsColumn, Reference
+from lineage_merge.sources.dbt.jobs import Jobs
+from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.semantic_layer import Input
+
+# A cumulative metric sums a measure over time, a conversion metric counts events.
+_AGGREGATING = frozenset({"cumulative", "conversion"})
+_MAX_EXPRESSION_LENGTH = 1_000
+
+
+def semantic_elements(
+    manifest: Manifest, references: Mapping[str, Reference], jobs: Jobs
+) -> Iterator[Element]:
+    """Yield the columns of metrics and saved queries, and what they are computed from."""
+    for unique_id, node in manifest.nodes.items():
+        if node.semantics is None:
+            continue
+        target = references[unique_id]
+        for item in node.semantics.items:
+            sets = item.metadata.sets
+            properties = dict(item.metadata.properties)
+            if item.description:
+                properties["description"] = item.description
+            yield Column(target, item.name, Authority.BUILDER, properties, sets)
+        for column, inputs in node.semantics.columns.items():
+            yield Column(target, column, Authority.BUILDER)
+            how = _transformation(node, inputs)
+            expression = node.semantics.expression[:_MAX_EXPRESSION_LENGTH]
+            for each in inputs:
+                for source in _sources(manifest, node, each):
+                    yield FeedsColumn(
+                        jobs.key(unique_id),
+                        references[source],
+                        each.name,
+                        target,
+                        column,
+                        (how.name,),
+                        expression if how is Transformation.TRANSFORMATION else "",
+                    )
+
+
+def _transformation(node: Node, inputs: tuple[Input, ...]) -> Transformation:
+    semantics = node.semantics
+    if semantics is not None and semantics.metric_type in _AGGREGATING:
+        return Transformation.AGGREGATION
+    is_computed = len(inputs) > 1 or bool(semantics and semantics.expression)
+    return Transformation.TRANSFORMATION if is_computed else Transformation.IDENTITY
+
+
+def _sources(manifest: Manifest, node: Node, wanted: Input) -> Iterator[str]:
+    """Yield the inputs of the node that have this measure, or are this metric."""
+    for parent in node.parents:
+        found = manifest.nodes.get(parent)
+        if found is None or found.semantics is None:
+            continue
+        if (wanted.kind == "metric" and found.kind == "metric" and found.name == wanted.name) or (
+            wanted.kind == "measure"
+            and any(each.aggregation and each.name == wanted.name for each in found.semantics.items)
+        ):
+            yield parent

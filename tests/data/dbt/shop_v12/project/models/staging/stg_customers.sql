@@ -1,0 +1,1 @@
+select customer_id, email, country from {{ source('crm', 'customers') }}
