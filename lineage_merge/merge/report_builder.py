@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from heapq import nsmallest
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
@@ -15,9 +15,6 @@ from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, Joined, Report
 from lineage_merge.model.elements import Problem, ProblemKind
-
-if TYPE_CHECKING:
-    from lineage_merge.merge.near_misses.collection import NearMisses
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
@@ -78,22 +75,6 @@ def report(records: Rows[Record], merged: Merged) -> Report:
         .collect()
     )
     return _total(parts)
-
-
-def with_near_misses(found: Report, added: "NearMisses") -> Report:
-    """Add the near misses and their notes to a report."""
-    if not added.notes:
-        return replace(found, near_misses=added.found)
-    number = len(added.notes)
-    kinds = found.by_source.get(MERGE, {})
-    of_merge = {**kinds, "notice": kinds.get("notice", 0) + number}
-    return replace(
-        found,
-        near_misses=added.found,
-        problems=(*found.problems, *added.notes),
-        totals={**found.totals, "notice": found.totals.get("notice", 0) + number},
-        by_source={**found.by_source, MERGE: of_merge},
-    )
 
 
 def of_source(records: Rows[Record], key: str) -> Rows[Record]:

@@ -2,13 +2,15 @@
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import yaml
 
 from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, joins
 from lineage_merge.orchestration.doctor.examination import SECONDS
@@ -130,7 +132,11 @@ def test_large_or_unbounded_sources_are_skipped_with_the_reason(tmp_path: Path) 
 
 
 def test_slow_sources_are_skipped_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joins, "_merge", lambda _config: time.sleep(30))
+    def slow(_config: Config) -> NoReturn:
+        time.sleep(30)
+        raise SourceMissing("not read in time")
+
+    monkeypatch.setattr(local_merge, "merge", slow)
     started = time.monotonic()
 
     found = examined(settings(), 0.2)

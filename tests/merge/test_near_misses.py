@@ -13,6 +13,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.redaction import MASK
 from lineage_merge.load.merge_run import report_text
+from lineage_merge.merge.complete_report import with_near_misses
 from lineage_merge.merge.expectations import fail_if_unmet, unmet
 from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import Rules
@@ -30,7 +31,6 @@ from lineage_merge.merge.near_misses.pairs import (
 )
 from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import Joined, NearMiss, Report
-from lineage_merge.merge.report_builder import with_near_misses
 from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
