@@ -102,6 +102,19 @@ def test_sources_of_one_kind_of_job_need_no_common_dataset(tmp_path: Path) -> No
     assert found.message == "joined 0 datasets; nothing joins dbt and SQL files"
 
 
+def test_two_sources_of_spark_jobs_need_no_common_dataset(data: Path, tmp_path: Path) -> None:
+    """OpenLineage's events may be of any job, but are mostly Spark's."""
+    (tmp_path / "report.sql").write_text("create table shop.mart.report as select a from shop.raw.orders;")
+    entry = {"path": str(tmp_path), "dialect": "postgres", "namespace": "postgres://db:5432"}
+    given = settings()
+    del given["dbt"]
+    given["openlineage"] = {"events": str(data / "openlineage" / "events" / "tickit_sales_load.jsonl.gz")}
+
+    assert "nothing joins" not in examined(given).message
+    del given["spline"]
+    assert examined({**given, "sql": [entry]}).message.endswith("nothing joins OpenLineage and SQL files")
+
+
 def test_an_unmet_expectation_fails_with_the_exit_code_of_a_run() -> None:
     found = examined(settings(WRONG, expect={"joined_at_least": 1}))
 

@@ -19,8 +19,6 @@ JOINS = "joins"
 SECONDS = 15.0
 _MAX_LISTED = 3
 _MAX_NOTICES = 5
-# Sources whose jobs are of one type: they may have no dataset in common.
-_JOB_TYPES = {"openlineage": "spline"}
 _BUILD = "lineage-merge build reports joins and near misses"
 _CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
@@ -93,11 +91,14 @@ def _notices(found: list[Problem]) -> Iterator[Finding]:
 
 
 def _unjoined(config: Config, found: Report) -> str:
-    """Return the sources between which nothing is joined, "" if something is or there is one source."""
+    """Return the sources between which nothing is joined, "" if something is.
+
+    Sources that describe the same types of jobs may have no dataset in common: "" if there are no others.
+    """
     if any(each.rule == SAME_NAME and each.datasets for each in found.joined):
         return ""
     sources = [each for each in configured_sources(config) if not each.is_catalog]
-    if len({_JOB_TYPES.get(each.key, each.key) for each in sources}) < 2:
+    if len({each.described_job_types for each in sources}) < 2:
         return ""
     *first, last = (each.name for each in sources)
     return f"{', '.join(first)} and {last}"
