@@ -4,18 +4,20 @@ from dataclasses import replace
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.merge import report_builder
 from lineage_merge.merge.expectations import unmet
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.near_misses.collection import NearMisses, near_misses
 from lineage_merge.merge.records import Record
 from lineage_merge.merge.report import MERGE, Report
-from lineage_merge.merge.report_builder import report
 from lineage_merge.merge.source_completeness import why_not_retired
 
 
 def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Report:
-    """Return the report of a merge with these records as input. Both are read several times: cache them."""
-    found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
+    """Return the report of a merge with these records as input."""
+    facts = report_builder.facts(records, merged).cache()
+    found = report_builder.of_facts(facts)
+    found = with_near_misses(found, near_misses(merged.elements, config, uses=report_builder.uses_in(facts)))
     return replace(
         found,
         not_retired=why_not_retired(config, found),
