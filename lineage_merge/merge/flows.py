@@ -30,13 +30,14 @@ class Flows:
     @classmethod
     def of(cls, elements: Rows[Row], max_visited: int = 20_000) -> "Flows":
         """Collect the edges of a merge, of each partition at most `MAX_FLOWS`."""
-        return cls.unpacked(elements.map_partitions(_packed).collect())
+        return cls.unpacked(elements.map_partitions(_packed).collect(), max_visited)
 
     @classmethod
-    def unpacked(cls, parts: Iterable[bytes]) -> "Flows":
+    def unpacked(cls, parts: Iterable[bytes], max_visited: int = 20_000) -> "Flows":
         """Return the edges of several `PackedFlows`."""
         return cls(
-            part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)
+            (part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)),
+            max_visited,
         )
 
     def reaches(self, start: str, end: str) -> bool:

@@ -462,6 +462,14 @@ def test_flows_follow_edges_and_end_at_cycles() -> None:
     assert not flows.reaches("dev|wh|a", "dev|wh|d")
 
 
+def test_the_limit_of_a_search_applies() -> None:
+    rows = LocalEngine().rows(elements(Made().job("spark", "a", {"b": ["a"], "c": ["b"]})))
+    ends = "dev|wh|a", "dev|wh|unknown"
+    # A search that would take too long finds everything connected.
+    assert Flows.of(rows, max_visited=1).reaches(*ends)
+    assert not Flows.of(rows, max_visited=3).reaches(*ends)
+
+
 def test_a_report_with_near_misses_is_stored_within_its_limit() -> None:
     text = "x" * 2000
     listed = tuple(
