@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import partial
 from hashlib import blake2b
 
 from lineage_merge.graph_format.schema import Row
@@ -31,9 +30,14 @@ class Flows:
     @classmethod
     def of(cls, elements: Rows[Row], max_visited: int = 20_000) -> "Flows":
         """Collect the edges of a merge, of each partition at most `MAX_FLOWS`."""
-        parts = elements.map_partitions(partial(_packed, MAX_FLOWS)).collect()
+        return cls.unpacked(elements.map_partitions(_packed).collect(), max_visited)
+
+    @classmethod
+    def unpacked(cls, parts: Iterable[bytes], max_visited: int = 20_000) -> "Flows":
+        """Return the edges of several `PackedFlows`."""
         return cls(
-            part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)
+            (part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)),
+            max_visited,
         )
 
     def reaches(self, start: str, end: str) -> bool:
@@ -59,13 +63,29 @@ class Flows:
         return seen if self._left > 0 else set()
 
 
+class PackedFlows:
+    """Collects the `feeds` edges of a partition, at most `MAX_FLOWS`, as hashes of both ends."""
+
+    def __init__(self) -> None:
+        self._packed = bytearray()
+
+    def add(self, row: Row) -> None:
+        """Add a `feeds` edge, unless a dataset feeds itself."""
+        if row["from"] != row["to"] and len(self._packed) < MAX_FLOWS * 2 * _SIZE:
+            self._packed += _hash(row["from"]) + _hash(row["to"])
+
+    def packed(self) -> bytes:
+        """Return the collected edges."""
+        return bytes(self._packed)
+
+
 def _hash(identifier: str) -> bytes:
     return blake2b(identifier.encode(), digest_size=_SIZE).digest()
 
 
-def _packed(limit: int, rows: Iterable[Row]) -> Iterator[bytes]:
-    found = bytearray()
+def _packed(rows: Iterable[Row]) -> Iterator[bytes]:
+    found = PackedFlows()
     for row in rows:
-        if row["label"] == "feeds" and row["from"] != row["to"] and len(found) < limit * 2 * _SIZE:
-            found += _hash(row["from"]) + _hash(row["to"])
-    yield bytes(found)
+        if row["label"] == "feeds":
+            found.add(row)
+    yield found.packed()

@@ -2,22 +2,20 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from heapq import nsmallest
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.alias_resolution import Aliases
+from lineage_merge.merge.dataset_uses import Uses, together, uses_of
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, Joined, Report
 from lineage_merge.model.elements import Problem, ProblemKind
-
-if TYPE_CHECKING:
-    from lineage_merge.merge.near_misses.collection import NearMisses
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
@@ -29,21 +27,7 @@ _OF_DBT = "dbt://"
 # ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)`` with a number,
 # and ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Uses:
-    """Uses of one dataset by edges. `job_types`: types of the jobs that read or write it.
-
-    `is_joined`: a rule joins it.
-    """
-
-    is_read: bool = False
-    dbt_reads: bool = False
-    is_written: bool = False
-    writer: str = ""
-    job_types: set[str] = field(default_factory=set)
-    is_joined: bool = False
+Fact = tuple[_Key, int | Uses]
 
 
 @dataclass(slots=True)
@@ -70,32 +54,34 @@ class _Part:
 
 def report(records: Rows[Record], merged: Merged) -> Report:
     """Build the report; on Spark a single job that also computes records and elements."""
+    return of_facts(facts(records, merged))
+
+
+def facts(records: Rows[Record], merged: Merged) -> Rows[Fact]:
+    """Return the input of the report, combined by key: problems, counts, and uses of datasets."""
     engine = records.engine
     of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
-    parts = (
+    return (
         records.flat_map(partial(_of_record, engine.share(merged.aliases.canonical_ids())))
         .union(merged.elements.flat_map(_of_element), of_aliases)
         .combine(_create, _add, _add)
-        .map_partitions(_part)
-        .collect()
     )
-    return _total(parts)
 
 
-def with_near_misses(found: Report, added: "NearMisses") -> Report:
-    """Add the near misses and their notes to a report."""
-    if not added.notes:
-        return replace(found, near_misses=added.found)
-    number = len(added.notes)
-    kinds = found.by_source.get(MERGE, {})
-    of_merge = {**kinds, "notice": kinds.get("notice", 0) + number}
-    return replace(
-        found,
-        near_misses=added.found,
-        problems=(*found.problems, *added.notes),
-        totals={**found.totals, "notice": found.totals.get("notice", 0) + number},
-        by_source={**found.by_source, MERGE: of_merge},
-    )
+def of_facts(found: Rows[Fact]) -> Report:
+    """Build the report of these facts."""
+    return _total(found.map_partitions(_part).collect())
+
+
+def uses_in(found: Rows[Fact]) -> Rows[tuple[str, Uses]]:
+    """Return the uses of each dataset among these facts."""
+    return found.flat_map(_uses)
+
+
+def _uses(fact: Fact) -> Iterator[tuple[str, Uses]]:
+    key, value = fact
+    if isinstance(value, Uses):
+        yield key[1], value
 
 
 def of_source(records: Rows[Record], key: str) -> Rows[Record]:
@@ -107,7 +93,7 @@ def _reported_by(key: str, record: Record) -> Record:
     return record._replace(source=key) if record.kind == "problem" else record
 
 
-def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> "Iterator[tuple[_Key, int | _Uses]]":
+def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[Fact]:
     match record.kind:
         case "problem":
             # Several workers may report the same problem: it counts once.
@@ -119,21 +105,13 @@ def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> "Iterat
             yield ("read", record.rule or ""), record.at or 0
 
 
-def _of_element(row: Row) -> "Iterator[tuple[_Key, int | _Uses]]":
-    label = row["label"]
-    yield ("edge" if is_edge(row) else "node", label), 1
-    if label == "feeds":
-        kind = row["job_type"]
-        # No job writes an entry of dbt's semantic layer.
-        dbt_reads = kind == "dbt" and not row["from"].partition("|")[2].startswith(_OF_DBT)
-        yield ("dataset", row["from"]), _Uses(is_read=True, dbt_reads=dbt_reads, job_types={kind})
-        yield ("dataset", row["to"]), _Uses(job_types={kind})
-    elif label == "writes":
-        writer = "" if row["job_type"] == "dbt" else row["job_type"]
-        yield ("dataset", row["to"]), _Uses(is_written=True, writer=writer)
+def _of_element(row: Row) -> Iterator[Fact]:
+    yield ("edge" if is_edge(row) else "node", row["label"]), 1
+    for dataset, uses in uses_of(row):
+        yield ("dataset", dataset), uses
 
 
-def _of_aliases(aliases: Aliases) -> "Iterator[tuple[_Key, int | _Uses]]":
+def _of_aliases(aliases: Aliases) -> Iterator[Fact]:
     for source, candidates in aliases.candidates.items():
         if len(candidates) == 1:
             yield from _joined(aliases.rules[source], candidates[0])
@@ -142,39 +120,33 @@ def _of_aliases(aliases: Aliases) -> "Iterator[tuple[_Key, int | _Uses]]":
             yield _problem(MERGE, Problem("not-joined", source, "", what))
 
 
-def _joined(rule: str, dataset: str) -> "Iterator[tuple[_Key, int | _Uses]]":
+def _joined(rule: str, dataset: str) -> Iterator[Fact]:
     yield ("joined", rule, dataset), 0
     # Several rules may join one dataset, which counts once.
-    yield ("dataset", dataset), _Uses(is_joined=True)
+    yield ("dataset", dataset), Uses(is_joined=True)
 
 
 def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
     return ("problem", source, *astuple(problem)), 0
 
 
-def _create(value: "int | _Uses") -> "int | _Uses":
+def _create(value: int | Uses) -> int | Uses:
     return value
 
 
-def _add(one: "int | _Uses", other: "int | _Uses") -> "int | _Uses":
-    if isinstance(one, _Uses) and isinstance(other, _Uses):
-        one.is_read = one.is_read or other.is_read
-        one.dbt_reads = one.dbt_reads or other.dbt_reads
-        one.is_written = one.is_written or other.is_written
-        one.writer = max(one.writer, other.writer)
-        one.job_types |= other.job_types
-        one.is_joined = one.is_joined or other.is_joined
-        return one
+def _add(one: int | Uses, other: int | Uses) -> int | Uses:
+    if isinstance(one, Uses) and isinstance(other, Uses):
+        return together(one, other)
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     raise TypeError("a number and the uses of a dataset have the same key")
 
 
-def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
+def _part(found: Iterable[Fact]) -> Iterator[_Part]:
     part = _Part()
     for (tag, *names), value in found:
-        if isinstance(value, _Uses):
-            is_shared = len(value.job_types) > 1
+        if isinstance(value, Uses):
+            is_shared = len(value.types_of_flows()) > 1
             part.joined[SAME_NAME] += is_shared
             part.datasets_joined += is_shared or value.is_joined
             problem = _disconnected(names[0], value)
@@ -191,12 +163,16 @@ def _part(found: "Iterable[tuple[_Key, int | _Uses]]") -> Iterator[_Part]:
     yield part
 
 
-def _disconnected(dataset: str, uses: _Uses) -> Problem | None:
+def _disconnected(dataset: str, uses: Uses) -> Problem | None:
     """Return a table that dbt reads and no job writes, or a job's output that no job reads."""
-    if uses.dbt_reads and not uses.is_written:
+    readers = uses.types_of_readers()
+    # No job writes an entry of dbt's semantic layer.
+    is_of_dbt = dataset.partition("|")[2].startswith(_OF_DBT)
+    if "dbt" in readers and not uses.writers and not is_of_dbt:
         return Problem("no-producer", dataset, "", "dbt reads it, nothing writes it")
-    if uses.writer and not uses.is_read:
-        return Problem("no-consumer", dataset, "", f"{uses.writer.capitalize()} writes it, nothing reads it")
+    writer = max((each.job_type for each in uses.writers if each.job_type != "dbt"), default="")
+    if writer and not readers:
+        return Problem("no-consumer", dataset, "", f"{writer.capitalize()} writes it, nothing reads it")
     return None
 
 

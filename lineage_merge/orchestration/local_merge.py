@@ -9,14 +9,13 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.report import Report
-from lineage_merge.merge.report_builder import report, with_near_misses
 from lineage_merge.sources.read_all import configured_sources, read_all
 
 
 class LocalMerge(NamedTuple):
-    """The report, with near misses, and the nodes and edges."""
+    """The report, and the nodes and edges."""
 
     report: Report
     elements: Rows[Row]
@@ -32,5 +31,5 @@ def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalM
         records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).cache()
         on_progress("joining")
         merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
-        found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
+        found = complete_report(records, merged, config)
     return LocalMerge(found, merged.elements)

@@ -34,13 +34,12 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.types import Merge
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.expectations import fail_if_unmet, unmet
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.complete_report import complete_report
+from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import REPORT, Report
-from lineage_merge.merge.report_builder import report, with_near_misses
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
-from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess, why_not_retired
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import DocumentError, ExportError, IntermediateError, SourceMissing
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
@@ -107,12 +106,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                 merged = join.merge(
                     records, config.environment, config.dag_name, config.merge, config.metadata
                 )
-                found = with_near_misses(report(records, merged), near_misses(merged.elements, config))
-                found = replace(
-                    found,
-                    not_retired=why_not_retired(config, found),
-                    unmet=unmet(merged.elements, found, config.merge.expect),
-                )
+                found = complete_report(records, merged, config)
             building.count(**report_counts(found))
             return Built(
                 merged.nodes,

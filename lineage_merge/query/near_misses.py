@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge.near_misses.collection import Details, NearMisses
+from lineage_merge.merge.near_misses.collection import NearMisses
 from lineage_merge.merge.near_misses.collection import near_misses as of_rows
+from lineage_merge.merge.near_misses.details import Details
 from lineage_merge.query.elements import Edge
 from lineage_merge.query.graph import LineageGraph
 

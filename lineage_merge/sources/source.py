@@ -43,8 +43,9 @@ class Source:
     `catalogs` maps Spark's catalog names to namespaces. `retire_after` (only sources that report runs): after
     how many successful runs of a job without a write its target is retired (0: never); such a source reports
     all runs of `job_types`. `by_project`: the source describes `job_types` project by project, and what a
-    project no longer contains is retired at once, unless a document of the source was rejected. `is_catalog`:
-    it only describes datasets that other sources reference.
+    project no longer contains is retired at once, unless a document of the source was rejected.
+    `usual_job_types`: the types of most jobs, of a source without `job_types` because each document has its
+    own. `is_catalog`: it only describes datasets that other sources reference.
 
     `location_keys` are the keys below `key` that say where to read from; if none is set, Airflow's connection
     `connection` supplies one.
@@ -66,9 +67,15 @@ class Source:
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False
     job_types: tuple[str, ...] = ()
+    usual_job_types: tuple[str, ...] = ()
     is_catalog: bool = False
     location_keys: tuple[str, ...] = ()
     connection: str = ""
+
+    @property
+    def described_job_types(self) -> tuple[str, ...]:
+        """Return the types of the jobs that it describes, as far as declared; else its key."""
+        return self.job_types or self.usual_job_types or (self.key,)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of its configuration section."""

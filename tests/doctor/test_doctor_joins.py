@@ -2,13 +2,15 @@
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import yaml
 
 from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, joins
 from lineage_merge.orchestration.doctor.examination import SECONDS
@@ -100,6 +102,19 @@ def test_sources_of_one_kind_of_job_need_no_common_dataset(tmp_path: Path) -> No
     assert found.message == "joined 0 datasets; nothing joins dbt and SQL files"
 
 
+def test_two_sources_of_spark_jobs_need_no_common_dataset(data: Path, tmp_path: Path) -> None:
+    """OpenLineage's events may be of any job, but are mostly Spark's."""
+    (tmp_path / "report.sql").write_text("create table shop.mart.report as select a from shop.raw.orders;")
+    entry = {"path": str(tmp_path), "dialect": "postgres", "namespace": "postgres://db:5432"}
+    given = settings()
+    del given["dbt"]
+    given["openlineage"] = {"events": str(data / "openlineage" / "events" / "tickit_sales_load.jsonl.gz")}
+
+    assert "nothing joins" not in examined(given).message
+    del given["spline"]
+    assert examined({**given, "sql": [entry]}).message.endswith("nothing joins OpenLineage and SQL files")
+
+
 def test_an_unmet_expectation_fails_with_the_exit_code_of_a_run() -> None:
     found = examined(settings(WRONG, expect={"joined_at_least": 1}))
 
@@ -130,7 +145,11 @@ def test_large_or_unbounded_sources_are_skipped_with_the_reason(tmp_path: Path) 
 
 
 def test_slow_sources_are_skipped_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joins, "_merge", lambda _config: time.sleep(30))
+    def slow(_config: Config) -> NoReturn:
+        time.sleep(30)
+        raise SourceMissing("not read in time")
+
+    monkeypatch.setattr(local_merge, "merge", slow)
     started = time.monotonic()
 
     found = examined(settings(), 0.2)

@@ -13,10 +13,13 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.redaction import MASK
 from lineage_merge.load.merge_run import report_text
+from lineage_merge.merge.alias_resolution import Aliases
+from lineage_merge.merge.complete_report import complete_report, with_near_misses
 from lineage_merge.merge.expectations import fail_if_unmet, unmet
 from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import Rules
-from lineage_merge.merge.near_misses import collection
+from lineage_merge.merge.join import Merged
+from lineage_merge.merge.near_misses import collection, details
 from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.near_misses.fixes import fixes
 from lineage_merge.merge.near_misses.names import compare, parts_of
@@ -30,7 +33,6 @@ from lineage_merge.merge.near_misses.pairs import (
 )
 from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import Joined, NearMiss, Report
-from lineage_merge.merge.report_builder import with_near_misses
 from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -398,8 +400,21 @@ def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
     assert notes == ()
 
 
+def test_the_report_of_a_merge_has_the_near_misses_of_its_rows(each_engine: Engine) -> None:
+    made = shop()
+    made.job("spark", "append", {f"{EAST}|dev.public.log": [f"{EAST}|dev.public.log"]})
+    rows = each_engine.rows(elements(made), 3).cache()
+
+    found = complete_report(each_engine.rows([], 1), Merged(rows, Aliases()), CONFIG)
+
+    assert found.near_misses == near_misses(rows, CONFIG).found
+    assert len(found.near_misses) == 1
+    # The job that appends to the log reads it.
+    assert f"dev|{EAST}|dev.public.log" not in {each.document for each in found.of_kind("no-consumer")}
+
+
 def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "MAX_COLUMNS", 4)
+    monkeypatch.setattr(details, "MAX_COLUMNS", 4)
     made = shop()
     for number in range(20):
         made.column(f"{EAST}|dev.public.orders", f"z{number:02}")
@@ -445,6 +460,14 @@ def test_flows_follow_edges_and_end_at_cycles() -> None:
     flows = Flows.of(LocalEngine().rows(elements(made)))
     assert flows.reaches("dev|wh|a", "dev|wh|c")
     assert not flows.reaches("dev|wh|a", "dev|wh|d")
+
+
+def test_the_limit_of_a_search_applies() -> None:
+    rows = LocalEngine().rows(elements(Made().job("spark", "a", {"b": ["a"], "c": ["b"]})))
+    ends = "dev|wh|a", "dev|wh|unknown"
+    # A search that would take too long finds everything connected.
+    assert Flows.of(rows, max_visited=1).reaches(*ends)
+    assert not Flows.of(rows, max_visited=3).reaches(*ends)
 
 
 def test_a_report_with_near_misses_is_stored_within_its_limit() -> None:

@@ -12,6 +12,20 @@ from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.discovery import search
 from lineage_merge.orchestration.init.sources import Sources, located
 
+# A file of each source whose files are recognized by their lines.
+CAPTURED = {
+    "agent": "agent/tickit_sales_load.jsonl.gz",
+    "events": "openlineage/events/tickit_sales_load.jsonl.gz",
+    "hive": "hive/hive-lineage.log",
+}
+
+
+def read(file: Path) -> str:
+    """Return the lines of a file, which may be packed."""
+    content = file.read_bytes()
+    text = gzip.decompress(content) if file.suffix == ".gz" else content
+    return text.decode().rstrip("\n") + "\n"
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -88,6 +102,34 @@ def test_hive_logs_are_found_among_others(folder: Path, data: Path) -> None:
     (folder / "hive-metastore.log").write_text("2026-11-21T10:00:00 INFO metastore started\n")
 
     assert search(".").sources == Sources(hive=("hive-server2.log.2026-11-21",))
+
+
+def test_logs_may_begin_with_other_lines(folder: Path, data: Path) -> None:
+    """More of them than the bytes by which other files are recognized."""
+    others = "2026-11-21T10:00:00 INFO Executor: finished a task, 5,003 bytes\n" * 1200
+    for name, path in CAPTURED.items():
+        (folder / f"{name}.log").write_text(others + read(data / path))
+
+    assert search(".").sources == Sources(
+        spline_agent=("agent.log",), openlineage=("events.log",), hive=("hive.log",)
+    )
+
+
+def test_a_log_of_several_listeners_is_found_for_each(folder: Path, data: Path) -> None:
+    (folder / "driver.log").write_text("".join(read(data / path) for path in reversed(CAPTURED.values())))
+
+    found = search(".").sources
+
+    assert (found.spline_agent, found.openlineage, found.hive) == (("driver.log",),) * 3
+
+
+def test_an_event_may_have_long_fields_before_its_producer(folder: Path, data: Path) -> None:
+    event = json.loads(read(data / CAPTURED["events"]).partition("\n")[0])
+    event["run"]["facets"] = {"spark_properties": {"properties": {"text": "x" * 100_000}}}
+    names = sorted(event, key=lambda name: (name != "eventTime", name == "producer", name == "schemaURL"))
+    (folder / "spark.log").write_text(f"INFO x: {json.dumps({name: event[name] for name in names})}\n")
+
+    assert search(".").sources == Sources(openlineage=("spark.log",))
 
 
 def test_other_manifests_and_packages_are_not_dbt_projects(folder: Path, data: Path) -> None:

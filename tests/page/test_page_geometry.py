@@ -264,3 +264,33 @@ def test_the_layout_of_random_graphs(opened: Opened, count: int, seed: int) -> N
     assert (found["hits"], found["overlaps"], found["diagonal"]) == (0, 0, 0)
     # Generous: only a layout that hangs fails; benchmarks/page.py measures.
     assert found["took"] < 10_000
+
+
+def test_heights_are_an_isotonic_regression(opened: Opened) -> None:
+    """Compared with the minimax formula: the largest of the smallest means of neighbours around a value."""
+    page = opened(PageGraph().graph())
+    draw = random.Random(3)  # positions, not secrets
+    cases: list[tuple[list[int], list[int]]] = [([], []), ([5], [2]), ([1, 2, 3], [1, 1, 1])]
+    for length in range(2, 30):
+        values = [draw.randrange(-200, 200) for _ in range(length)]
+        cases.append((values, [draw.choice((1, 3, 20)) for _ in range(length)]))
+
+    found = page.evaluate(
+        "(cases) => cases.map(([values, weights]) => lineage.isotonic.fit(values, weights))", cases
+    )
+
+    for (values, weights), fitted in zip(cases, found, strict=True):
+        assert fitted == pytest.approx(
+            [
+                max(
+                    min(mean(values[low:high], weights[low:high]) for high in range(at + 1, len(values) + 1))
+                    for low in range(at + 1)
+                )
+                for at in range(len(values))
+            ]
+        )
+
+
+def mean(values: list[int], weights: list[int]) -> float:
+    """Return the weighted mean."""
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)

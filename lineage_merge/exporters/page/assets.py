@@ -14,6 +14,7 @@ SCRIPTS = (
     "attention.js",
     "clusters.js",
     "ranking.js",
+    "isotonic.js",
     "ordering.js",
     "routing.js",
     "layout.js",

@@ -165,31 +165,17 @@ lineage.ordering = (() => {
     return (a.height + b.height) / 2 + gap;
   }
 
-  // Positions closest to the wanted ones (least squares) that retain order and gaps: adjacent violators are pooled.
+  // Positions closest to the wanted ones (least squares) that retain order and gaps.
   function fit(rank, wanted, weights, options) {
     let offset = 0;
     const offsets = rank.map((item, index) =>
       index ? (offset += gapBetween(rank[index - 1], item, options)) : 0,
     );
-    const pools = [];
-    rank.forEach((_, index) => {
-      pools.push({ sum: (wanted[index] - offsets[index]) * weights[index], weight: weights[index], size: 1 });
-      while (pools.length > 1) {
-        const last = pools[pools.length - 1];
-        const before = pools[pools.length - 2];
-        if (before.sum / before.weight <= last.sum / last.weight) break;
-        before.sum += last.sum;
-        before.weight += last.weight;
-        before.size += last.size;
-        pools.pop();
-      }
-    });
-    let index = 0;
-    for (const pool of pools) {
-      for (let each = 0; each < pool.size; each += 1, index += 1) {
-        rank[index].y = pool.sum / pool.weight + offsets[index];
-      }
-    }
+    const fitted = lineage.isotonic.fit(
+      wanted.map((y, index) => y - offsets[index]),
+      weights,
+    );
+    rank.forEach((item, index) => (item.y = fitted[index] + offsets[index]));
   }
 
   // Return the cost of the heights: the extent, and how far lines are from straight.

@@ -76,31 +76,18 @@ lineage.routing = (() => {
       const [top, bottom] = [card.y + INSET, card.y + card.height - INSET];
       list.sort((a, b) => a.heights.at(-1) - b.heights.at(-1));
       const gap = Math.min(PORT, (bottom - top) / Math.max(1, list.length - 1));
-      const pools = [];
+      const arrivals = list.map((edge) => edge.heights.at(-1));
+      const isStraight = (y) => y >= top && y <= bottom;
+      const fitted = lineage.isotonic.fit(
+        arrivals.map((y, index) => (isStraight(y) ? y : middle(card)) - index * gap),
+        arrivals.map((y) => (isStraight(y) ? 20 : 1)),
+      );
       list.forEach((edge, index) => {
-        const arrives = edge.heights.at(-1);
-        const isStraight = arrives >= top && arrives <= bottom;
-        const weight = isStraight ? 20 : 1;
-        const wanted = (isStraight ? arrives : middle(card)) - index * gap;
-        pools.push({ sum: wanted * weight, weight, size: 1 });
-        while (pools.length > 1) {
-          const [before, last] = pools.slice(-2);
-          if (before.sum / before.weight <= last.sum / last.weight) break;
-          before.sum += last.sum;
-          before.weight += last.weight;
-          before.size += last.size;
-          pools.pop();
-        }
+        const low = top + index * gap;
+        const high = bottom - (list.length - 1 - index) * gap;
+        const y = Math.max(low, Math.min(high, fitted[index] + index * gap));
+        edge.heights.push(gap < 1 ? y : Math.round(y));
       });
-      let index = 0;
-      for (const pool of pools) {
-        for (let each = 0; each < pool.size; each += 1, index += 1) {
-          const low = top + index * gap;
-          const high = bottom - (list.length - 1 - index) * gap;
-          const y = Math.max(low, Math.min(high, pool.sum / pool.weight + index * gap));
-          list[index].heights.push(gap < 1 ? y : Math.round(y));
-        }
-      }
     }
   }
 

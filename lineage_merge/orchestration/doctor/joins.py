@@ -4,9 +4,9 @@ import threading
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.merge import expectations
 from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.merge.report_builder import SAME_NAME
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
 from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
@@ -19,8 +19,6 @@ JOINS = "joins"
 SECONDS = 15.0
 _MAX_LISTED = 3
 _MAX_NOTICES = 5
-# Sources whose jobs are of one type: they may have no dataset in common.
-_JOB_TYPES = {"openlineage": "spline"}
 _BUILD = "lineage-merge build reports joins and near misses"
 _CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
@@ -41,8 +39,9 @@ def examine(config: Config, seconds: float = SECONDS) -> Iterator[Finding]:
     elif merging.result is None:
         yield skipped(JOINS, f"{merging.problem}; {_BUILD}")
     else:
-        yield from _notices(merging.result)
-        yield _finding(merging.result, _unjoined(config, merging.result))
+        notices = merging.result.of_kind("notice")
+        yield from _notices(notices)
+        yield _finding(merging.result, _unjoined(config, merging.result), has_notices=bool(notices))
 
 
 def _why_skipped(config: Config) -> str:
@@ -73,7 +72,7 @@ class _Merging(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.result = _merge(self._config)
+            self.result = local_merge.merge(self._config).report
         except InputTooLarge:
             self.problem = "the input is larger than spark.distribute_above_mb unpacked"
         except LineageMergeError:
@@ -81,43 +80,31 @@ class _Merging(threading.Thread):
             self.problem = "a source cannot be read"
 
 
-def _merge(config: Config) -> Report:
-    found, elements = local_merge.merge(config)
-    unmet = expectations.unmet(elements, found, config.merge.expect)
-    return Report(
-        found.read,
-        {},
-        {},
-        found.joined,
-        tuple(found.of_kind("notice")),
-        near_misses=found.near_misses,
-        unmet=unmet,
-        datasets_joined=found.datasets_joined,
-    )
-
-
-def _notices(found: Report) -> Iterator[Finding]:
+def _notices(found: list[Problem]) -> Iterator[Finding]:
     """Yield what a run would print as notices, such as a pattern that matches no application."""
-    for each in found.problems[:_MAX_NOTICES]:
+    for each in found[:_MAX_NOTICES]:
         place = ": ".join(filter(None, (each.document, each.field)))
         yield warning(JOINS, f"{place}: {each.message}", "")
-    number = len(found.problems) - _MAX_NOTICES
+    number = len(found) - _MAX_NOTICES
     if number > 0:
         yield warning(JOINS, f"{number} more notice{'s' * (number > 1)}", _BUILD)
 
 
 def _unjoined(config: Config, found: Report) -> str:
-    """Return the sources between which nothing is joined, "" if something is or there is one source."""
+    """Return the sources between which nothing is joined, "" if something is.
+
+    Sources that describe the same types of jobs may have no dataset in common: "" if there are no others.
+    """
     if any(each.rule == SAME_NAME and each.datasets for each in found.joined):
         return ""
     sources = [each for each in configured_sources(config) if not each.is_catalog]
-    if len({_JOB_TYPES.get(each.key, each.key) for each in sources}) < 2:
+    if len({each.described_job_types for each in sources}) < 2:
         return ""
     *first, last = (each.name for each in sources)
     return f"{', '.join(first)} and {last}"
 
 
-def _finding(found: Report, unjoined: str) -> Finding:
+def _finding(found: Report, unjoined: str, *, has_notices: bool) -> Finding:
     joined = found.datasets_joined
     text = f"joined {joined} datasets" if joined != 1 else "joined 1 dataset"
     fix = _fix(found.near_misses)
@@ -128,7 +115,7 @@ def _finding(found: Report, unjoined: str) -> Finding:
         )
     if not found.near_misses:
         if unjoined:
-            return warning(JOINS, f"{text}; nothing joins {unjoined}", "" if found.problems else _CHECK_NAMES)
+            return warning(JOINS, f"{text}; nothing joins {unjoined}", "" if has_notices else _CHECK_NAMES)
         return ok(JOINS, text)
     number = len(found.near_misses)
     pairs = "; ".join(

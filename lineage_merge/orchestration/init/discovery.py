@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from lineage_merge.sources.hive import log as hive_log
 from lineage_merge.sources.openlineage import files as openlineage_files
 from lineage_merge.sources.openlineage.lines import Event, events_of_line
 from lineage_merge.sources.spline import export
+from lineage_merge.sources.spline.agent.messages import Message, messages
 
 MAX_DEPTH = 8
 MAX_FILES = 20_000
@@ -125,18 +126,18 @@ def _more(number: int) -> list[str]:
 
 
 def _is_dbt_manifest(location: str) -> bool:
-    return _kind(location) is document_kind.MANIFEST
-
-
-def _kind(location: str) -> document_kind.Kind | None:
     try:
-        return document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES))
+        found = document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES))
     except SourceError:
-        return None
+        return False
+    return found is document_kind.MANIFEST
 
 
 def _by_content(files: Iterable[StoredFile]) -> Iterator[tuple[str, ...]]:
-    """Yield folders or files with OpenLineage events, with Hive's lineage logs, and of an agent."""
+    """Yield folders or files with OpenLineage events, with Hive's lineage logs, and of an agent.
+
+    The parsers of the sources decide: a log may contain documents of several sources, and long ones.
+    """
     by_folder: dict[str, list[StoredFile]] = defaultdict(list)
     for file in files:
         if _may_be_text(_name(file.location)) and file.size:
@@ -148,12 +149,19 @@ def _by_content(files: Iterable[StoredFile]) -> Iterator[tuple[str, ...]]:
     for folder, found in by_folder.items():
         tested = found[:_MAX_TESTED]
         for locations, has in tests:
-            matching = [file.location for file in tested if has(file)]
+            matching = [file.location for file in tested if _is_read_by(has, file)]
             if len(matching) == len(tested) and len(found) > 1:
                 locations.append(folder)
             else:
                 locations += matching
     yield from map(_outermost, (events, logs, agent))
+
+
+def _is_read_by(has: Callable[[StoredFile], bool], file: StoredFile) -> bool:
+    try:
+        return has(file)
+    except SourceError:
+        return False
 
 
 def _may_be_text(name: str) -> bool:
@@ -162,37 +170,32 @@ def _may_be_text(name: str) -> bool:
 
 
 def _has_events(file: StoredFile) -> bool:
-    plain = file.location.removesuffix(".gz")
-    try:
-        if plain.endswith(".json") and file.size <= _MAX_JSON_BYTES:
-            found = openlineage_files.events(Slice(file.location, 0, file.size))
-            return any(isinstance(each, Event) for each in found)
-        return any(
-            isinstance(each, Event)
-            for location, line in islice(line_files.numbered(_beginning(file)), _TESTED_LINES)
+    if file.location.removesuffix(".gz").endswith(".json") and file.size <= _MAX_JSON_BYTES:
+        found = openlineage_files.events(Slice(file.location, 0, file.size))
+    else:
+        found = (
+            each
+            for location, line in _first_lines(file)
             for each in events_of_line(line.decode("utf-8", errors="replace"), location)
         )
-    except SourceError:
-        return False
+    return any(isinstance(each, Event) for each in found)
 
 
 def _has_hive_lineage(file: StoredFile) -> bool:
-    try:
-        lines = islice(line_files.numbered(_beginning(file)), _TESTED_LINES)
-        found = (each for each in hive_log.documents(lines) if isinstance(each, hive_log.Found))
-        # Other documents have edges, too.
-        return any(each.document.keys() >= {"edges", "vertices"} for each in found)
-    except SourceError:
-        return False
+    found = (each for each in hive_log.documents(_first_lines(file)) if isinstance(each, hive_log.Found))
+    # Other documents have edges, too.
+    return any(each.document.keys() >= {"edges", "vertices"} for each in found)
 
 
 def _has_agent_messages(file: StoredFile) -> bool:
-    return _kind(file.location) is document_kind.AGENT
+    return any(isinstance(each, Message) for each in messages(_first_lines(file)))
 
 
-def _beginning(file: StoredFile) -> Slice:
+def _first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
+    """Yield numbered lines, enough to find documents in a log that begins with other lines."""
     is_packed = file.location.endswith(".gz")
-    return Slice(file.location, 0, file.size if is_packed else min(file.size, _TESTED_BYTES))
+    part = Slice(file.location, 0, file.size if is_packed else min(file.size, _TESTED_BYTES))
+    return islice(line_files.numbered(part), _TESTED_LINES)
 
 
 def _outermost(locations: Iterable[str]) -> tuple[str, ...]:

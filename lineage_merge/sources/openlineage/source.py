@@ -15,4 +15,5 @@ OPENLINEAGE = Source(
     checks=(("OpenLineage", "lineage_merge.orchestration.doctor.openlineage:examine"),),
     files=lambda openlineage: openlineage.events,
     retire_after=lambda openlineage: openlineage.retire_after,
+    usual_job_types=("spark",),
 )
