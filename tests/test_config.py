@@ -117,19 +117,8 @@ TEXTS: dict[str, tuple[str, Any]] = {
         ),
     ),
     "propagation": (
-        (
-            '{pii: {stop_at: [SORT, influences], stop_at_functions: sha2, stop_at_datasets: [a.*, "*b"], clear: '
-            '[{column: "*.t#M*", reason: " public "}]}, "*": {}}'
-        ),
-        {
-            "pii": Propagation(
-                frozenset({"SORT", "influences"}),
-                ("sha2",),
-                ("a.*", "*b"),
-                (Cleared("*.t", "M*", "public"),),
-            ),
-            "*": Propagation(),
-        },
+        '{pii: {stop_at: [SORT], stop_at_functions: sha2, clear: [{column: "*.t#M*", reason: " open "}]}}',
+        {"pii": Propagation(frozenset({"SORT"}), ("sha2",), (), (Cleared("*.t", "M*", "open"),))},
     ),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
