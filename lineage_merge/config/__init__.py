@@ -8,6 +8,7 @@ and exporters are injected (`orchestration.configuration`).
 
 from lineage_merge.config.config_reader import ConfigReader
 from lineage_merge.config.keys import Key
+from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.config.settings import (
     EMBEDDED,
     Bulk,
@@ -28,6 +29,7 @@ from lineage_merge.config.validation import parse_default_schema, split_dataset
 __all__ = [
     "EMBEDDED",
     "Bulk",
+    "Cleared",
     "Config",
     "ConfigReader",
     "Expect",
@@ -38,6 +40,7 @@ __all__ = [
     "Merge",
     "MetadataRule",
     "Metrics",
+    "Propagation",
     "Query",
     "Rule",
     "SparkOptions",

@@ -57,6 +57,24 @@ class LineageGraph(Protocol):
         The start ids are included only if a cycle leads back to them.
         """
 
+    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """Return the edges over which `reach` goes downstream from these ids, at any depth."""
+
+    def tagged(
+        self,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[Vertex]:
+        """Return the vertices with one of these tags (None: any) in their property `tags`."""
+
+    def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
+        """Return the outgoing `feeds` edges of these datasets whose job has no known column lineage.
+
+        Its column lineage into the target is unavailable, or there is none from any source.
+        """
+
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """Return the ids of all vertices with these labels."""
 
