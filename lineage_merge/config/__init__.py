@@ -8,6 +8,7 @@ and exporters are injected (`orchestration.configuration`).
 
 from lineage_merge.config.config_reader import ConfigReader
 from lineage_merge.config.keys import Key
+from lineage_merge.config.policies import Policy
 from lineage_merge.config.settings import (
     EMBEDDED,
     Bulk,
@@ -38,6 +39,7 @@ __all__ = [
     "Merge",
     "MetadataRule",
     "Metrics",
+    "Policy",
     "Query",
     "Rule",
     "SparkOptions",
