@@ -20,11 +20,19 @@ class DatasetGlobs:
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
         self._spellings = {each: _spellings(each) for each in self.globs}
+        of_columns = [each for each in self.globs if "#" in each]
+        self._owners = {each: _spellings(each.rpartition("#")[0]) for each in of_columns}
 
     def matching(self, dataset: Vertex) -> list[str]:
         """Return the globs that match a dataset."""
         names = names_of(dataset)
         return [each for each in self.globs if _matches(names, self._spellings[each])]
+
+    def possible(self, dataset: Vertex) -> list[str]:
+        """Return the globs that match a dataset, or may match one of its columns."""
+        names = names_of(dataset)
+        of_columns = [glob for glob, owner in self._owners.items() if _matches(names, owner)]
+        return [*self.matching(dataset), *of_columns]
 
     def matching_column(self, dataset: Vertex, column: str) -> list[str]:
         """Return the globs that match a dataset, or one of its columns."""

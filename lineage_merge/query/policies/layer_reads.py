@@ -1,6 +1,7 @@
 """Policies on layers: a layer must not read another, directly or through datasets without a layer."""
 
 from collections import deque
+from itertools import pairwise
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule
@@ -29,7 +30,7 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> PolicyResult:
     for target in targets:
         for path in paths[target.id]:
             source = scope.datasets[path[0]]
-            through = f" through {len(path) - 2} without a layer" if len(path) > 2 else ""  # noqa: PLR2004
+            through = f" through {len(path) - 2} without a layer" if len(path) > 2 else ""
             violations.append(
                 violation_of(
                     target,
@@ -65,7 +66,7 @@ def _paths(scope: Scope, target: str, forbidden: set[str], passing: set[str]) ->
     """Return the shortest path from each forbidden dataset, through `passing`, to the target."""
     found: dict[str, Path] = {}
     visited = {target}
-    frontier = deque([(target,)])
+    frontier: deque[Path] = deque([(target,)])
     while frontier:
         path = frontier.popleft()
         for source in scope.fed_by.get(path[0], ()):
@@ -80,4 +81,4 @@ def _paths(scope: Scope, target: str, forbidden: set[str], passing: set[str]) ->
 
 
 def _pairs(path: Path) -> list[tuple[str, str]]:
-    return list(zip(path, path[1:], strict=False))
+    return list(pairwise(path))

@@ -24,7 +24,7 @@ def missing_datasets(
         (note,) = scope.unmatched([glob])
         if is_name(glob) and note in left:
             left.remove(note)
-            fix = f"correct the name in the policy{suggestion(glob, scope)}; or merge the job that writes it"
+            fix = f"merge the job that writes it, or correct the name in the policy{suggestion(glob, scope)}"
             found.append(Violation("", glob, "is missing in the graph", fix))
     return found, left
 

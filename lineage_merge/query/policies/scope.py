@@ -4,11 +4,13 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
+from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.dataset_globs import DatasetGlobs
-from lineage_merge.query.elements import COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.query.elements import Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
+from lineage_merge.query.tag_propagation import PropagatedTags, propagate
 
 FRESHNESS = "freshness"
 
@@ -22,8 +24,13 @@ class Scope:
         layers: Iterable[Layer] = (),
         environment: str | None = None,
         dag: str | None = None,
+        *,
+        tags: Collection[str] = (),
+        propagation: Mapping[str, Propagation] | None = None,
     ) -> None:
         self.graph = graph
+        self._tags = tags
+        self._propagation = propagation or {}
         self.layers = tuple(layers)
         self.environment = environment
         self.dag = dag
@@ -69,11 +76,17 @@ class Scope:
             each.id: each.properties.get("assertion_type")
             for each in self.graph.everything(self.environment, None, ["assertion"])
         }
-        tests, freshness = set(), set()
+        tests: set[str] = set()
+        freshness: set[str] = set()
         for assertion, target in self.graph.pairs(["checks"], self.environment):
             dataset = target if target in self.datasets else dataset_of(target)
             (freshness if kinds.get(assertion) == FRESHNESS else tests).add(dataset)
         return tests, freshness
+
+    @cached_property
+    def tags(self) -> PropagatedTags:
+        """What carries the tags of all policies."""
+        return propagate(self.graph, self._tags, self._propagation, self.environment)
 
     def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:
         """Return the checked datasets that match a glob and no exception, and notes on unmatched globs."""
@@ -124,8 +137,3 @@ class Scope:
 
     def _layer(self, dataset: Vertex) -> str:
         return next((layer.name for layer in self.layers if layer.holds(dataset)), "")
-
-
-def owning_dataset(scope: Scope, element: Vertex) -> Vertex | None:
-    """Return a dataset itself, or the dataset of a column."""
-    return scope.datasets.get(dataset_of(element.id) if element.label == COLUMN else element.id)

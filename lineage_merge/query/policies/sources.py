@@ -23,8 +23,8 @@ def sources(policy: Policy, rule: SourceRule, scope: Scope) -> PolicyResult:
         fed = scope.downstream(starts)
         for each in targets:
             if each.id not in fed:
-                message = f"is not fed by {required}{unknown}{similar}; {_inputs(scope, each)}"
-                fix = "read the source, or correct its name in the policy"
+                message = f"is not fed by {required}{unknown}; {_inputs(scope, each)}"
+                fix = f"read the source, or correct its name in the policy{similar}"
                 violations.append(violation_of(each, message, fix, policy))
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
     return PolicyResult(policy, len(targets), (*violations, *absent), tuple(notes))
