@@ -75,6 +75,9 @@ def violating() -> MadeLineage:
     made.flow("s3://lake|legacy > wh.staging.sales > wh.marts.revenue > s3://export|daily", job="sales")
     made.flow("wh.tmp.local > wh.marts.orphan", job="local")
     made.columns("s3://lake|customers.email > wh.staging.customers.email", transformation="IDENTITY")
+    made.columns("s3://lake|customers.id > wh.tmp.view.id", job="churn")
+    made.columns("wh.tmp.view.id > wh.marts.churn.id", job="churn")
+    made.columns("wh.staging.sales.total > wh.marts.revenue.total", job="sales")
     made.columns(
         "wh.staging.customers.email > wh.marts.customers.mail",
         transformation="TRANSFORMATION",

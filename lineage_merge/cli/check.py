@@ -46,6 +46,7 @@ def check(options: QueryOptions, names: tuple[str, ...]) -> None:
             session.graph,
             _selected(session.config.policies, names),
             layers=[Layer(name, globs) for name, globs in session.config.query.layers.items()],
+            propagation=session.config.propagation,
             environment=session.environment,
             dag=options.dag,
         )

@@ -9,6 +9,7 @@ and exporters are injected (`orchestration.configuration`).
 from lineage_merge.config.config_reader import ConfigReader
 from lineage_merge.config.keys import Key
 from lineage_merge.config.policies import Policy
+from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.config.settings import (
     EMBEDDED,
     Bulk,
@@ -29,6 +30,7 @@ from lineage_merge.config.validation import parse_default_schema, split_dataset
 __all__ = [
     "EMBEDDED",
     "Bulk",
+    "Cleared",
     "Config",
     "ConfigReader",
     "Expect",
@@ -40,6 +42,7 @@ __all__ = [
     "MetadataRule",
     "Metrics",
     "Policy",
+    "Propagation",
     "Query",
     "Rule",
     "SparkOptions",

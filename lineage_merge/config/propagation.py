@@ -1,7 +1,13 @@
 """Settings of `propagation`: where tags stop. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.infra.json_schema import path_text
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.sources.settings import locations
 
 # The key of the settings of tags without settings of their own.
 ANY_TAG = "*"
@@ -34,3 +40,34 @@ class Propagation:
 def propagation_of(tag: str, settings: Mapping[str, Propagation]) -> Propagation:
     """Return the settings of a tag: its own, those of `*`, or the defaults."""
     return settings.get(tag) or settings.get(ANY_TAG) or Propagation()
+
+
+def parse_propagation(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Propagation]:
+    """Return the settings by tag. Raises `ConfigError` with all findings."""
+    errors = ErrorCollector()
+    found = {
+        tag: Propagation(
+            frozenset(locations(each.get("stop_at", ()))),
+            locations(each.get("stop_at_functions", ())),
+            locations(each.get("stop_at_datasets", ())),
+            tuple(_all_cleared(tag, each.get("clear", ()), errors)),
+        )
+        for tag, each in settings.items()
+    }
+    errors.raise_errors()
+    return found
+
+
+def _all_cleared(tag: str, entries: Sequence[Mapping[str, Any]], errors: ErrorCollector) -> Iterator[Cleared]:
+    for index, entry in enumerate(entries):
+        with errors.collecting():
+            yield _cleared(path_text(["propagation", tag, "clear", index]), entry)
+
+
+def _cleared(key: str, entry: Mapping[str, Any]) -> Cleared:
+    dataset, _, column = entry["column"].rpartition("#")
+    if not dataset or not column:
+        raise ConfigError(f"{key}.column", "expected dataset#column; example: *.orders#email_domain")
+    if not entry["reason"].strip():
+        raise ConfigError(f"{key}.reason", "is empty; example: a domain is no personal data")
+    return Cleared(dataset, column, entry["reason"].strip())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from lineage_merge.config.policies import Policy
+from lineage_merge.config.propagation import Propagation
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline.settings import Spline
 
@@ -162,6 +163,8 @@ class Config:
     merge: Merge = field(default_factory=Merge)
     # None: the section is missing, and tags of earlier merges stay.
     metadata: tuple[MetadataRule, ...] | None = None
+    # By tag; `*`: tags without settings.
+    propagation: Mapping[str, Propagation] = field(default_factory=dict)
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
     query: Query = field(default_factory=Query)

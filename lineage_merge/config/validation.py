@@ -9,6 +9,7 @@ from typing import Any
 
 from lineage_merge import naming
 from lineage_merge.config.policies import parse_policies
+from lineage_merge.config.propagation import parse_propagation
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import (
     EMBEDDED,
@@ -74,6 +75,7 @@ def parse(
             expect=_expect(merge.get("expect", {})),
         ),
         metadata=errors.get(lambda: _metadata(settings.get("metadata")), None),
+        propagation=errors.get(lambda: parse_propagation(settings.get("propagation", {})), {}),
         gremlin=errors.get(lambda: _gremlin(settings.get("gremlin", {})), Gremlin()),
         load=Load(**settings.get("load", {})),
         query=_query(settings.get("query", {})),

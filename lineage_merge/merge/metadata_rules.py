@@ -1,15 +1,13 @@
 """Tags, owners and descriptions that the configuration gives to datasets and columns by glob. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 
 from lineage_merge.config import MetadataRule
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.dataset_resolver import path_of
+from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names
 from lineage_merge.merge.property_rows import is_edge
-from lineage_merge.model.elements import DatasetName, decode
 
 _COLUMN = "column"
 _SETS = ("tags", "owners")
@@ -43,8 +41,8 @@ def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]
     names = _names(dataset) if dataset else set()
     for row in found:
         if row["label"] == _COLUMN:
-            column = str(row.get("name") or "").lower()
-            of_column = [rule for rule in rules if rule.column and fnmatchcase(column, rule.column.lower())]
+            column = str(row.get("name") or "")
+            of_column = [rule for rule in rules if rule.column and column_matches(column, rule.column)]
             yield _combined(row, of_column, names)
         else:
             yield _with_metadata(rules, row)
@@ -59,14 +57,11 @@ def _with_metadata(rules: Sequence[MetadataRule], row: Row) -> Row:
 
 
 def _names(dataset: Row) -> set[str]:
-    """Return the names that globs match: path, ``namespace|name``, name, and qualified name."""
-    _, namespace, name = (decode(part) for part in dataset["id"].split("|", 2))
-    known = DatasetName(namespace, name)
-    return {path_of(known), f"{namespace}|{name}", name, dataset.get("qualified_name") or name}
+    return glob_names(dataset["id"], dataset.get("qualified_name") or "")
 
 
 def _combined(row: Row, rules: Iterable[MetadataRule], names: set[str]) -> Row:
-    matching = [rule for rule in rules if any(fnmatchcase(name, rule.dataset) for name in names)]
+    matching = [rule for rule in rules if dataset_matches(names, rule.dataset)]
     found: Row = {name: row.get(name) or [] for name in _SETS}
     for rule in matching:
         found["tags"] = sorted({*found["tags"], *rule.tags})

@@ -1,11 +1,11 @@
-"""Globs on datasets and columns, such as ``*.marts.*``, ``s3://lake/sales`` and ``*.customers#email``."""
+"""Selections of datasets and columns by globs: ``*.marts.*``, ``s3://lake/sales``, ``*.customers#email``."""
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 
+from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import name_uri
-from lineage_merge.query.elements import Vertex, name_parts
+from lineage_merge.query.elements import Vertex
 
 _WILDCARDS = frozenset("*?[")
 
@@ -14,7 +14,7 @@ class DatasetGlobs:
     """Globs of which a dataset or column must match one.
 
     A glob is compared with the path or qualified name, ``namespace|name``, the name in the namespace and the
-    location; one with ``#`` also with a column of the dataset. A URI without wildcards is normalized.
+    location; the part after ``#`` with the column, in any case. A URI without wildcards is normalized.
     """
 
     def __init__(self, globs: Iterable[str]) -> None:
@@ -25,25 +25,30 @@ class DatasetGlobs:
 
     def matching(self, dataset: Vertex) -> list[str]:
         """Return the globs that match a dataset."""
+        if not self.globs:
+            return []
         names = names_of(dataset)
         return [each for each in self.globs if _matches(names, self._spellings[each])]
 
     def possible(self, dataset: Vertex) -> list[str]:
         """Return the globs that match a dataset, or may match one of its columns."""
+        if not self.globs:
+            return []
         names = names_of(dataset)
         of_columns = [glob for glob, owner in self._owners.items() if _matches(names, owner)]
         return [*self.matching(dataset), *of_columns]
 
     def matching_column(self, dataset: Vertex, column: str) -> list[str]:
-        """Return the globs that match a dataset, or one of its columns."""
+        """Return the globs that match a dataset, or this column of it."""
+        if not self.globs:
+            return []
         names = names_of(dataset)
-        columns = {f"{each}#{column}" for each in names}
-        return [
-            each
-            for each in self.globs
-            if _matches(names, self._spellings[each])
-            or ("#" in each and _matches(columns, self._spellings[each]))
+        of_column = [
+            glob
+            for glob, owner in self._owners.items()
+            if column_matches(column, glob.rpartition("#")[2]) and _matches(names, owner)
         ]
+        return [*self.matching(dataset), *of_column]
 
     def holds(self, dataset: Vertex) -> bool:
         """Whether a glob matches a dataset."""
@@ -52,10 +57,9 @@ class DatasetGlobs:
 
 def names_of(dataset: Vertex) -> set[str]:
     """Return the names of a dataset that globs are compared with."""
-    _, namespace, name = name_parts(dataset.id)
-    names = {dataset.title, f"{namespace}|{name}", name}
-    others = (dataset.properties.get(key) for key in ("qualified_name", "location"))
-    return names | {str(each) for each in others if each}
+    names = glob_names(dataset.id, str(dataset.properties.get("qualified_name", "")))
+    location = dataset.properties.get("location")
+    return names | {str(location)} if location else names
 
 
 def is_name(glob: str) -> bool:
@@ -67,13 +71,12 @@ def _spellings(glob: str) -> set[str]:
     """Return a glob, and the normalized name of a URI without wildcards (``s3a://lake/sales/``)."""
     if not is_name(glob) or "://" not in glob or "|" in glob:
         return {glob}
-    uri, mark, column = glob.partition("#")
     try:
-        namespace, name = name_uri(uri).name
+        namespace, name = name_uri(glob).name
     except NamingError:
         return {glob}
-    return {glob, f"{namespace}|{name}{mark}{column}"}
+    return {glob, f"{namespace}|{name}"}
 
 
 def _matches(names: set[str], globs: set[str]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs for name in names)
+    return any(dataset_matches(names, glob) for glob in globs)

@@ -57,6 +57,21 @@ class LineageGraph(Protocol):
         The start ids are included only if a cycle leads back to them.
         """
 
+    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """Return the edges over which `reach` goes downstream from these ids, at any depth."""
+
+    def tagged(
+        self,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[Vertex]:
+        """Return the vertices with one of these tags (None: any) in their property `tags`."""
+
+    def column_lineage_jobs(self, ids: Iterable[str], dag: str | None = None) -> set[tuple[str, str]]:
+        """Return (dataset, job name) for jobs whose column lineage into these datasets is known."""
+
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """Return the ids of all vertices with these labels."""
 

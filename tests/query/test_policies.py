@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lineage_merge.config import Propagation
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
@@ -15,7 +16,7 @@ from lineage_merge.query.backends.opening import open_graph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.policies import PolicyCheck, check_policies
 from tests.dbt_shop import graph as shop_graph
-from tests.lineage_made import MadeLineage
+from tests.lineage_made import MadeLineage, col
 from tests.policy_pipeline import POLICIES, corrected, layers, parsed, violating
 
 # By policy: title, message, datasets of the path.
@@ -160,6 +161,40 @@ def test_paths_have_jobs_and_expressions() -> None:
     assert ends <= check.subgraph.vertices.keys()
 
 
+def test_a_tag_that_a_job_without_column_lineage_carries_violates_for_the_dataset() -> None:
+    made = MadeLineage().flow("wh.staging.a > wh.marts.b").columns("wh.staging.a.email > wh.staging.c.email")
+    made.nodes[col("wh.staging.a", "email")]["tags"] = ["pii"]
+    made.columns("wh.other.x > wh.marts.b.x", job="another")
+    assert found(checked(made, POLICIES[:1])) == {
+        (
+            "no-pii-in-marts",
+            "wh.marts.b",
+            "carries pii of wh.staging.a#email, because column lineage is unknown",
+            "wh.staging.a > wh.marts.b",
+        )
+    }
+
+
+def test_propagation_decides_what_carries_a_tag() -> None:
+    policies = parsed(POLICIES[:1])
+    settings = {"pii": Propagation(stop_at_functions=("lower",))}
+    check = check_policies(in_memory(violating()), policies, propagation=settings, environment="dev")
+    assert found(check) == set()
+
+
+def test_a_tagged_dataset_is_reported_once_and_its_columns_only_if_named() -> None:
+    made = MadeLineage().flow("wh.staging.a > wh.marts.b")
+    made.columns("wh.staging.a.x > wh.marts.b.x").columns("wh.staging.a.y > wh.marts.b.y")
+    made.dataset("wh.marts.b", "daily", tags=["pii"])
+    policy = {"name": "a", "tag": "pii"}
+    assert found(checked(made, [policy | {"must_not_reach": "*.marts.*"}])) == {
+        ("a", "wh.marts.b", "has the tag pii", "")
+    }
+    assert found(checked(made, [policy | {"must_not_reach": "*.marts.*#Y"}])) == {
+        ("a", "wh.marts.b#y", "has the tag pii", "")
+    }
+
+
 @pytest.mark.parametrize(
     ("policy", "notes"),
     [
@@ -190,7 +225,7 @@ def test_a_missing_dataset_is_suggested_and_belongs_to_no_single_dag() -> None:
     (result,) = checked(violating(), policy).results
     (violation,) = result.violations
     assert violation.element_id == ""
-    assert "did you mean wh.marts.revenue?" in violation.fix
+    assert "did you mean wh.marts.revenue or " in violation.fix
     assert result.notes == ("no dataset matches wh.marts.x*",)
     (of_dag,) = checked(violating(), policy, dag="daily").results
     assert of_dag.violations == ()

@@ -107,6 +107,34 @@ class GremlinGraph:
             for found in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
         }
 
+    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """See `LineageGraph`."""
+        found = {
+            row["id"]: row
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: edges_below(g, batch, labels, dag))  # noqa: B023
+        }
+        return [_edge(row) for row in found.values()]
+
+    def tagged(
+        self,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[Vertex]:
+        """See `LineageGraph`."""
+        return [_vertex(row) for row in self._execute(lambda g: tagged(g, labels, environment, dag, tags))]
+
+    def column_lineage_jobs(self, ids: Iterable[str], dag: str | None = None) -> set[tuple[str, str]]:
+        """See `LineageGraph`."""
+        return {
+            (row["id"], job)
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: column_lineage_jobs(g, batch, dag))  # noqa: B023
+            for job in row["jobs"]
+        }
+
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         return {
@@ -190,15 +218,35 @@ def edges_at(
 ) -> GraphTraversal:
     """Return outgoing (`down`) or incoming (`up`) edges of vertices, with all properties."""
     at = g.V(*ids)
-    edges = _of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag)
-    return (
-        edges.project("id", "label", "from", "to", "properties")
-        .by(T.id)
-        .by(T.label)
-        .by(__.out_v().id_())
-        .by(__.in_v().id_())
-        .by(__.value_map())
+    return _projected_edges(_of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag))
+
+
+def edges_below(
+    g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], dag: str | None
+) -> GraphTraversal:
+    """Return the outgoing edges of these vertices and of all that are reachable, with all properties."""
+    walk = g.V(*ids).emit().repeat(_hop(__, labels, "down", dag).dedup().barrier())
+    return _projected_edges(_of_dag(walk.dedup().out_e(*labels), dag))
+
+
+def tagged(
+    g: GraphTraversalSource,
+    labels: Sequence[str],
+    environment: str | None,
+    dag: str | None,
+    tags: Sequence[str] | None,
+) -> GraphTraversal:
+    """Return the vertices with one of these tags (None: any), with all properties."""
+    found = of_graph(g, labels, environment, dag)
+    return _projected(found.has("tags") if tags is None else found.has("tags", P.within(list(tags))))
+
+
+def column_lineage_jobs(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
+    """Return datasets with the names of the jobs whose column lineage into them is known."""
+    known = __.union(
+        _of_dag(__.in_e("influences"), dag), _of_dag(__.out("has_column").in_e("feeds_column"), dag)
     )
+    return g.V(*ids).project("id", "jobs").by(T.id).by(known.values("job_name").dedup().fold())
 
 
 def pairs_from(
@@ -266,6 +314,17 @@ def _of_dag(elements: GraphTraversal, dag: str | None) -> GraphTraversal:
 
 def _projected(vertices: GraphTraversal) -> GraphTraversal:
     return vertices.project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
+
+
+def _projected_edges(edges: GraphTraversal) -> GraphTraversal:
+    return (
+        edges.project("id", "label", "from", "to", "properties")
+        .by(T.id)
+        .by(T.label)
+        .by(__.out_v().id_())
+        .by(__.in_v().id_())
+        .by(__.value_map())
+    )
 
 
 def _starts(edge_labels: Sequence[str]) -> list[str]:

@@ -89,6 +89,37 @@ class InMemory:
             hops += 1
         return reached
 
+    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """See `LineageGraph`."""
+        starts = list(dict.fromkeys(ids))
+        return self.edges_from([*starts, *self.reach(starts, labels, "down", None, dag)], labels, dag)
+
+    def tagged(
+        self,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[Vertex]:
+        """See `LineageGraph`."""
+        return [
+            each
+            for each in self._of(labels, environment, dag)
+            if (held := each.properties.get("tags")) and (tags is None or not set(tags).isdisjoint(held))
+        ]
+
+    def column_lineage_jobs(self, ids: Iterable[str], dag: str | None = None) -> set[tuple[str, str]]:
+        """See `LineageGraph`."""
+        return {
+            (each, edge.job)
+            for each in dict.fromkeys(ids)
+            for end, label in (
+                (each, "influences"),
+                *((has.to_id, "feeds_column") for has in self._next(each, ("has_column",), "down", None)),
+            )
+            for edge in self._next(end, (label,), "up", dag)
+        }
+
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         return {each.id for each in self._of(labels, environment, dag)}

@@ -28,7 +28,12 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
                 unmatched.pop(glob, None)
     carriers = [each for each in scope.tags.carriers if each.tag in rule.tags]
     whole = {
-        (each.id, each.tag): each.origin for each in carriers if each.id in matching and not each.by_rows
+        (each.id, each.tag): each.origin
+        for each in carriers
+        if not each.by_rows
+        and (dataset := matching.get(each.id))
+        and wanted.holds(dataset)
+        and not accepted.holds(dataset)
     }
     violations = []
     for carrier in carriers:
@@ -67,7 +72,8 @@ def _violation(
         fix = "remove the tag or the column"
     else:
         verb = "has rows that depend on" if carrier.by_rows else "carries"
-        message = f"{verb} {carrier.tag} of {_title(carrier.origin, vertices)}"
+        unknown = ", because column lineage is unknown" if carrier.path[-1].label == "feeds" else ""
+        message = f"{verb} {carrier.tag} of {_title(carrier.origin, vertices)}{unknown}"
         fix = "drop, hash or mask the column on the path, declare where the tag stops in `propagation`"
     return Violation(
         vertex.id,
