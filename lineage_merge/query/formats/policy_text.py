@@ -17,14 +17,14 @@ def path_lines(violation: Violation, graph: Subgraph) -> Iterator[str]:
 
 
 def edge_text(edge: Edge) -> str:
-    """Return how an edge transforms data, and its job: ``  (TRANSFORMATION: upper(email), job load)``."""
+    """Return how an edge transforms data, and its job: `` (TRANSFORMATION: upper(email), job load)``."""
     how = [str(edge.properties[key]) for key in ("transformation", "expression") if key in edge.properties]
     said = [": ".join(how)] if how else []
     if edge.label == "influences":
         said.insert(0, "determines rows")
     if edge.job:
         said.append(f"job {edge.job}")
-    return f"  ({', '.join(said)})" if said else ""
+    return f" ({', '.join(said)})" if said else ""
 
 
 def title_in(graph: Subgraph, identifier: str) -> str:
