@@ -1,6 +1,7 @@
 """Selections of datasets and columns by globs: ``*.marts.*``, ``s3://lake/sales``, ``*.customers#email``."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names
 from lineage_merge.model.errors import NamingError
@@ -30,29 +31,32 @@ class DatasetGlobs:
         names = names_of(dataset)
         return [each for each in self.globs if _matches(names, self._spellings[each])]
 
-    def possible(self, dataset: Vertex) -> list[str]:
-        """Return the globs that match a dataset, or may match one of its columns."""
+    def selection(self, dataset: Vertex) -> "Selection":
+        """Return what the globs select of a dataset."""
         if not self.globs:
-            return []
+            return Selection()
         names = names_of(dataset)
-        of_columns = [glob for glob, owner in self._owners.items() if _matches(names, owner)]
-        return [*self.matching(dataset), *of_columns]
-
-    def matching_column(self, dataset: Vertex, column: str) -> list[str]:
-        """Return the globs that match a dataset, or this column of it."""
-        if not self.globs:
-            return []
-        names = names_of(dataset)
-        of_column = [
-            glob
-            for glob, owner in self._owners.items()
-            if column_matches(column, glob.rpartition("#")[2]) and _matches(names, owner)
-        ]
-        return [*self.matching(dataset), *of_column]
+        return Selection(
+            tuple(each for each in self.globs if _matches(names, self._spellings[each])),
+            tuple(glob for glob, owner in self._owners.items() if _matches(names, owner)),
+        )
 
     def holds(self, dataset: Vertex) -> bool:
         """Whether a glob matches a dataset."""
         return bool(self.matching(dataset))
+
+
+class Selection(NamedTuple):
+    """The globs that match a dataset as a whole, and those on columns of it."""
+
+    whole: tuple[str, ...] = ()
+    of_columns: tuple[str, ...] = ()
+
+    def holds_column(self, column: str) -> bool:
+        """Whether a glob matches the dataset, or this column."""
+        return bool(self.whole) or any(
+            column_matches(column, glob.rpartition("#")[2]) for glob in self.of_columns
+        )
 
 
 def names_of(dataset: Vertex) -> set[str]:

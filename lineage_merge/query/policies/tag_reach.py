@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import TagRule
-from lineage_merge.query.dataset_globs import DatasetGlobs
+from lineage_merge.query.dataset_globs import DatasetGlobs, Selection
 from lineage_merge.query.elements import COLUMN, Vertex, dataset_of
 from lineage_merge.query.policies.scope import Scope
 from lineage_merge.query.policies.violations import PolicyResult, Violation, accept
@@ -19,42 +19,42 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
     """
     wanted, accepted = DatasetGlobs(rule.must_not_reach), DatasetGlobs(policy.exceptions)
     unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
-    matching = {}
+    selected: dict[str, tuple[Selection, Selection]] = {}
     for each in scope.checked:
-        found = wanted.possible(each)
-        if found:
-            matching[each.id] = each
-            for glob in (*found, *accepted.possible(each)):
+        found = wanted.selection(each)
+        if found.whole or found.of_columns:
+            but = accepted.selection(each)
+            selected[each.id] = (found, but)
+            for glob in (*found.whole, *found.of_columns, *but.whole, *but.of_columns):
                 unmatched.pop(glob, None)
     carriers = [each for each in scope.tags.carriers if each.tag in rule.tags]
+    # The origin by dataset and tag, of datasets that are listed as a whole.
     whole = {
         (each.id, each.tag): each.origin
         for each in carriers
-        if not each.by_rows
-        and (dataset := matching.get(each.id))
-        and wanted.holds(dataset)
-        and not accepted.holds(dataset)
+        if not each.by_rows and each.id in selected and _is_violated(selected[each.id])
     }
     violations = []
     for carrier in carriers:
         vertex = scope.tags.vertices.get(carrier.id)
-        if vertex is None:
+        owner = dataset_of(carrier.id) if vertex and vertex.label == COLUMN else carrier.id
+        if vertex is None or owner not in selected:
             continue
-        is_column = vertex.label == COLUMN
-        owner = dataset_of(carrier.id) if is_column else carrier.id
-        dataset = matching.get(owner)
-        if dataset is None or (is_column and _is_repeated(carrier, owner, whole)):
-            continue
-        found, but = (
-            each.matching_column(dataset, vertex.name) if is_column else each.matching(dataset)
-            for each in (wanted, accepted)
-        )
-        if found and not but:
-            violations.append(_violation(policy, carrier, vertex, dataset, scope.tags.vertices))
+        column = vertex.name if vertex.label == COLUMN else None
+        if _is_violated(selected[owner], column) and not (column and _is_repeated(carrier, owner, whole)):
+            violations.append(_violation(policy, carrier, vertex, scope.datasets[owner], scope.tags.vertices))
     carried = {each.tag for each in carriers}
     notes = [f"no column or dataset has the tag {tag}" for tag in rule.tags if tag not in carried]
     notes += scope.unmatched(unmatched, accepted.globs)
-    return PolicyResult(policy, len(matching), tuple(violations), tuple(notes))
+    return PolicyResult(policy, len(selected), tuple(violations), tuple(notes))
+
+
+def _is_violated(selected: tuple[Selection, Selection], column: str | None = None) -> bool:
+    """Whether the policy selects a dataset, or a column of it, and does not accept it."""
+    wanted, accepted = selected
+    if column is None:
+        return bool(wanted.whole) and not accepted.whole
+    return wanted.holds_column(column) and not accepted.holds_column(column)
 
 
 def _is_repeated(carrier: Carrier, dataset: str, whole: Mapping[tuple[str, str], str]) -> bool:
