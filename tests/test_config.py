@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge.config import Config, Key, MetadataRule, Rule
+from lineage_merge.config import Cleared, Config, Key, MetadataRule, Policy, Propagation, Rule
+from lineage_merge.config.policies import TagRule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -115,6 +116,14 @@ TEXTS: dict[str, tuple[str, Any]] = {
             MetadataRule("s3://*-pii/*", "", ("pii", "gdpr"), ("p@example.com",)),
             MetadataRule("*.t", "m*", ("pii",), (), "d"),
         ),
+    ),
+    "propagation": (
+        '{pii: {stop_at: [SORT], stop_at_functions: sha2, clear: [{column: "*.t#M*", reason: " open "}]}}',
+        {"pii": Propagation(frozenset({"SORT"}), ("sha2",), (), (Cleared("*.t", "M*", "open"),))},
+    ),
+    "policies": (
+        "[{name: a, tag: pii, must_not_reach: '*.t', except: '*.t#m', severity: warning, description: d}]",
+        (Policy("a", TagRule(("pii",), ("*.t",)), "d", "warning", ("*.t#m",)),),
     ),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
@@ -1040,3 +1049,41 @@ def test_the_lookback_is_in_days_or_hours(value: float | str, hours: float) -> N
 
     assert found is not None
     assert found.lookback == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "problem"),
+    [
+        (
+            {"stop_at": ["AGREGATION"]},
+            "propagation.pii.stop_at[0]",
+            "did you mean AGGREGATION?",
+        ),
+        ({"stop_at": "FILTER"}, "propagation.pii.stop_at", "must be a list"),
+        ({"stop_at": []}, "propagation.pii.stop_at", "is empty; example: "),
+        ({"stop_at_function": ["md5"]}, "propagation.pii.stop_at_function", "mean stop_at_functions"),
+        ({"stop_at_functions": [""]}, "propagation.pii.stop_at_functions[0]", "is empty"),
+        ({"clear": [{"column": "*.t#m"}]}, "propagation.pii.clear[0].reason", "example: a domain is no"),
+        ({"clear": [{"column": "*.t#m", "reason": " "}]}, "propagation.pii.clear[0].reason", "is empty"),
+        (
+            {"clear": [{"column": "*.t", "reason": "r"}]},
+            "propagation.pii.clear[0].column",
+            "expected dataset#column; example: *.orders#email_domain",
+        ),
+        ({"clear": [{"column": "#m", "reason": "r"}]}, "propagation.pii.clear[0].column", "dataset#column"),
+    ],
+)
+def test_errors_of_propagation_have_key_and_example(settings: dict[str, Any], key: str, problem: str) -> None:
+    error = config_error(changed(propagation={"pii": settings}))
+    assert error.key == key
+    assert problem in error.problem
+
+
+def test_all_errors_of_propagation_are_reported() -> None:
+    entries = [{"column": "a", "reason": "r"}, {"column": "a#b", "reason": " "}]
+    error = config_error(changed(propagation={"pii": {"clear": entries}, "x": {"clear": entries[:1]}}))
+    assert [each.key for each in error.findings] == [
+        "propagation.pii.clear[0].column",
+        "propagation.pii.clear[1].reason",
+        "propagation.x.clear[0].column",
+    ]

@@ -11,6 +11,7 @@ from lineage_merge.cli.error_handling import make_console
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from lineage_merge.query.elements import Subgraph
     from lineage_merge.query.graph import Direction
@@ -23,7 +24,7 @@ class Answer:
     """A query result: a part of the graph, and how to print it.
 
     `header`: JSON fields before `vertices` and `edges`; `tables`: replaces the default table of the subgraph;
-    `note`: printed to standard error.
+    `lines`: replaces the default tree; `note`: printed to standard error.
     """
 
     graph: "Subgraph"
@@ -32,6 +33,7 @@ class Answer:
     direction: "Direction" = "down"
     tables: "Callable[[], Iterable[RenderableType]] | None" = None
     note: str = ""
+    lines: "Callable[[], Iterable[Text]] | None" = None
 
 
 def print_answer(answer: Answer, output_format: str) -> None:
@@ -68,7 +70,7 @@ def _text(answer: Answer, output_format: str) -> str:
 def _print_tree(answer: Answer) -> None:
     from lineage_merge.query.formats.tree import tree
 
-    lines = tree(answer.graph, answer.roots, answer.direction)
+    lines = answer.lines() if answer.lines else tree(answer.graph, answer.roots, answer.direction)
     if not sys.stdout.isatty():
         # Without colours and width, plain output is faster for many lines.
         click.echo("".join(f"{line.plain}\n" for line in lines), nl=False)

@@ -24,20 +24,25 @@ FORMATS = ("table", "json", "sarif", "junit")
     epilog=epilog(
         "lineage-merge check --config lineage_merge.yml",
         "lineage-merge check --config lineage_merge.yml --folder lineage --policy no-pii-in-marts",
-        "lineage-merge check --config lineage_merge.yml --format sarif > policies.sarif",
-        "lineage-merge check --config lineage_merge.yml --format junit > policies.xml",
+        "lineage-merge check --config lineage_merge.yml --format sarif --out policies.sarif",
+        "lineage-merge check --config lineage_merge.yml --format junit --out policies.xml",
     ),
 )
 @click.option(
     "--policy", "names", multiple=True, metavar="NAME", help="policy to check; repeatable  [default: all]"
 )
+@click.option(
+    "--out", "location", metavar="FILE", help="file for --format, local or s3://; the table is printed"
+)
 @query_command("table", formats=FORMATS)
-def check(options: QueryOptions, names: tuple[str, ...]) -> None:
+def check(options: QueryOptions, names: tuple[str, ...], location: str | None) -> None:
     """Check the policies of the configuration, and list violations with their path and fix.
 
     Nothing is written. The exit code is 14 if a policy with the severity error is violated. With --dag, only
     datasets of this DAG are checked, along the lineage of all DAGs.
     """
+    if location and options.format == "table":
+        raise click.UsageError("--out requires --format json, sarif or junit")
     with open_session(options) as session:
         from lineage_merge.query.layers import Layer
         from lineage_merge.query.policies import check_policies
@@ -53,7 +58,14 @@ def check(options: QueryOptions, names: tuple[str, ...]) -> None:
         note = "" if any(each.violations for each in found.results) else f"no violations: {found.summary}"
         if not any(each.checked for each in found.results):
             note = _empty_note(session, options, note)
-        _print(found, options, session.environment, note)
+        header = options.header("check", session.environment)
+        output_format = options.format
+        if location:
+            from lineage_merge.infra import storage
+
+            storage.write_text(location, _text(found, header, output_format))
+            output_format = "table"
+        _print(found, header, output_format, note)
         if found.failed:
             raise PolicyViolated(f"policies are violated: {found.summary}")
 
@@ -82,32 +94,36 @@ def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
     return "; ".join(each for each in parts if each)
 
 
-def _print(found: "PolicyCheck", options: QueryOptions, environment: str | None, note: str) -> None:
-    if options.format in ("sarif", "junit"):
-        if note:
-            click.echo(note, err=True)
-        # Unpaired surrogates cannot be encoded.
-        click.echo(_text(found, options.format).encode("utf-8", "replace"), nl=False)
-        return
-    from lineage_merge.query.formats.policy_text import result_as_json, summary_as_json
-
-    header = options.header("check", environment, summary=summary_as_json(found))
-    header["policies"] = [result_as_json(each, found.subgraph) for each in found.results]
-
+def _print(found: "PolicyCheck", header: dict[str, Any], output_format: str, note: str) -> None:
     def tables() -> Iterator[Any]:
         from lineage_merge.cli.policy_tables import policy_tables
 
         return policy_tables(found)
 
-    print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
+    if output_format == "table":
+        print_answer(Answer(found.subgraph, header, tables=tables, note=note), output_format)
+        return
+    if note:
+        click.echo(note, err=True)
+    click.echo(_text(found, header, output_format).encode(), nl=False)
 
 
-def _text(found: "PolicyCheck", output_format: str) -> str:
+def _text(found: "PolicyCheck", header: dict[str, Any], output_format: str) -> str:
+    """Return the result as JSON, SARIF or JUnit XML. Unpaired surrogates become ``?``."""
+    from lineage_merge.query.formats.json_text import as_json, json_text
+
     if output_format == "junit":
         from lineage_merge.query.formats.junit import junit
 
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + junit(found)
-    from lineage_merge.query.formats.json_text import json_text
-    from lineage_merge.query.formats.sarif import sarif
+        text = junit(found)
+    elif output_format == "sarif":
+        from lineage_merge.query.formats.sarif import sarif
 
-    return json_text(sarif(found)) + "\n"
+        text = json_text(sarif(found))
+    else:
+        from lineage_merge.query.formats.policy_text import result_as_json, summary_as_json
+
+        results = [result_as_json(each, found.subgraph) for each in found.results]
+        header = {**header, "summary": summary_as_json(found), "policies": results}
+        text = json_text({**header, **as_json(found.subgraph)})
+    return text.encode("utf-8", "replace").decode() + "\n"

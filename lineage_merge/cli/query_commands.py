@@ -15,6 +15,7 @@ from lineage_merge.cli.completion import (
 )
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
+from lineage_merge.cli.tags import tags
 from lineage_merge.model.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
@@ -455,5 +456,6 @@ COMMANDS: tuple[click.Command, ...] = (
     cycles,
     layers,
     diff,
+    tags,
     check,
 )

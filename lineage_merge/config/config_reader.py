@@ -115,7 +115,7 @@ class ConfigReader:
             # ``spline.export: x`` instead of a mapping.
             section, _, key = error.path.rpartition(".")
             return f"{UNKNOWN_KEY}: write {key} below {section}"
-        if not found or error.problem != UNKNOWN_KEY:
+        if not found:
             return error.problem
         return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
 

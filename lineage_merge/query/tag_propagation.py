@@ -25,9 +25,13 @@ from lineage_merge.query.tag_stops import (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The last edge of a path, and the steps before it. Paths share their beginnings."""
+    """The last edge of a path, and the steps before it. Paths share their beginnings.
+
+    `start`: the carrier that the edge leaves, for `feeds` a dataset or one of its columns.
+    """
 
     edge: Edge
+    start: str
     before: "Step | None" = field(default=None, repr=False)
 
 
@@ -54,6 +58,13 @@ class Carrier:
     def own(self) -> bool:
         """Whether the element or its dataset has the tag; otherwise it is inherited."""
         return self.last is None
+
+    @property
+    def previous(self) -> str:
+        """The carrier before it: the start of the last edge, or a column's dataset; "" at the origin."""
+        if self.last is None:
+            return "" if self.origin == self.id else self.origin
+        return self.last.start if self.last.edge.to_id == self.id else self.last.edge.to_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +198,7 @@ class _Walk:
                 self._pass(carrier, edge, following)
 
     def _pass(self, carrier: Carrier, edge: Edge, following: dict[str, Carrier]) -> None:
-        last = Step(edge, carrier.last)
+        last = Step(edge, carrier.id, carrier.last)
         if reason := self._stops.at_edge(edge):
             self._stop(edge.to_id, carrier.origin, reason, last)
         elif edge.label == "influences":

@@ -91,26 +91,19 @@ class _Reading:
 
     def _without_columns(self, feeds: Iterable[Edge]) -> set[str]:
         """Add the feeds without column lineage; return their targets."""
-        through = {
-            (
-                dataset_of(each.from_id),
-                each.to_id if each.label == "influences" else dataset_of(each.to_id),
-                each.job,
-            )
-            for each in self.edges.values()
+        read = {
+            (edge.to_id if edge.label == "influences" else dataset_of(edge.to_id), edge.job)
+            for edge in self.edges.values()
         }
         uncertain = []
         for edge in feeds:
-            if (
-                edge.properties.get("column_lineage") == "unavailable"
-                or self.owned.get(edge.from_id) == set()
-            ):
+            lost = edge.properties.get("column_lineage") == "unavailable"
+            if lost or self.owned.get(edge.from_id) == set():
                 self.whole[edge.id] = edge
-            elif (edge.from_id, edge.to_id, edge.job) not in through:
+            elif (edge.to_id, edge.job) not in read:
                 uncertain.append(edge)
         known = self.graph.column_lineage_jobs(sorted({each.to_id for each in uncertain}), self.dag)
-        lost = [each for each in uncertain if (each.to_id, each.job) not in known]
-        self.whole.update((each.id, each) for each in lost)
+        self.whole.update((each.id, each) for each in uncertain if (each.to_id, each.job) not in known)
         return {each.to_id for each in self.whole.values()}
 
     def _with_all_below(self, targets: set[str]) -> set[str]:

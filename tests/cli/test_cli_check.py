@@ -173,6 +173,16 @@ def test_hostile_names_give_valid_output(tmp_path: Path, output: str) -> None:
         assert not set("\x1b\x00\u202e") & set(outcome.out)
 
 
+@pytest.mark.parametrize("output", ["json", "sarif", "junit"])
+def test_a_file_has_the_format_and_the_table_is_printed(tmp_path: Path, output: str) -> None:
+    file = tmp_path / "policies"
+    outcome = ask(violating(), tmp_path, "--format", output, "--out", str(file))
+    assert outcome.code == 14
+    assert file.read_text(encoding="utf-8") == ask(violating(), tmp_path, "--format", output).out
+    assert outcome.out == ask(violating(), tmp_path).out
+    assert ask(violating(), tmp_path, "--out", str(file)).code == 2
+
+
 def test_an_unknown_policy_is_suggested(tmp_path: Path) -> None:
     outcome = ask(violating(), tmp_path, "--policy", "no-pii-in-mart")
     assert outcome.code == 2

@@ -26,7 +26,7 @@ def junit(check: PolicyCheck) -> str:
         counts = [sum(pair) for pair in zip(counts, numbers, strict=True)]
     suites.attrib |= _attributes("lineage-merge check", counts)
     ET.indent(suites)
-    return ET.tostring(suites, encoding="unicode", xml_declaration=False) + "\n"
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}'
 
 
 _KINDS = ("failure", "skipped")

@@ -1,0 +1,2 @@
+select customer_id, email as contact
+from {{ ref('stg_customers') }}

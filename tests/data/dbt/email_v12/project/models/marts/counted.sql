@@ -1,0 +1,3 @@
+select country, count(distinct email) as addresses
+from {{ ref('stg_customers') }}
+group by country

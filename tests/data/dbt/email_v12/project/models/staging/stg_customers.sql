@@ -1,0 +1,2 @@
+select customer_id, email, country
+from {{ source('lake', 'customers') }}
