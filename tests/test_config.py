@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge.config import Cleared, Config, Key, MetadataRule, Propagation, Rule
+from lineage_merge.config import Cleared, Config, Key, MetadataRule, Policy, Propagation, Rule
+from lineage_merge.config.policies import TagRule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -119,6 +120,10 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "propagation": (
         '{pii: {stop_at: [SORT], stop_at_functions: sha2, clear: [{column: "*.t#M*", reason: " open "}]}}',
         {"pii": Propagation(frozenset({"SORT"}), ("sha2",), (), (Cleared("*.t", "M*", "open"),))},
+    ),
+    "policies": (
+        "[{name: a, tag: pii, must_not_reach: '*.t', except: '*.t#m', severity: warning, description: d}]",
+        (Policy("a", TagRule(("pii",), ("*.t",)), "d", "warning", ("*.t#m",)),),
     ),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),

@@ -174,8 +174,8 @@ def test_an_argument_may_be_one_word() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "--step: must be build or load, not empty"),
-        (["--step", "merge", "--folder", "f"], "--step: must be build or load, not merge"),
+        ([], "--step: must be build or load or check, not empty"),
+        (["--step", "merge", "--folder", "f"], "--step: must be build or load or check, not merge"),
         (["--step", "build"], "--folder: is missing"),
     ],
 )

@@ -80,5 +80,10 @@ EXIT_CODES = (
         "fewer datasets joined than merge.expect",
         "add a rule, a default schema or a catalog; the report lists what could not be joined",
     ),
+    ExitCode(
+        14,
+        "lineage violates a policy of `policies` with the severity error",
+        "see the path and the fix of each violation; `except` of a policy accepts datasets",
+    ),
     ExitCode(130, "interrupted by Ctrl-C", "run it again"),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import (
     complete_datasets,
@@ -456,4 +457,5 @@ COMMANDS: tuple[click.Command, ...] = (
     layers,
     diff,
     tags,
+    check,
 )

@@ -8,6 +8,7 @@ and exporters are injected (`orchestration.configuration`).
 
 from lineage_merge.config.config_reader import ConfigReader
 from lineage_merge.config.keys import Key
+from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.config.settings import (
     EMBEDDED,
@@ -40,6 +41,7 @@ __all__ = [
     "Merge",
     "MetadataRule",
     "Metrics",
+    "Policy",
     "Propagation",
     "Query",
     "Rule",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline.settings import Spline
@@ -167,6 +168,7 @@ class Config:
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
     query: Query = field(default_factory=Query)
+    policies: tuple[Policy, ...] = ()
     spark: SparkOptions = field(default_factory=SparkOptions)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)

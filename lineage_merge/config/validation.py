@@ -8,6 +8,7 @@ from string import Formatter
 from typing import Any
 
 from lineage_merge import naming
+from lineage_merge.config.policies import parse_policies
 from lineage_merge.config.propagation import parse_propagation
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import (
@@ -78,6 +79,7 @@ def parse(
         gremlin=errors.get(lambda: _gremlin(settings.get("gremlin", {})), Gremlin()),
         load=Load(**settings.get("load", {})),
         query=_query(settings.get("query", {})),
+        policies=errors.get(lambda: parse_policies(settings), ()),
         spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),

@@ -25,6 +25,7 @@
     │   └── ExportDenied           a catalog rejects the token
     ├── TooFewJoined             a merge joins less than `merge.expect`
     ├── CheckFailed              a change of SQL files breaks lineage, or cannot be parsed
+    ├── PolicyViolated           lineage violates a policy of the configuration
     ├── QueryError               a query cannot be answered
     │   ├── NotFound             no match in the graph
     │   └── Ambiguous            several matches
@@ -208,6 +209,12 @@ class CheckFailed(LineageMergeError):
     """A change of SQL files removes columns or datasets that are read, or cannot be parsed."""
 
     exit_code = 12
+
+
+class PolicyViolated(LineageMergeError):
+    """Lineage violates a policy whose severity is error."""
+
+    exit_code = 14
 
 
 class QueryError(LineageMergeError):

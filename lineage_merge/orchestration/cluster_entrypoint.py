@@ -25,12 +25,13 @@ from lineage_merge.model.errors import (
     GraphDenied,
     GraphUnsupported,
     LineageMergeError,
+    PolicyViolated,
     RetireRefused,
     SourceDenied,
     SourceError,
     TooFewJoined,
 )
-from lineage_merge.orchestration import stages
+from lineage_merge.orchestration import policy_check, stages
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.stages import Step
 
@@ -48,6 +49,7 @@ _PERMANENT = (
     RetireRefused,
     ExportDenied,
     TooFewJoined,
+    PolicyViolated,
 )
 
 log = logging.getLogger("lineage_merge.orchestration.cluster_entrypoint")
@@ -162,6 +164,8 @@ def _run(given: JobArguments, settings: Config) -> dict[str, Any]:
         "environment": settings.environment,
         "folder": given.folder,
     }
+    if given.step == "check":
+        return what | {"policies": policy_check.check(settings, given.folder, log.info)}
     stages.check(given.step, settings)
     with _session(settings) as spark:
         if given.step == "build":

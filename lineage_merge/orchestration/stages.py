@@ -22,19 +22,22 @@ from lineage_merge.model.errors import IntermediateError, SourceMissing
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Step = Literal["build", "load"]
-STEPS: tuple[Step, ...] = ("build", "load")
+Step = Literal["build", "load", "check"]
+STEPS: tuple[Step, ...] = ("build", "load", "check")
 
 LOADED = "loaded.json"
 
 
 def check(step: Step, config: Config) -> None:
-    """Check that the services of a step are reachable, before Spark starts. Raises `LineageMergeError`."""
+    """Check that the services of a build or load are reachable, before Spark starts.
+
+    Raises `LineageMergeError`.
+    """
     from lineage_merge.orchestration import preflight
 
     if step == "build":
         preflight.check_sources(config)
-    else:
+    elif step == "load":
         preflight.check_graph(config)
 
 

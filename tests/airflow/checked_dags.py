@@ -46,7 +46,15 @@ MERGE = {
     "retries": 0,
 }
 
-check_local = pipeline_dag("check_local", None, GLUE_JOBS, engine="local", **MERGE)
+POLICIES = [{"name": "fed", "datasets": "*.tickit_marts.*", "must_be_fed_by": "s3://tickit-raw/*"}]
+check_local = pipeline_dag(
+    "check_local",
+    None,
+    GLUE_JOBS,
+    engine="local",
+    check_policies=True,
+    **{**MERGE, "settings": {**MERGE["settings"], "policies": POLICIES}},
+)
 check_glue = pipeline_dag(
     "check_glue",
     None,

@@ -16,8 +16,14 @@ from typing import Any
 import pytest
 
 from lineage_merge.infra import storage
-from lineage_merge.model.errors import ConfigError, SourceDenied, SourceMissing, SourceUnreachable
-from lineage_merge.orchestration import stages
+from lineage_merge.model.errors import (
+    ConfigError,
+    PolicyViolated,
+    SourceDenied,
+    SourceMissing,
+    SourceUnreachable,
+)
+from lineage_merge.orchestration import policy_check, stages
 from lineage_merge.orchestration.airflow import (
     cluster,
     connections,
@@ -38,6 +44,7 @@ from lineage_merge.orchestration.airflow.compat import (
 )
 from lineage_merge.orchestration.airflow.emr_serverless import EmrServerlessStep
 from lineage_merge.orchestration.airflow.glue_trigger import GlueRunTrigger
+from lineage_merge.orchestration.airflow.policy_check import CheckPolicies
 from lineage_merge.orchestration.airflow.report import ReportMerge
 from lineage_merge.orchestration.airflow.wait import WaitForSpline
 from lineage_merge.orchestration.airflow.wait_trigger import SplineTrigger
@@ -415,6 +422,83 @@ def test_what_an_xcom_holds_and_what_a_template_makes_of_it_are_one_configuratio
 
     assert [each.manifest for each in config.sources["dbt"]] == ["s3://dbt/manifest.json"]
     assert config.strict is True
+
+
+@pytest.mark.parametrize(
+    ("given", "policy"), [(True, "fail"), ("warn", "warn"), ("{{ var.value.p }}", "{{ var.value.p }}")]
+)
+@pytest.mark.parametrize("engine", ["local", "glue", "emr_serverless"])
+def test_a_group_can_check_policies_after_the_load(engine: Any, given: Any, policy: str) -> None:
+    options = {"emr_serverless": {"application_id": "a", "execution_role_arn": "r"}}.get(engine)
+    with DAG("checked", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+        lineage_merge_task_group(
+            "lineage",
+            engine=engine,
+            artifacts="s3://lineage/artifacts",
+            engine_options=options,
+            check_policies=given,
+            wait=False,
+        )
+
+    tasks = {task.task_id: task for task in dag.tasks}
+    assert sorted(tasks) == [f"lineage.{step}" for step in ("build", "check", "load", "report")]
+    check = tasks["lineage.check"]
+    assert (check.upstream_task_ids, check.downstream_task_ids) == ({"lineage.load"}, set())
+    assert check.merge["policies"]["policy-violation"] == policy
+    assert check.doc_md
+
+
+def test_a_group_checks_no_policies_by_default() -> None:
+    with DAG("unchecked", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+        lineage_merge_task_group("lineage")
+    assert "lineage.check" not in {task.task_id for task in dag.tasks}
+    ignored: Any = "ignore"
+    with pytest.raises(ValueError, match="check_policies: must be True, False, fail or warn, not 'ignore'"):
+        lineage_merge_task_group("lineage", check_policies=ignored)
+
+
+@pytest.mark.parametrize("policy", ["fail", "warn"])
+def test_violations_fail_the_check_on_the_worker_or_warn(
+    monkeypatch: pytest.MonkeyPatch, stored: Stored, policy: str
+) -> None:
+    def check(config: Any, folder: str, _on_progress: Any) -> Any:
+        stored.files[f"{folder}/policies.json"] = json.dumps({"errors": 2, "passed": False, "results": [1]})
+        raise PolicyViolated(f"{config.policies[0].name}: 2 errors")
+
+    monkeypatch.setattr(policy_check, "check", check)
+    policies = [{"name": "owned", "datasets": "*", "must_have": "owner"}]
+    events = {"openlineage.events": "s3://lineage/events/"}
+    merge = merge_of(
+        settings={**GRAPH, **events, "policies": policies}, policies={"policy-violation": policy}
+    )
+    task = CheckPolicies(task_id="lineage.check", merge=merge)
+    task.get_flat_relatives = lambda upstream: []
+    instance = ReportInstance(1)
+    instance.task_id = "lineage.check"
+    context = {"ti": instance, "dag_run": SimpleNamespace(dag_id="sales")}
+    if policy == "fail":
+        with pytest.raises(AirflowFailException, match=r"^owned: 2 errors$"):
+            task.execute(context)
+    else:
+        assert task.execute(context) == {"errors": 2, "passed": False}
+
+
+@pytest.mark.parametrize("policy", ["fail", "warn"])
+def test_violations_of_a_check_on_a_cluster_fail_or_warn(stored: Stored, policy: str) -> None:
+    attempt = Attempt("sales/lineage.check/manual/-1/1", f"{ROOT}/try-1")
+    stored.files[f"{attempt.folder}/failed.json"] = json.dumps(
+        {"attempt": attempt.name, "message": "2 errors", "permanent": True, "exit_code": 14}
+    )
+
+    def fail() -> None:
+        with cluster.report_job_failure(merge_of(policies={"policy-violation": policy}), attempt):
+            raise AirflowException("job failure")
+
+    if policy == "fail":
+        with pytest.raises(AirflowFailException, match=r"^2 errors$"):
+            fail()
+    else:
+        fail()
 
 
 @pytest.mark.parametrize("policy", ["on_rejected", "on_retire_refused", "on_near_miss"])

@@ -312,6 +312,7 @@ def local(check: Check, facts: dict[str, Any]) -> None:
     twice = [line for line, following in pairwise(lines) if line.startswith("writing") and line == following]
     assert not twice, f"said again and again: {twice}"
     assert check.says("vertices and 276 edges, 0 unchanged"), "no summary in the log"
+    assert check.says("policies: 0 errors and 0 warnings of 1 policy"), "the policies are not checked"
     report = report_of(outcome)
     vertices, edges = in_the_graph(check, "check_local")
     assert report["nodes"] | {"merge_run": 1} == vertices, (report["nodes"], vertices)

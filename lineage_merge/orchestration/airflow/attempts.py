@@ -17,6 +17,7 @@ from lineage_merge.model.errors import SourceMissing
 _OF_A_TRY: Mapping[str, frozenset[str]] = {
     "build": frozenset({"--attempt", "--folder"}),
     "load": frozenset({"--attempt"}),
+    "check": frozenset({"--attempt"}),
 }
 
 

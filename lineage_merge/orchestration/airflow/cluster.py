@@ -1,10 +1,11 @@
 """Shared code of cluster engines: artifacts, arguments, failure reasons."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.model.errors import ConfigError, RetireRefused
+from lineage_merge.model.errors import ConfigError, PolicyViolated, RetireRefused
 from lineage_merge.orchestration.airflow.attempts import Attempt
 from lineage_merge.orchestration.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.orchestration.airflow.connections import aws, environment
@@ -14,10 +15,13 @@ from lineage_merge.orchestration.airflow.settings import (
     fail_if_permanent,
     refusal_is_warning,
     resolved,
+    violation_is_warning,
 )
 
 if TYPE_CHECKING:
     from lineage_merge.orchestration.stages import Step
+
+log = logging.getLogger("airflow.task.lineage_merge")
 
 
 class JobCall(NamedTuple):
@@ -57,7 +61,8 @@ def published(merge: Merge) -> dict[str, Any]:
 def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
     """Raise the reason that a failed job stored in the folder.
 
-    A refused retirement that is only a warning is stored in the folder for the report, and not raised.
+    A refused retirement that is only a warning is stored in the folder for the report, and not raised;
+    violations of policies that are only a warning are logged.
     """
     try:
         yield
@@ -72,6 +77,9 @@ def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
                 raise
             if failure.exit_code == RetireRefused.exit_code and refusal_is_warning(merge):
                 stages.record_refusal(attempt.folder, failure.message)
+                return
+            if failure.exit_code == PolicyViolated.exit_code and violation_is_warning(merge):
+                log.warning("%s", failure.message)
                 return
         if failure.permanent:
             raise AirflowFailException(failure.message) from error

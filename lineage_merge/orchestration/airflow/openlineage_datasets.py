@@ -24,10 +24,12 @@ class Datasets(NamedTuple):
 
 
 def of_step(step: str, config: "Config", folder: str) -> Datasets:
-    """Return inputs and outputs of a build or a load: sources, folder, graph."""
+    """Return inputs and outputs of a build, a load or a check: sources, folder, graph."""
     files = tuple(_named([folder]))
     if step == "build":
         return Datasets(tuple(sorted({*sources(config)})), files)
+    if step == "check":
+        return Datasets((graph(config),), ())
     return Datasets(files, (graph(config),))
 
 

@@ -11,6 +11,7 @@ POLICIES: tuple[str, ...] = get_args(Policy)
 REJECTED = "rejected"
 RETIRE_REFUSED = "retire-refused"
 NEAR_MISS = "near-miss"
+VIOLATION = "policy-violation"
 _TITLES = {REJECTED: "rejected documents"}
 # The message appears in task lists and mails; log and folder have all examples.
 _MAX_EXAMPLES = 5

@@ -13,7 +13,7 @@ from lineage_merge.orchestration.airflow.compat import (
     AirflowNotFoundException,
     base_hook,
 )
-from lineage_merge.orchestration.airflow.report_check import RETIRE_REFUSED
+from lineage_merge.orchestration.airflow.report_check import RETIRE_REFUSED, VIOLATION
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -80,6 +80,11 @@ def sibling(task_id: str, step: str) -> str:
 def refusal_is_warning(merge: Merge) -> bool:
     """Whether a refused retirement only warns; the graph stays unchanged in any case."""
     return (merge.get("policies") or {}).get(RETIRE_REFUSED) == "warn"
+
+
+def violation_is_warning(merge: Merge) -> bool:
+    """Whether a violated policy of the configuration only warns."""
+    return (merge.get("policies") or {}).get(VIOLATION) == "warn"
 
 
 class Resolved(NamedTuple):

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lineage_merge.orchestration.airflow.compat import Asset, TaskGroup
 from lineage_merge.orchestration.airflow.local import LocalStep
+from lineage_merge.orchestration.airflow.policy_check import CheckPolicies
 from lineage_merge.orchestration.airflow.report import ReportMerge
 from lineage_merge.orchestration.airflow.report_check import (
     NEAR_MISS,
     POLICIES,
     REJECTED,
     RETIRE_REFUSED,
+    VIOLATION,
     Policy,
 )
 from lineage_merge.orchestration.airflow.wait import WaitForSpline, WhenMissing
@@ -59,6 +61,7 @@ def lineage_merge_task_group(
     on_rejected: Policy = "fail",
     on_retire_refused: Policy = "fail",
     on_near_miss: Policy = "warn",
+    check_policies: bool | Policy = False,
     page_url: str = "",
     trigger_rule: str = "all_success",
     retries: int = 2,
@@ -84,8 +87,10 @@ def lineage_merge_task_group(
     `lineage_asset` of the DAG). With rejected documents it fails after the graph was loaded, or warns:
     `on_rejected`. `on_retire_refused`: a load that would retire more than the limit writes nothing and
     fails, or the report warns. `on_near_miss`: datasets that are probably one and are not joined.
-    `page_url`: address of the linked page. `trigger_rule`: of the group's first task. All steps are
-    repeatable. Raises `ValueError`.
+    `check_policies`: add a task that checks `policies` of the configuration on the datasets of the DAG after
+    the load, where Spark runs (``"local"``: on the worker, without Spark). With violations it fails (True or
+    ``"fail"``), or warns. `page_url`: address of the linked page. `trigger_rule`: of the group's first task.
+    All steps are repeatable. Raises `ValueError`.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine: must be one of {', '.join(ENGINES)}, not {engine!r}")
@@ -102,6 +107,8 @@ def lineage_merge_task_group(
         # The report checks templates and XComs.
         if isinstance(policy, str) and "{" not in policy and policy not in POLICIES:
             raise ValueError(f"on_{kind.replace('-', '_')}: must be {' or '.join(POLICIES)}, not {policy!r}")
+    if check_policies:
+        policies[VIOLATION] = _violation_policy(check_policies)
     with TaskGroup(group_id, **group_options) as group:
         merge = {
             "folder": folder,
@@ -141,7 +148,10 @@ def lineage_merge_task_group(
             doc_md=DOCS["report"],
             **common,
         )
-        build >> make("load", common) >> report
+        load = make("load", common)
+        build >> load >> report
+        if check_policies:
+            load >> make("check", common)
     return group
 
 
@@ -160,11 +170,24 @@ stopped otherwise.
 Writes the differences between the files of the build and the graph, and retires lineage that no longer
 exists. A load that would retire more than the limit writes nothing. Safe to clear at any time.
 """,
+    "check": """\
+Checks the policies of the configuration on the datasets of this DAG in the graph, and logs violations with
+their path. Fails if a policy with the severity error is violated (`check_policies`). Safe to clear at any
+time.
+""",
     "report": """\
 Logs the report of the merge, returns the counts, and updates the asset of the lineage. Fails if documents
 were rejected (`on_rejected`), after the graph was loaded.
 """,
 }
+
+
+def _violation_policy(check_policies: bool | Policy) -> Policy:
+    """Return the policy of violations; True: the default. Raises `ValueError`."""
+    policy: Policy = "fail" if check_policies is True else check_policies or "fail"
+    if "{" not in policy and policy not in POLICIES:
+        raise ValueError(f"check_policies: must be True, False, {' or '.join(POLICIES)}, not {policy!r}")
+    return policy
 
 
 def _listed(given: Any) -> Any:
@@ -174,11 +197,17 @@ def _listed(given: Any) -> Any:
     return [_listed(each) for each in given] if isinstance(given, (tuple, list, set, frozenset)) else given
 
 
+def _local_step(step: "Step", common: dict[str, Any]) -> Any:
+    if step == "check":
+        return CheckPolicies(task_id=step, doc_md=DOCS[step], **common)
+    return LocalStep(task_id=step, step=step, doc_md=DOCS[step], **common)
+
+
 def _step_of(
     engine: Engine, aws_conn_id: str | None, options: dict[str, Any]
 ) -> "Callable[[Step, dict[str, Any]], Any]":
     if engine == "local":
-        return lambda step, common: LocalStep(task_id=step, step=step, doc_md=DOCS[step], **common)
+        return _local_step
     operator: Any
     if engine == "glue":
         from lineage_merge.orchestration.airflow.glue import GlueStep as operator  # noqa: N813 (one name for both)

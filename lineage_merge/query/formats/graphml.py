@@ -1,12 +1,12 @@
 """A subgraph as GraphML, which Gephi, yEd, Cytoscape and NetworkX read."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
+from lineage_merge.query.formats.xml_text import xml_characters
 
 _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -15,9 +15,6 @@ _HEAD = (
     ' xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns'
     ' http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">'
 )
-# Characters that XML 1.0 cannot represent.
-_IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 # GraphML types by name of the property.
 _Types = Mapping[str, str]
@@ -86,10 +83,10 @@ def _data(kind: str, element: Vertex | Edge) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_IMPOSSIBLE.sub("\ufffd", text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+    return quoteattr(xml_characters(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
 def _text(value: Any) -> str:
     text = ", ".join(value) if isinstance(value, tuple) else str(value)
     # XML parsers convert unescaped carriage returns to line feeds.
-    return escape(_IMPOSSIBLE.sub("\ufffd", text), {"\r": "&#13;"})
+    return escape(xml_characters(text), {"\r": "&#13;"})

@@ -1,0 +1,132 @@
+"""Policies in the configuration: rules on lineage that the command `check` verifies."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.infra.similar_names import did_you_mean
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.sources.settings import locations
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class TagRule:
+    """No column of these datasets, or of `dataset#column`, carries one of the tags."""
+
+    tags: tuple[str, ...]
+    must_not_reach: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRule:
+    """The layer reads none of the other layers, directly or through datasets without a layer."""
+
+    layer: str
+    must_not_read: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementRule:
+    """Each dataset has all of these: owner, description, test, freshness, contract, tag, tag:NAME."""
+
+    datasets: tuple[str, ...]
+    must_have: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRule:
+    """Each dataset is fed by all of these sources, directly or through other datasets."""
+
+    datasets: tuple[str, ...]
+    must_be_fed_by: tuple[str, ...]
+
+
+PolicyRule = TagRule | LayerRule | RequirementRule | SourceRule
+# The key that determines the kind of a policy, the key that goes with it, and how both are parsed.
+_KINDS: Mapping[str, tuple[str, Callable[[Any, Any], PolicyRule]]] = {
+    "must_not_reach": ("tag", lambda tag, globs: TagRule(locations(tag), locations(globs))),
+    "must_not_read": ("layer", lambda layer, others: LayerRule(layer, locations(others))),
+    "must_have": ("datasets", lambda globs, what: RequirementRule(locations(globs), locations(what))),
+    "must_be_fed_by": ("datasets", lambda globs, by: SourceRule(locations(globs), locations(by))),
+}
+_EXAMPLES = {"tag": "tag: pii", "layer": "layer: mart", "datasets": 'datasets: ["*.marts.*"]'}
+_COMMON = frozenset({"name", "description", "severity", "except"})
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A rule with its name. `exceptions`: globs of what the policy accepts."""
+
+    name: str
+    rule: PolicyRule
+    description: str = ""
+    severity: Severity = "error"
+    exceptions: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The key that determines the kind, such as `must_not_reach`."""
+        return {
+            TagRule: "must_not_reach",
+            LayerRule: "must_not_read",
+            RequirementRule: "must_have",
+            SourceRule: "must_be_fed_by",
+        }[type(self.rule)]
+
+
+def parse_policies(settings: Mapping[str, Any]) -> tuple[Policy, ...]:
+    """Return the policies of schema-valid settings. Raises `ConfigError` with all findings."""
+    errors = ErrorCollector()
+    layers = settings.get("query", {}).get("layers", {})
+    names: set[str] = set()
+    found: list[Policy] = []
+    for index, entry in enumerate(settings.get("policies", ())):
+        key = f"policies[{index}]"
+        name = entry["name"]
+        if name in names:
+            errors.errors.append(ConfigError(f"{key}.name", f"duplicate name: {name}"))
+        names.add(name)
+        rule = errors.get(lambda: _rule(key, entry), None)  # noqa: B023 (called here)
+        if isinstance(rule, LayerRule):
+            errors.errors += _unknown_layers(key, rule, layers)
+        if rule is not None:
+            exceptions = locations(entry.get("except", ()))
+            severity = entry.get("severity", "error")
+            found.append(Policy(name, rule, entry.get("description", ""), severity, exceptions))
+    errors.raise_errors()
+    return tuple(found)
+
+
+def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:
+    kinds = [each for each in _KINDS if each in entry]
+    if not kinds:
+        raise ConfigError(key, f"requires {', '.join([*_KINDS][:-1])} or {[*_KINDS][-1]}")
+    if len(kinds) > 1:
+        raise ConfigError(key, f"{' and '.join(kinds)} are mutually exclusive: write one policy for each")
+    (kind,) = kinds
+    subject, make = _KINDS[kind]
+    errors = ErrorCollector()
+    if subject not in entry:
+        errors.errors.append(
+            ConfigError(f"{key}.{subject}", f"is missing: {kind} requires it; example: {_EXAMPLES[subject]}")
+        )
+    for other in sorted(entry.keys() - _COMMON - {kind, subject}):
+        errors.errors.append(ConfigError(f"{key}.{other}", f"is not a key of a policy with {kind}"))
+    errors.raise_errors()
+    return make(entry[subject], entry[kind])
+
+
+def _unknown_layers(key: str, rule: LayerRule, layers: Mapping[str, Any]) -> Sequence[ConfigError]:
+    named = [(f"{key}.layer", rule.layer), *((f"{key}.must_not_read", each) for each in rule.must_not_read)]
+    if not layers:
+        example = 'query: {layers: {raw: "s3://*-raw/*", mart: "*.marts.*"}}'
+        return [ConfigError(named[0][0], f"no layers are declared; example: {example}")]
+    return [
+        ConfigError(of, f"unknown layer: {name}{did_you_mean(name, layers) or known}")
+        for of, name in named
+        if name not in layers
+        for known in [f"; query.layers has {', '.join(layers)}"]
+    ]

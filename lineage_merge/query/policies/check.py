@@ -1,0 +1,64 @@
+"""Verification of all policies of a configuration."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from lineage_merge.config import Policy
+from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule
+from lineage_merge.config.propagation import Propagation
+from lineage_merge.query.elements import Vertex, dataset_of, subgraph
+from lineage_merge.query.graph import LineageGraph
+from lineage_merge.query.layers import Layer
+from lineage_merge.query.lineage import ends
+from lineage_merge.query.policies.layer_reads import layer_reads
+from lineage_merge.query.policies.requirements import requirements
+from lineage_merge.query.policies.scope import Scope
+from lineage_merge.query.policies.sources import sources
+from lineage_merge.query.policies.tag_reach import tag_reach
+from lineage_merge.query.policies.violations import PolicyCheck, PolicyResult
+
+
+def check_policies(
+    graph: LineageGraph,
+    policies: Sequence[Policy],
+    *,
+    layers: Iterable[Layer] = (),
+    propagation: Mapping[str, Propagation] | None = None,
+    environment: str | None = None,
+    dag: str | None = None,
+) -> PolicyCheck:
+    """Return the violations of each policy, in their order.
+
+    The graph is read once for all policies, and only what they need. Without an environment the datasets of
+    all are checked. `dag`: check only its datasets, along the lineage of all DAGs.
+    """
+    tags = {tag for each in policies if isinstance(each.rule, TagRule) for tag in each.rule.tags}
+    scope = Scope(graph, layers, environment, dag, tags=sorted(tags), propagation=propagation)
+    results = [_ordered(_result(each, scope)) for each in policies]
+    found = [violation for each in results for violation in each.violations]
+    edges = [edge for each in found for edge in each.path]
+    ids = ends(edges) | {each.element_id for each in found if each.element_id}
+    known: dict[str, Vertex] = dict(scope.datasets)
+    if tags:
+        known |= scope.tags.vertices
+    owners = {dataset_of(each) for each in ids} & known.keys()
+    return PolicyCheck(
+        tuple(results), subgraph((known[each] for each in ids | owners if each in known), edges)
+    )
+
+
+def _result(policy: Policy, scope: Scope) -> PolicyResult:
+    match policy.rule:
+        case TagRule() as rule:
+            return tag_reach(policy, rule, scope)
+        case LayerRule() as rule:
+            return layer_reads(policy, rule, scope)
+        case RequirementRule() as rule:
+            return requirements(policy, rule, scope)
+        case SourceRule() as rule:
+            return sources(policy, rule, scope)
+
+
+def _ordered(result: PolicyResult) -> PolicyResult:
+    violations = sorted(result.violations, key=lambda each: (each.title, each.element_id, each.message))
+    return replace(result, violations=tuple(violations))
