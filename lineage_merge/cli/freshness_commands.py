@@ -22,9 +22,7 @@ _FORMATS = ("table", "json")
 _DEPTH = click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
 )
-_NAME = click.argument(
-    "name", metavar="[DATASET[#COLUMN]]", required=False, shell_complete=complete_datasets
-)
+_NAME = click.argument("name", metavar="[DATASET[#COLUMN]]", required=False, shell_complete=complete_datasets)
 
 
 @click.command(
@@ -39,7 +37,9 @@ _NAME = click.argument(
 @_NAME
 @time_options.older_than
 @click.option("--stale", is_flag=True, help="only stale datasets")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="maximum number of datasets  [default: all]")
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="maximum number of datasets  [default: all]"
+)
 @query_command("table", formats=_FORMATS)
 def freshness(
     options: QueryOptions, name: str | None, older_than: int | None, stale: bool, limit: int | None
@@ -122,7 +122,7 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
             of=start.id if start else None,
             depth=depth,
             tests=[_check_json(each) for each in shown.checks],
-            datasets_without_tests=[each.id for each in found.unchecked],
+            datasets_without_tests=[each.id for each in found.unchecked] if start else None,
         )
         note = ""
         if not shown.checks:

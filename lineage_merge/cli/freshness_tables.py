@@ -80,9 +80,10 @@ def check_tables(found: Checks, shown: Checks, scope: str) -> Iterator[Table | T
             )
         yield table
         yield Text()
-    statuses = Counter(each.status or "without result" for each in found.checks)
-    counts = _listed(sorted(statuses.items()))
-    yield Text(one_line(f"{_number(len(found.checks), 'test')}{scope}" + (f": {counts}" if counts else "")))
+    # A test may check several datasets.
+    status_of = {each.assertion.id: each.status or "without result" for each in found.checks}
+    counts = _listed(sorted(Counter(status_of.values()).items()))
+    yield Text(one_line(f"{_number(len(status_of), 'test')}{scope}" + (f": {counts}" if counts else "")))
     if found.unchecked:
         titles = [each.title for each in found.unchecked[:_MOST_LISTED]]
         more = len(found.unchecked) - len(titles)

@@ -100,9 +100,7 @@ class Diagnosis:
         updates = self.situation.updates.values()
         jobs = {each.id: each for update in updates for each in update.jobs}
         assertions = {
-            check.assertion.id: check.assertion
-            for found in self.situation.checks.values()
-            for check in found
+            check.assertion.id: check.assertion for found in self.situation.checks.values() for check in found
         }
         by_type = Counter(is_freshness(each) for each in assertions.values())
         return {
@@ -146,7 +144,10 @@ def diagnose(
 
 
 def find_causes(situation: Situation) -> tuple[Cause, ...]:
-    """Return what the rules find, by distance, then in the order of the rules. Pure."""
+    """Return what the rules find, by distance, then in the order of the rules. Pure.
+
+    A job or assertion of several datasets is returned once per kind, at the nearest.
+    """
     found = []
     for dataset in situation.updates:
         distance, path = situation.upstream.distances[dataset], situation.upstream.path(dataset)
@@ -154,7 +155,10 @@ def find_causes(situation: Situation) -> tuple[Cause, ...]:
             for finding in rule(situation, dataset):
                 order = (distance, number, dataset, finding.element.id)
                 found.append((order, Cause(kind, dataset, distance, path, finding)))
-    return tuple(cause for _, cause in sorted(found, key=lambda each: each[0]))
+    nearest: dict[tuple[Kind, str], Cause] = {}
+    for _, cause in sorted(found, key=lambda each: each[0]):
+        nearest.setdefault((cause.kind, cause.finding.element.id), cause)
+    return tuple(nearest.values())
 
 
 def failed_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
@@ -214,7 +218,8 @@ def late_writes(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the dataset if it is an input that was updated after the dataset in question."""
     if dataset in situation.newer_inputs.get(situation.start, {}):
         update, start = situation.updates[dataset], situation.updates[situation.start]
-        evidence = f"updated{_at(update.updated_at)}; {start.dataset.title} was last updated{_at(start.not_after)}"
+        before = _at(start.updated_at) or f" before the failed run{_at(start.failed_at)}"
+        evidence = f"updated{_at(update.updated_at)}; {start.dataset.title} was last updated{before}"
         yield Finding(
             update.dataset,
             evidence,
@@ -238,9 +243,7 @@ def failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
         rows = "" if failures is None else f", {failures:,} failing {'row' if failures == 1 else 'rows'}"
         evidence = f"{check.assertion.name} {check.status}{_at(found.get('last_run_at'))}{rows}"
         following = ("tests", situation.title(dataset), "--failed")
-        yield Finding(
-            check.assertion, evidence, following, found.get("last_run_at"), check.status, failures
-        )
+        yield Finding(check.assertion, evidence, following, found.get("last_run_at"), check.status, failures)
 
 
 Rule = Callable[[Situation, str], Iterator[Finding]]

@@ -1,4 +1,4 @@
-"""Freshness of datasets: when they were last updated, and which are stale because of which upstream dataset."""
+"""Freshness of datasets: their last updates, and which are stale because of which upstream dataset."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,10 +13,8 @@ from lineage_merge.query.last_updates import STALE_CHECKS, LastUpdate, last_upda
 from lineage_merge.query.upstream import inputs_of, upstream
 
 Status = Literal["fresh", "stale", "unknown"]
-# Of stale datasets: its own, then because of others. Of unknown ones: the last two.
-Reason = Literal[
-    "age", "freshness_check", "newer_input", "stale_upstream", "failed_run", "no_known_update"
-]
+# Stale because of itself, then because of others; the last two only say that its update is unknown.
+Reason = Literal["age", "freshness_check", "newer_input", "stale_upstream", "failed_run", "no_known_update"]
 
 
 class Nearest(NamedTuple):
@@ -81,7 +79,7 @@ def assess(
     """Return the freshness of these datasets, as `freshness` does. Pure."""
     in_cycle = mutual_dependencies(inputs)
     newer = {each: newer_inputs(updates, inputs, each, in_cycle.get(each, ())) for each in updates}
-    own = {
+    own: dict[str, tuple[Reason, ...]] = {
         each: tuple(own_reasons(update, now, older_than_ms)) + (("newer_input",) if newer[each] else ())
         for each, update in updates.items()
     }
@@ -96,15 +94,11 @@ def assess(
         if each in stale_upstream:
             candidates.append(stale_upstream[each])
             upstream_reasons = ("stale_upstream",)
-        reasons: tuple[Reason, ...] = own[each] + upstream_reasons
-        updated_at = update.updated_at
-        age = None if updated_at is None else max(now - updated_at, 0)
-        status: Status = "stale" if reasons else "fresh"
-        if not reasons and update.stores_rows and updated_at is None:
-            status, reasons = "unknown", ("failed_run" if update.failed_at else "no_known_update",)
-        elif not reasons and not update.stores_rows and each not in known_upstream:
-            status, reasons = "unknown", ("no_known_update",)
-        found.append(Freshness(update, status, reasons, age, min(candidates, default=None)))
+        stale = own[each] + upstream_reasons
+        unknown = _unknown(update, each in known_upstream)
+        status: Status = "stale" if stale else "unknown" if unknown else "fresh"
+        age = None if update.updated_at is None else max(now - update.updated_at, 0)
+        found.append(Freshness(update, status, stale + unknown, age, min(candidates, default=None)))
     return sorted(found, key=_order)
 
 
@@ -115,6 +109,14 @@ def own_reasons(update: LastUpdate, now: int, older_than_ms: int | None) -> Iter
         yield "age"
     if update.check is not None and update.check.properties.get("status") in STALE_CHECKS:
         yield "freshness_check"
+
+
+def _unknown(update: LastUpdate, has_known_upstream: bool) -> tuple[Reason, ...]:
+    if not update.stores_rows:
+        return () if has_known_upstream else ("no_known_update",)
+    if update.updated_at is not None:
+        return ()
+    return ("no_known_update",) if update.failed_at is None else ("failed_run",)
 
 
 def mutual_dependencies(inputs: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -48,7 +48,9 @@ class LastUpdate:
     @property
     def check(self) -> Vertex | None:
         """The freshness check with the newest result; one without results if no check has any."""
-        return max(self.checks, key=lambda each: (each.properties.get("last_run_at", 0), each.id), default=None)
+        return max(
+            self.checks, key=lambda each: (each.properties.get("last_run_at", 0), each.id), default=None
+        )
 
     @property
     def loaded_at(self) -> int | None:

@@ -59,9 +59,7 @@ def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     return {target: tuple(sorted(sources)) for target, sources in found.items()}
 
 
-def _walk(
-    start: str, inputs: Mapping[str, tuple[str, ...]]
-) -> tuple[dict[str, int], dict[str, str]]:
+def _walk(start: str, inputs: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], dict[str, str]]:
     """Return distances to the start, and the next dataset on a shortest path to it."""
     distances = {start: 0}
     following: dict[str, str] = {}
