@@ -237,6 +237,8 @@ def datasets(options: QueryOptions, search: str, limit: int | None, columns: boo
 )
 @click.option(
     "--sort",
+    cls=Option,
+    more=True,
     type=click.Choice(("name", "last-run", "duration", "rows")),
     help="order; numbers and times descending  [default: id]",
 )

@@ -62,8 +62,7 @@ def freshness(
         scope = upstream(graph, start, dag=dag)
         datasets, inputs = scope.datasets, scope.inputs
     else:
-        everything = graph.everything(environment, dag, DATASET_LABELS)
-        datasets = {each.id: each for each in everything if isinstance(each, Vertex)}
+        datasets = {each.id: each for each in graph.search("", DATASET_LABELS, environment, dag)}
         inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
     updates = last_updates(graph, datasets.values())
     return assess(updates, inputs, now=now, older_than_ms=older_than_ms)
