@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from lineage_merge.query.assertions import NOT_PASSED, Check, checks_within
 from lineage_merge.query.elements import JOB, Vertex
 from lineage_merge.query.formats.times import duration_text, utc_time
-from lineage_merge.query.freshness import mutual_dependencies, own_reasons
+from lineage_merge.query.freshness import own_reasons
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.last_updates import (
     FAILED,
@@ -21,8 +21,8 @@ from lineage_merge.query.last_updates import (
     SUCCEEDED,
     LastUpdate,
     last_updates,
-    newer_inputs,
 )
+from lineage_merge.query.newer_inputs import input_updates
 from lineage_merge.query.upstream import Upstream, upstream
 
 Kind = Literal["failed_run", "missing_run", "failed_test", "stale_source", "late_write"]
@@ -64,9 +64,9 @@ class Cause(NamedTuple):
 class Situation:
     """What the rules read: the datasets upstream of `start`, with their last updates and checks.
 
-    `start` is a dataset: that of the column in question. `newer_inputs`: inputs that were updated after a
-    dataset, with distances. `dag_runs`: ends of the newest runs of all jobs, by DAG and job id.
-    `older_than_ms`: age from which data is stale at the time `now` (None: none).
+    `start` is a dataset: that of the column in question. `newer_inputs`: the inputs that were updated after a
+    dataset, with distances; only the nearest, but of `start` all. `dag_runs`: ends of the newest runs of all
+    jobs, by DAG and job id. `older_than_ms`: age from which data is stale at the time `now` (None: none).
     """
 
     start: str
@@ -135,9 +135,9 @@ def diagnose(
     checks: dict[str, tuple[Check, ...]] = {}
     for check in checks_within(graph, scope).checks:
         checks[check.dataset] = (*checks.get(check.dataset, ()), check)
-    in_cycle = mutual_dependencies(scope.inputs)
-    newer = {each: newer_inputs(updates, scope.inputs, each, in_cycle.get(each, ())) for each in updates}
     first = next(each for each, distance in scope.distances.items() if distance == 0)
+    of_inputs = input_updates(updates, scope.inputs)
+    newer = {each: of_inputs.newer(each, nearest=each != first) for each in updates}
     runs = _dag_runs(graph, start.environment, updates)
     situation = Situation(first, scope, updates, newer, checks, runs, now, older_than_ms)
     return Diagnosis(situation, find_causes(situation))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.query.cycles import strongly_connected_components
 from lineage_merge.query.elements import Vertex
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.last_updates import STALE_CHECKS, LastUpdate, last_updates, newer_inputs
+from lineage_merge.query.last_updates import STALE_CHECKS, LastUpdate, last_updates
+from lineage_merge.query.newer_inputs import input_updates
 from lineage_merge.query.upstream import inputs_of, upstream
 
 Status = Literal["fresh", "stale", "unknown"]
@@ -76,8 +76,8 @@ def assess(
     older_than_ms: int | None = None,
 ) -> list[Freshness]:
     """Return the freshness of these datasets, as `freshness` does. Pure."""
-    in_cycle = mutual_dependencies(inputs)
-    newer = {each: newer_inputs(updates, inputs, each, in_cycle.get(each, ())) for each in updates}
+    of_inputs = input_updates(updates, inputs)
+    newer = {each: of_inputs.newer(each, nearest=True) for each in updates}
     own: dict[str, tuple[Reason, ...]] = {
         each: tuple(own_reasons(update, now, older_than_ms)) + (("newer_input",) if newer[each] else ())
         for each, update in updates.items()
@@ -116,13 +116,6 @@ def _unknown(update: LastUpdate, has_known_upstream: bool) -> tuple[Reason, ...]
     if update.updated_at is not None:
         return ()
     return ("no_known_update",) if update.failed_at is None else ("failed_run",)
-
-
-def mutual_dependencies(inputs: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the datasets of the same cycle, of each dataset in a cycle."""
-    pairs = [(source, target) for target, sources in inputs.items() for source in sources]
-    groups = strongly_connected_components(pairs)
-    return {each: group for group in groups for each in group}
 
 
 def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -> dict[str, Nearest]:

@@ -6,6 +6,7 @@ The graph has only the newest run of a job. If it failed, the time of the last s
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.query.elements import Vertex
@@ -20,7 +21,7 @@ _WITHOUT_ROWS = ("view", "exposure", *SEMANTIC_LABELS)
 _MATERIALIZED = ("materialized_view", "materializedview")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LastUpdate:
     """The jobs and freshness checks of a dataset, by id, and the times that they give.
 
@@ -33,44 +34,44 @@ class LastUpdate:
     jobs: tuple[Vertex, ...] = ()
     checks: tuple[Vertex, ...] = ()
 
-    @property
+    @cached_property
     def written_at(self) -> int | None:
         """End of the newest successful run of its jobs."""
         return max((_time(each) for each in self.jobs if _is_run(each, SUCCEEDED)), default=None)
 
-    @property
+    @cached_property
     def failed_at(self) -> int | None:
         """End of the newest failed run, if no job's newest run succeeded."""
         if self.written_at is not None:
             return None
         return max((_time(each) for each in self.jobs if _is_run(each, FAILED)), default=None)
 
-    @property
+    @cached_property
     def check(self) -> Vertex | None:
         """The freshness check with the newest result; one without results if no check has any."""
         return max(
             self.checks, key=lambda each: (each.properties.get("last_run_at", 0), each.id), default=None
         )
 
-    @property
+    @cached_property
     def loaded_at(self) -> int | None:
         """Time of the newest row."""
         return self.check.properties.get("max_loaded_at") if self.check else None
 
-    @property
+    @cached_property
     def stores_rows(self) -> bool:
         """Whether it stores rows. A view and an exposure show those of their inputs: they have no age."""
         if self.dataset.label == "view":
             return str(self.dataset.properties.get("materialization", "")).lower() in _MATERIALIZED
         return self.dataset.label not in _WITHOUT_ROWS
 
-    @property
+    @cached_property
     def updated_at(self) -> int | None:
         """The later of `written_at` and `loaded_at`; None for a dataset that stores no rows."""
         known = [each for each in (self.written_at, self.loaded_at) if each is not None]
         return max(known, default=None) if self.stores_rows else None
 
-    @property
+    @cached_property
     def not_after(self) -> int | None:
         """The last update was not later: its time, or that of the newest failed run."""
         return self.updated_at if self.updated_at is not None or not self.stores_rows else self.failed_at
@@ -93,39 +94,6 @@ def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, L
         each: LastUpdate(dataset, _at(found, jobs[each]), _at(found, checked[each]))
         for each, dataset in by_id.items()
     }
-
-
-def newer_inputs(
-    updates: Mapping[str, LastUpdate],
-    inputs: Mapping[str, tuple[str, ...]],
-    dataset: str,
-    ignored: Iterable[str] = (),
-) -> dict[str, int]:
-    """Return the inputs that were updated after the last update of a dataset, with their distances.
-
-    Datasets without a known time, such as views, are passed: their inputs are compared instead. So are those
-    of `ignored`: datasets that depend on it too (a cycle), where one of the two is always the newer one.
-    """
-    limit = updates[dataset].not_after if dataset in updates else None
-    if limit is None:
-        return {}
-    found: dict[str, int] = {}
-    unknown = set(ignored)
-    passed = {dataset}
-    frontier = [dataset]
-    distance = 0
-    while frontier:
-        distance += 1
-        reached = sorted({each for here in frontier for each in inputs.get(here, ())} - passed)
-        passed.update(reached)
-        frontier = []
-        for each in reached:
-            updated_at = updates[each].updated_at if each in updates else None
-            if updated_at is None or each in unknown:
-                frontier.append(each)
-            elif updated_at > limit:
-                found[each] = distance
-    return found
 
 
 def _at(found: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:

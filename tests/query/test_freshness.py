@@ -223,3 +223,26 @@ def test_a_test_with_a_result_is_no_freshness_check() -> None:
     made = MadeRuns().chain("raw > a", 30).check("unique", "a", "failed", 40)
     updates = last_updates(made.graph(), made.graph().search("", DATASET_LABELS))
     assert {update.check for update in updates.values()} == {None}
+
+
+def test_views_behind_views_show_the_newest_of_their_inputs() -> None:
+    made = MadeRuns().chain("old > inner > outer > mart", 1, 1, 50).chain("new > inner", 1)
+    for view in ("inner", "outer"):
+        made.nodes[at(view)]["label"] = "view"
+    made.loaded("old", 40).loaded("new", 45)
+    assert {row[:2] for row in ask(made)} == {
+        (each, "fresh") for each in ("old", "new", "inner", "outer", "mart")
+    }
+    made.loaded("new", 60, checked=101)
+    made.check("freshness.again", "new", "passed", 102, assertion_type="freshness", max_loaded_at=60 * HOUR)
+    assert {row for row in ask(made) if row[1] != "fresh"} == {("mart", "stale", ("newer_input",), "3 new")}
+
+
+def test_a_newer_input_is_found_through_a_cycle() -> None:
+    # x has seen raw, y has not: it reads x, and x reads y.
+    made = MadeRuns().chain("raw > x > y", 80, 60).flow("y > x", job="to_x").loaded("raw", 70)
+    assert ask(made) == {
+        ("raw", "fresh", (), ""),
+        ("x", "stale", ("stale_upstream",), "1 y"),
+        ("y", "stale", ("newer_input",), "2 raw"),
+    }
