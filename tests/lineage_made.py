@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
@@ -56,7 +56,7 @@ class MadeLineage:
 
     def flow(
         self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
-    ) -> "MadeLineage":
+    ) -> Self:
         """``a > b > c``: each feeds the next, by a job that writes it. ``d!`` is an exposure."""
         names = [each.strip() for each in text.split(">")]
         key = JobKey("spark", job)
@@ -75,7 +75,7 @@ class MadeLineage:
 
     def columns(
         self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
-    ) -> "MadeLineage":
+    ) -> Self:
         """``a.x > b.y``: the column x of a feeds y of b. ``a.x > b`` influences the rows of b."""
         source, _, target = (each.strip() for each in text.partition(">"))
         key = JobKey("spark", job)

@@ -1,7 +1,6 @@
 """Tables of query results that are not a plain subgraph."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -10,6 +9,7 @@ from rich.text import Text
 from lineage_merge.query.elements import Vertex
 from lineage_merge.query.formats.describe import one_line
 from lineage_merge.query.formats.table import add_row, new_table
+from lineage_merge.query.formats.times import utc_time
 
 if TYPE_CHECKING:
     from lineage_merge.query.comparison import Comparison
@@ -43,8 +43,13 @@ def impact_tables(changed: Vertex, impact: "Impact") -> Iterator[Table | Text]:
 
 def job_table(jobs: Iterable[Vertex]) -> Table:
     """Return a table of jobs with their newest run."""
-    table = new_table("name", "type", "DAG", "environment", "status", "last run", "duration", "rows")
-    for each in jobs:
+    found = list(jobs)
+    has_owners = any(each.properties.get("owners") for each in found)
+    table = new_table(
+        *("name", "type", "DAG", "environment", "status", "last run", "duration", "rows"),
+        *(["owners"] if has_owners else []),
+    )
+    for each in found:
         properties = each.properties
         add_row(
             table,
@@ -53,9 +58,10 @@ def job_table(jobs: Iterable[Vertex]) -> Table:
             ", ".join(each.dags),
             each.environment,
             properties.get("status", ""),
-            _format_time(properties.get("last_run_at")),
+            utc_time(properties.get("last_run_at")),
             f"{properties['duration_ms'] / 1000:,.1f} s" if "duration_ms" in properties else "",
             f"{properties['rows_written']:,}" if "rows_written" in properties else "",
+            *([", ".join(properties.get("owners", ()))] if has_owners else []),
         )
     return table
 
@@ -107,9 +113,3 @@ def layer_tables(check_layers: "LayerCheck") -> Iterator[Table | Text]:
             dag = str(each.edge.properties.get("dag_name", ""))
             add_row(table, source.title, each.source, target.title, layer, each.edge.job, dag)
         yield table
-
-
-def _format_time(milliseconds: int | None) -> str:
-    if milliseconds is None:
-        return ""
-    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.cli import freshness_commands, time_options
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
@@ -21,6 +22,7 @@ from lineage_merge.model.errors import ConfigError, NotFound
 if TYPE_CHECKING:
     from lineage_merge.query.elements import Subgraph
     from lineage_merge.query.graph import Direction, LineageGraph
+    from lineage_merge.query.listing import JobOrder
 
 _DEPTH = click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
@@ -214,26 +216,68 @@ def datasets(options: QueryOptions, search: str, limit: int | None, columns: boo
 @click.command(
     cls=Command,
     epilog=epilog(
-        "lineage-merge jobs",
         "lineage-merge jobs --search ingest --environment prod",
+        "lineage-merge jobs --failed --since 1d",
+        "lineage-merge jobs --slowest 5 --dag tickit_daily",
     ),
 )
 @_SEARCH
+@click.option(
+    "--since",
+    callback=time_options.parse_since,
+    metavar="TIME",
+    help="only newest runs that ended since 2026-11-01, or 1d, 36h, 90m ago",
+)
+@click.option("--failed", is_flag=True, help="only jobs whose newest run failed")
+@click.option(
+    "--slowest",
+    type=click.IntRange(1),
+    is_flag=False,
+    flag_value=10,
+    metavar="[N]",
+    help="the longest newest runs  [N: 10]",
+)
+@click.option(
+    "--sort",
+    cls=Option,
+    more=True,
+    type=click.Choice(("name", "last-run", "duration", "rows")),
+    help="order; numbers and times descending  [default: id]",
+)
 @_LIMIT
 @query_command("table")
-def jobs(options: QueryOptions, search: str, limit: int | None) -> None:
+def jobs(
+    options: QueryOptions,
+    search: str,
+    since: int | None,
+    failed: bool,
+    slowest: int | None,
+    sort: "JobOrder | None",
+    limit: int | None,
+) -> None:
     """List or search jobs, with DAG and newest run."""
+    if slowest is not None and (sort or limit):
+        raise click.UsageError("--slowest N replaces --sort duration --limit N: set only one of them")
     with open_session(options) as session:
         from lineage_merge.query.listing import jobs as listed
 
-        found = listed(session.graph, search, session.environment, options.dag, limit=limit)
+        found = listed(
+            session.graph,
+            search,
+            session.environment,
+            options.dag,
+            since=since,
+            failed=failed,
+            order="duration" if slowest is not None else sort,
+            limit=slowest or limit,
+        )
 
         def tables() -> Iterator[Any]:
             from lineage_merge.cli.answer_tables import job_table
 
             yield job_table(found.vertices.values())
 
-        header = options.header("jobs", session.environment, search=search)
+        header = options.header("jobs", session.environment, search=search, since=since, failed=failed)
         shown = tables if found.vertices else None
         note = "" if found.vertices else _empty_note(session, options, "no matching job")
         print_answer(Answer(found, header, tables=shown, note=note), options.format)
@@ -458,4 +502,5 @@ COMMANDS: tuple[click.Command, ...] = (
     diff,
     tags,
     check,
+    *freshness_commands.COMMANDS,
 )

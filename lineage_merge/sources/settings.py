@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge import naming
+from lineage_merge.infra.durations import parse_duration
 from lineage_merge.model.errors import ConfigError, NamingError
 
 
@@ -42,11 +43,11 @@ def runs(value: Any, key: str) -> Runs:
 
 def lookback(value: float | str, key: str) -> timedelta:
     """Parse a lookback: ``30`` and ``30d`` are days, ``12h`` hours."""
-    number, unit = (str(value), "d") if not isinstance(value, str) else (value.rstrip("dh"), value[-1])
-    days = float(number) / (24 if unit == "h" else 1)
-    if not 0 < days <= 36500:
-        raise ConfigError(key, f"expected more than 0 and at most 36500 days, found {value}")
-    return timedelta(days=days)
+    text = str(value)
+    try:
+        return parse_duration(text if text[-1:] in ("d", "h") else f"{text}d")
+    except ValueError:
+        raise ConfigError(key, f"expected more than 0 and at most 36500 days, found {value}") from None
 
 
 def locations(value: Any) -> tuple[str, ...]:

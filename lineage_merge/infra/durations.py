@@ -1,0 +1,20 @@
+"""Durations in text: ``1d``, ``36h``, ``90m``, ``1.5d``. Pure."""
+
+import re
+from datetime import timedelta
+
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([dhm])")
+_LONGEST = timedelta(days=36500)
+FORM = "days, hours or minutes, such as 1d, 36h or 90m"
+
+
+def parse_duration(text: str) -> timedelta:
+    """Parse a duration of more than 0 and at most 36,500 days. Raises `ValueError`."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"expected {FORM}, found {text}")
+    duration = _UNITS[found[2]] * float(found[1])
+    if not timedelta(0) < duration <= _LONGEST:
+        raise ValueError(f"expected more than 0 and at most {_LONGEST.days} days, found {text}")
+    return duration

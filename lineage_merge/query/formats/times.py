@@ -1,0 +1,26 @@
+"""Times and durations in tables."""
+
+from datetime import UTC, datetime
+
+_MINUTE = 60_000
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+
+
+def utc_time(milliseconds: int | None, *, seconds: bool = False) -> str:
+    """Return ``2026-11-23 02:48 UTC``, "" for an unknown time; `seconds`: ``2026-11-23 02:48:40 UTC``."""
+    if milliseconds is None:
+        return ""
+    form = "%Y-%m-%d %H:%M:%S UTC" if seconds else "%Y-%m-%d %H:%M UTC"
+    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC).strftime(form)
+
+
+def duration_text(milliseconds: int | None) -> str:
+    """Return ``2 d 18 h``, ``3 h 5 min`` or ``12 min``, "" for an unknown duration."""
+    if milliseconds is None:
+        return ""
+    for unit, name, part, part_name in ((_DAY, "d", _HOUR, "h"), (_HOUR, "h", _MINUTE, "min")):
+        if milliseconds >= unit:
+            whole, rest = divmod(milliseconds, unit)
+            return f"{whole:,} {name} {rest // part} {part_name}" if rest >= part else f"{whole:,} {name}"
+    return f"{max(milliseconds, 0) // _MINUTE} min"

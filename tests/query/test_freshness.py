@@ -1,0 +1,248 @@
+"""Freshness of datasets in small graphs: last updates, and which upstream dataset makes which one stale."""
+
+from typing import Any
+
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.query.freshness import Freshness, freshness
+from lineage_merge.query.last_updates import last_updates
+from tests.lineage_made import at, col
+from tests.runs_made import HOUR, MadeRuns, short, vertex
+
+NOW = 100 * HOUR
+
+Row = tuple[str, str, tuple[str, ...], str]
+
+
+def rows(found: list[Freshness]) -> set[Row]:
+    """Return dataset, status, reasons, and ``distance dataset`` of the nearest upstream cause."""
+    return {
+        (
+            short(each.dataset.id),
+            each.status,
+            each.reasons,
+            f"{each.because_of.distance} {short(each.because_of.dataset)}" if each.because_of else "",
+        )
+        for each in found
+    }
+
+
+def ask(made: MadeRuns, hours: int | None = None, **options: Any) -> set[Row]:
+    limit = None if hours is None else hours * HOUR
+    return rows(freshness(made.graph(), now=NOW, older_than_ms=limit, **options))
+
+
+def test_a_chain_that_ran_in_order_is_fresh_and_its_source_unknown() -> None:
+    made = MadeRuns().chain("raw > a > b > c", 10, 20, 30)
+    assert ask(made) == {
+        ("raw", "unknown", ("no_known_update",), ""),
+        ("a", "fresh", (), ""),
+        ("b", "fresh", (), ""),
+        ("c", "fresh", (), ""),
+    }
+
+
+def test_datasets_are_in_order_of_their_last_update_and_unknown_ones_last() -> None:
+    made = MadeRuns().chain("raw > c > a > b", 30, 10, 20)
+    found = freshness(made.graph(), now=NOW)
+    assert [(short(each.dataset.id), each.age_ms) for each in found] == [
+        ("a", 90 * HOUR),
+        ("b", 80 * HOUR),
+        ("c", 70 * HOUR),
+        ("raw", None),
+    ]
+
+
+def test_an_input_that_was_updated_later_makes_everything_downstream_stale() -> None:
+    made = MadeRuns().chain("raw > a > b > c > d", 10, 40, 30, 50)
+    assert ask(made) - {("raw", "unknown", ("no_known_update",), "")} == {
+        ("a", "fresh", (), ""),
+        ("b", "fresh", (), ""),
+        ("c", "stale", ("newer_input",), "1 b"),
+        ("d", "stale", ("stale_upstream",), "1 c"),
+    }
+
+
+def test_an_input_behind_a_stale_one_makes_no_difference() -> None:
+    # b has not seen a, and c has seen b: c is stale because of b.
+    made = MadeRuns().chain("raw > a > b > c", 30, 10, 20)
+    assert ask(made) - {("raw", "unknown", ("no_known_update",), "")} == {
+        ("a", "fresh", (), ""),
+        ("b", "stale", ("newer_input",), "1 a"),
+        ("c", "stale", ("stale_upstream",), "1 b"),
+    }
+
+
+def test_an_update_at_the_same_time_is_not_newer() -> None:
+    # One run of one job writes both.
+    made = MadeRuns().chain("raw > a > b", 20, 20)
+    assert {(name, status) for name, status, *_ in ask(made)} == {
+        ("raw", "unknown"),
+        ("a", "fresh"),
+        ("b", "fresh"),
+    }
+
+
+def test_a_limit_of_age_names_the_nearest_old_dataset_upstream() -> None:
+    made = MadeRuns().chain("raw > a > b > c > d", 10, 20, 90, 95).loaded("raw", 5)
+    assert ask(made, 24) == {
+        ("raw", "stale", ("age",), ""),
+        ("a", "stale", ("age", "stale_upstream"), "1 raw"),
+        ("b", "stale", ("age", "stale_upstream"), "1 a"),
+        ("c", "stale", ("stale_upstream",), "1 b"),
+        ("d", "stale", ("stale_upstream",), "2 b"),
+    }
+    assert {status for _, status, *_ in ask(made, 96)} == {"fresh"}
+    assert {status for _, status, *_ in ask(made)} == {"fresh"}
+
+
+def test_of_two_upstream_datasets_the_nearest_is_named() -> None:
+    made = MadeRuns().chain("far > middle > mart", 80, 90).chain("near > mart", 90)
+    made.loaded("far", 1, "failed").loaded("near", 1, "warned")
+    assert {row for row in ask(made) if row[0] in ("mart", "middle")} == {
+        ("middle", "stale", ("stale_upstream",), "1 far"),
+        ("mart", "stale", ("stale_upstream",), "1 near"),
+    }
+
+
+def test_a_freshness_check_gives_the_newest_row_and_makes_stale() -> None:
+    made = MadeRuns().loaded("good", 60).loaded("late", 40, "warned").loaded("bad", 20, "failed")
+    made.loaded("broken", 30, "error").dataset("unchecked", "daily")
+    made.check("freshness.never", "unchecked", assertion_type="freshness")
+    assert ask(made) == {
+        ("good", "fresh", (), ""),
+        ("late", "stale", ("freshness_check",), ""),
+        ("bad", "stale", ("freshness_check",), ""),
+        ("broken", "fresh", (), ""),
+        ("unchecked", "unknown", ("no_known_update",), ""),
+    }
+    ages = {short(each.dataset.id): each.age_ms for each in freshness(made.graph(), now=NOW)}
+    assert ages == {
+        "good": 40 * HOUR,
+        "late": 60 * HOUR,
+        "bad": 80 * HOUR,
+        "broken": 70 * HOUR,
+        "unchecked": None,
+    }
+
+
+def test_of_several_freshness_checks_the_newest_counts() -> None:
+    made = MadeRuns().loaded("raw", 40, "failed", checked=50)
+    made.check("again", "raw", "passed", 60, assertion_type="freshness", max_loaded_at=55 * HOUR)
+    assert ask(made) == {("raw", "fresh", (), "")}
+
+
+def test_a_failed_newest_run_leaves_the_last_write_unknown() -> None:
+    made = MadeRuns().chain("raw > a", 80).ran("to_a", 80, "failed")
+    assert {row for row in ask(made) if row[0] == "a"} == {("a", "unknown", ("failed_run",), "")}
+    # It was written before the failed run, so it is at least that old.
+    assert {row for row in ask(made, 10) if row[0] == "a"} == {("a", "stale", ("age", "failed_run"), "")}
+    # And it has not seen what was loaded after that.
+    made.loaded("raw", 90)
+    assert {row for row in ask(made) if row[0] == "a"} == {
+        ("a", "stale", ("newer_input", "failed_run"), "1 raw")
+    }
+    (update,) = last_updates(made.graph(), [vertex(made.graph(), at("a"))]).values()
+    assert (update.written_at, update.failed_at, update.updated_at) == (None, 80 * HOUR, None)
+
+
+def test_of_several_jobs_the_newest_successful_run_counts() -> None:
+    made = MadeRuns().flow("raw > a", job="first").flow("raw > a", job="second").flow("raw > a", job="third")
+    made.ran("first", 10).ran("second", 20).ran("third", 30, "failed")
+    (update,) = last_updates(made.graph(), [vertex(made.graph(), at("a"))]).values()
+    assert (update.written_at, update.failed_at) == (20 * HOUR, None)
+
+
+def test_a_view_shows_its_inputs_and_has_no_age() -> None:
+    made = MadeRuns().chain("raw > view > mart", 1, 50).loaded("raw", 60)
+    made.dataset("view", "daily", label="view")
+    made.nodes[at("view")]["label"] = "view"
+    # The view was created long ago, and shows the newest rows; the table behind it has not seen them.
+    assert ask(made, 45) == {
+        ("raw", "fresh", (), ""),
+        ("view", "fresh", (), ""),
+        ("mart", "stale", ("age", "newer_input"), "2 raw"),
+    }
+    made.nodes[at("view")]["materialization"] = "materialized_view"
+    assert {row for row in ask(made) if row[0] == "view"} == {("view", "stale", ("newer_input",), "1 raw")}
+
+
+def test_an_exposure_is_as_fresh_as_its_inputs() -> None:
+    made = MadeRuns().chain("raw > a", 50).flow("a > report!").flow("other > unknown!")
+    assert {row[:2] for row in ask(made) if row[0] in ("report!", "unknown!")} == {
+        ("report!", "fresh"),
+        ("unknown!", "unknown"),
+    }
+    assert {row for row in ask(made, 10) if row[0] in ("report!", "unknown!")} == {
+        ("report!", "stale", ("stale_upstream",), "1 a"),
+        ("unknown!", "unknown", ("no_known_update",), ""),
+    }
+
+
+def test_datasets_of_a_cycle_do_not_make_each_other_stale() -> None:
+    made = MadeRuns().chain("raw > x > y", 10, 20).flow("y > x", job="to_x").flow("log > log", job="log")
+    made.ran("log", 5).loaded("raw", 15)
+    assert ask(made) == {
+        ("raw", "fresh", (), ""),
+        ("x", "stale", ("newer_input",), "1 raw"),
+        ("y", "stale", ("stale_upstream",), "1 x"),
+        ("log", "fresh", (), ""),
+    }
+
+
+def test_the_freshness_of_one_dataset_is_that_of_its_upstream() -> None:
+    made = MadeRuns().chain("raw > a > b", 30, 10).chain("b > c", 50).chain("other > d", 60)
+    graph = made.graph()
+    found = freshness(graph, vertex(graph, at("b")), now=NOW)
+    assert rows(found) == {row for row in ask(made) if row[0] in ("raw", "a", "b")}
+
+
+def test_the_freshness_of_a_column_is_that_of_the_datasets_it_is_computed_from() -> None:
+    made = MadeRuns().chain("left > mart", 50).chain("right > mart", 50)
+    made.columns("left.x > mart.x", job="to_mart").columns("right.y > mart.y", job="to_mart")
+    made.loaded("left", 60).loaded("right", 10, "failed")
+    graph = made.graph()
+    assert rows(freshness(graph, vertex(graph, col("mart", "x")), now=NOW)) == {
+        ("left", "fresh", (), ""),
+        ("mart", "stale", ("newer_input",), "1 left"),
+    }
+    assert rows(freshness(graph, vertex(graph, col("mart", "y")), now=NOW)) == {
+        ("right", "stale", ("freshness_check",), ""),
+        ("mart", "stale", ("stale_upstream",), "1 right"),
+    }
+
+
+def test_lineage_of_a_dag_counts_the_runs_of_all_dags() -> None:
+    made = MadeRuns().chain("raw > a", 30)
+    made.flow("a > b", job="to_b", dag="nightly").ran("to_b", 20, dag="nightly")
+    found = freshness(made.graph(), now=NOW, environment="dev", dag="nightly")
+    assert rows(found) == {("a", "fresh", (), ""), ("b", "stale", ("newer_input",), "1 a")}
+    assert freshness(made.graph(), now=NOW, environment="prod") == []
+
+
+def test_a_test_with_a_result_is_no_freshness_check() -> None:
+    made = MadeRuns().chain("raw > a", 30).check("unique", "a", "failed", 40)
+    updates = last_updates(made.graph(), made.graph().search("", DATASET_LABELS))
+    assert {update.check for update in updates.values()} == {None}
+
+
+def test_views_behind_views_show_the_newest_of_their_inputs() -> None:
+    made = MadeRuns().chain("old > inner > outer > mart", 1, 1, 50).chain("new > inner", 1)
+    for view in ("inner", "outer"):
+        made.nodes[at(view)]["label"] = "view"
+    made.loaded("old", 40).loaded("new", 45)
+    assert {row[:2] for row in ask(made)} == {
+        (each, "fresh") for each in ("old", "new", "inner", "outer", "mart")
+    }
+    made.loaded("new", 60, checked=101)
+    made.check("freshness.again", "new", "passed", 102, assertion_type="freshness", max_loaded_at=60 * HOUR)
+    assert {row for row in ask(made) if row[1] != "fresh"} == {("mart", "stale", ("newer_input",), "3 new")}
+
+
+def test_a_newer_input_is_found_through_a_cycle() -> None:
+    # x has seen raw, y has not: it reads x, and x reads y.
+    made = MadeRuns().chain("raw > x > y", 80, 60).flow("y > x", job="to_x").loaded("raw", 70)
+    assert ask(made) == {
+        ("raw", "fresh", (), ""),
+        ("x", "stale", ("stale_upstream",), "1 y"),
+        ("y", "stale", ("newer_input",), "2 raw"),
+    }

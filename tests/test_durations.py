@@ -1,0 +1,52 @@
+"""Durations in options and configuration, and as text in tables."""
+
+from datetime import timedelta
+
+import pytest
+
+from lineage_merge.infra.durations import parse_duration
+from lineage_merge.query.formats.times import duration_text, utc_time
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [("1d", 24), ("36h", 36), ("90m", 1.5), ("1.5d", 36), (" 2 d ", 48), ("36500d", 876_000)],
+)
+def test_durations_are_days_hours_or_minutes(text: str, hours: float) -> None:
+    assert parse_duration(text) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "d", "1", "-1d", "1w", "1d12h", "0h", "36501d", "999999999d", "9" * 400 + "d", "1e3d", "nan", "١d"],
+)
+def test_other_texts_are_no_durations(text: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (None, ""),
+        (-5, "0 min"),
+        (59_999, "0 min"),
+        (12 * MINUTE, "12 min"),
+        (HOUR, "1 h"),
+        (3 * HOUR + 5 * MINUTE + 59_000, "3 h 5 min"),
+        (48 * HOUR + 59 * MINUTE, "2 d"),
+        (66 * HOUR, "2 d 18 h"),
+        (24_000 * HOUR + HOUR, "1,000 d 1 h"),
+    ],
+)
+def test_durations_as_text_have_two_units(milliseconds: int | None, text: str) -> None:
+    assert duration_text(milliseconds) == text
+
+
+def test_times_are_in_utc() -> None:
+    assert utc_time(1795394954855) == "2026-11-23 00:49 UTC"
+    assert utc_time(1795394954855, seconds=True) == "2026-11-23 00:49:14 UTC"
+    assert utc_time(None) == ""
