@@ -1,6 +1,6 @@
 """Dependents of a changed dataset, column or job, with their distance and the effect of the change."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -44,6 +44,12 @@ class Dependents:
     def of_kind(self, kind: Kind) -> list[Dependent]:
         """Return the elements of a kind."""
         return [each for each in self.elements if each.kind == kind]
+
+    @property
+    def effects(self) -> dict[Effect, int]:
+        """The numbers of elements by effect; empty without a change."""
+        counted = Counter(each.effect for each in self.elements)
+        return {effect: counted[effect] for effect in Effect} if self.states else {}
 
 
 def check_change(change: Change, changed: Vertex) -> None:
