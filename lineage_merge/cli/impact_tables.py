@@ -83,7 +83,7 @@ _COLUMNS = {
 def _element_table(name: str, elements: "Sequence[Dependent]", has_effects: bool) -> AnswerTable:
     effect = ("effect",) if has_effects else ()
     more = _COLUMNS.get(name, ())
-    table = new_table(name, *effect, "hops", *more, "owners", "DAGs", name=name)
+    table = new_table(name, *more, *effect, "hops", "owners", "DAGs", name=name)
     for each in elements:
         held = each.vertex.properties
         cells = {
@@ -95,9 +95,9 @@ def _element_table(name: str, elements: "Sequence[Dependent]", has_effects: bool
         add_row(
             table,
             each.vertex.title,
+            *(cells[key] for key in more),
             *([each.effect.value] if each.effect else []),
             each.distance,
-            *(cells[key] for key in more),
             ", ".join(held.get("owners", ())),
             ", ".join(each.vertex.dags),
         )
