@@ -57,7 +57,8 @@ def impact(options: QueryOptions, what: str, change: str | None, depth: int | No
 
             return impact_tables(found, tests)
 
-        answer = Answer(found.impact.subgraph, header, [changed.id], tables=tables)
+        note = "" if found.elements else f"nothing depends on {changed.title}"
+        answer = Answer(found.impact.subgraph, header, [changed.id], tables=tables, note=note)
         print_answer(answer, options.format)
 
 

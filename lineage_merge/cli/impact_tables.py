@@ -49,6 +49,12 @@ def impact_tables(found: "Dependents", tests: Sequence["AffectedTest"]) -> Itera
     if tests:
         yield Text()
     yield _test_table(tests, has_effects)
+    if found.impact.dags:
+        yield Text()
+    dags = new_table("DAGs", name="DAGs")
+    for name in found.impact.dags:
+        add_row(dags, name)
+    yield dags
 
 
 def owner_table(ownership: "Ownership") -> AnswerTable:
