@@ -68,7 +68,7 @@ def impact(options: QueryOptions, what: str, change: str | None, depth: int | No
     epilog=epilog(
         "lineage-merge owners s3://tickit-raw/sales",
         "lineage-merge owners s3://tickit-raw/sales#pricepaid --depth 2",
-        "lineage-merge owners tickit_sales_ingest --format csv > owners.csv",
+        "lineage-merge owners tickit_sales_ingest --format csv",
     ),
 )
 @click.argument("what", metavar=_ELEMENT, shell_complete=complete_datasets_and_jobs)

@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lineage_merge.model.elements import JobKey, job_id
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
@@ -138,7 +139,12 @@ def job_of(edge: Edge) -> str | None:
     held = edge.properties
     if not held.keys() >= {"environment", "dag_name", "job_type", "job_name"}:
         return None
-    return job_id(held["environment"], held["dag_name"], JobKey(held["job_type"], edge.job))
+    return _job_id(held["environment"], held["dag_name"], held["job_type"], edge.job)
+
+
+@lru_cache(maxsize=10_000)  # jobs are few, edges many
+def _job_id(environment: str, dag: str, job_type: str, name: str) -> str:
+    return job_id(environment, dag, JobKey(job_type, name))
 
 
 def _jobs(graph: LineageGraph, edges: Iterable[Edge]) -> tuple[Vertex, ...]:
