@@ -1,6 +1,6 @@
 """Tables of query results that are not a plain subgraph."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -14,31 +14,7 @@ from lineage_merge.query.formats.times import utc_time
 if TYPE_CHECKING:
     from lineage_merge.query.comparison import Comparison
     from lineage_merge.query.cycles import Cycles
-    from lineage_merge.query.impact import Impact
     from lineage_merge.query.layers import LayerCheck
-
-
-def impact_tables(changed: Vertex, impact: "Impact") -> Iterator[Table | Text]:
-    """Yield counts, then lists of the elements."""
-    yield Text(one_line(f"affected by a change of {changed.title}:"), style="bold")
-    counts = new_table("", "number")
-    for what, number in impact.counts.items():
-        add_row(counts, what, f"{number:,}")
-    yield counts
-    for what in ("datasets", "indirectly_affected", "exposures", "jobs", "columns"):
-        found: Sequence[Vertex] = getattr(impact, what)
-        if found:
-            yield Text()
-            listed = new_table(what, "label", "environment", "DAGs")
-            for each in found:
-                add_row(listed, each.title, each.label, each.environment, ", ".join(each.dags))
-            yield listed
-    if impact.dags:
-        yield Text()
-        dags = new_table("DAGs")
-        for name in impact.dags:
-            add_row(dags, name)
-        yield dags
 
 
 def job_table(jobs: Iterable[Vertex]) -> Table:
@@ -60,7 +36,7 @@ def job_table(jobs: Iterable[Vertex]) -> Table:
             properties.get("status", ""),
             utc_time(properties.get("last_run_at")),
             f"{properties['duration_ms'] / 1000:,.1f} s" if "duration_ms" in properties else "",
-            f"{properties['rows_written']:,}" if "rows_written" in properties else "",
+            properties.get("rows_written", ""),
             *([", ".join(properties.get("owners", ()))] if has_owners else []),
         )
     return table
@@ -82,10 +58,9 @@ def cycle_table(cycles: "Cycles") -> Table:
 def comparison_tables(comparison: "Comparison") -> Iterator[Table | Text]:
     """Yield a table per environment of the elements that only it has."""
     for only in (comparison.only_left, comparison.only_right):
-        if only.is_empty:
-            continue
-        yield Text(one_line(f"only in {only.environment}:"), style="bold")
-        table = new_table("", "what")
+        if not only.is_empty:
+            yield Text(one_line(f"only in {only.environment}:"), style="bold")
+        table = new_table("kind", "what", name=f"only in {only.environment}")
         for each in only.datasets:
             add_row(table, "dataset", each)
         for source, target in only.feeds:
@@ -93,23 +68,22 @@ def comparison_tables(comparison: "Comparison") -> Iterator[Table | Text]:
         for each in only.columns:
             add_row(table, "column", each)
         yield table
-        yield Text()
+        if not only.is_empty:
+            yield Text()
 
 
 def layer_tables(check_layers: "LayerCheck") -> Iterator[Table | Text]:
     """Yield the number of datasets per layer, then the edges that violate the order."""
-    counts = new_table("layer", "datasets")
+    counts = new_table("layer", "datasets", is_summary=True)
     for name, number in check_layers.datasets.items():
-        add_row(counts, name or "(none)", f"{number:,}")
+        add_row(counts, name or "(none)", number)
     yield counts
     if check_layers.breaches:
         yield Text()
-        table = new_table("from", "layer", "to", "layer", "job", "DAG")
-        for each in check_layers.breaches:
-            source, target = (
-                check_layers.subgraph.vertices[end] for end in (each.edge.from_id, each.edge.to_id)
-            )
-            layer = f"{each.target} (skips)" if each.skipped else each.target
-            dag = str(each.edge.properties.get("dag_name", ""))
-            add_row(table, source.title, each.source, target.title, layer, each.edge.job, dag)
-        yield table
+    table = new_table("from", "from layer", "to", "to layer", "job", "DAG")
+    for each in check_layers.breaches:
+        source, target = (check_layers.subgraph.vertices[end] for end in (each.edge.from_id, each.edge.to_id))
+        layer = f"{each.target} (skips)" if each.skipped else each.target
+        dag = str(each.edge.properties.get("dag_name", ""))
+        add_row(table, source.title, each.source, target.title, layer, each.edge.job, dag)
+    yield table

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lineage_merge.query.elements import Subgraph
     from lineage_merge.query.graph import Direction
 
-FORMATS = ("tree", "table", "json", "mermaid", "dot", "graphml")
+FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,10 @@ def _text(answer: Answer, output_format: str) -> str:
         from lineage_merge.query.formats.json_text import as_json, json_text
 
         return json_text({**answer.header, **as_json(answer.graph)}) + "\n"
+    if output_format == "csv":
+        from lineage_merge.query.formats.csv_text import csv_text
+
+        return csv_text(_tables(answer))
     if output_format == "mermaid":
         from lineage_merge.query.formats.mermaid import mermaid
 
@@ -80,11 +84,20 @@ def _print_tree(answer: Answer) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _print_tables(answer: Answer) -> None:
-    from lineage_merge.query.formats.table import table
+def _tables(answer: Answer) -> "Iterable[RenderableType]":
+    from lineage_merge.query.formats.table import edge_table, table
 
-    if not answer.tables and not answer.graph.vertices:
-        return  # the note is printed instead of a table without rows
+    if answer.tables:
+        return answer.tables()
+    # An answer that begins somewhere consists of edges, also if it has none.
+    return [edge_table(answer.graph) if answer.roots else table(answer.graph)]
+
+
+def _print_tables(answer: Answer) -> None:
+    from lineage_merge.query.formats.table import AnswerTable, table
+
+    # Tables without rows are omitted: the note is printed instead.
     console = make_console()
     for each in answer.tables() if answer.tables else [table(answer.graph)]:
-        console.print(each)
+        if not isinstance(each, AnswerTable) or each.row_count:
+            console.print(each)

@@ -11,11 +11,17 @@ from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import (
     complete_datasets,
-    complete_datasets_and_jobs,
     complete_environments,
 )
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
+from lineage_merge.cli.impact_commands import impact, owners
+from lineage_merge.cli.query_options import (
+    QueryOptions,
+    Session,
+    depth_option,
+    open_session,
+    query_command,
+)
 from lineage_merge.cli.tags import tags
 from lineage_merge.model.errors import ConfigError, NotFound
 
@@ -24,9 +30,6 @@ if TYPE_CHECKING:
     from lineage_merge.query.graph import Direction, LineageGraph
     from lineage_merge.query.listing import JobOrder
 
-_DEPTH = click.option(
-    "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
-)
 _COLUMNS = click.option("--columns", is_flag=True, help="include columns and column lineage")
 _INFLUENCES = click.option(
     "--influences",
@@ -80,7 +83,7 @@ def _lineage(
     ),
 )
 @click.argument("dataset", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
-@_DEPTH
+@depth_option
 @_COLUMNS
 @_INFLUENCES
 @query_command("tree")
@@ -101,7 +104,7 @@ def upstream(options: QueryOptions, dataset: str, depth: int | None, columns: bo
     ),
 )
 @click.argument("dataset", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
-@_DEPTH
+@depth_option
 @_COLUMNS
 @_INFLUENCES
 @query_command("tree")
@@ -125,7 +128,7 @@ def downstream(
 )
 @click.argument("start", metavar="FROM", shell_complete=complete_datasets)
 @click.argument("end", metavar="TO", shell_complete=complete_datasets)
-@_DEPTH
+@depth_option
 @_COLUMNS
 @_INFLUENCES
 @query_command("tree")
@@ -148,46 +151,6 @@ def path(
         has_path = any(each.label in ("feeds", "feeds_column") for each in found.edges)
         note = "" if has_path else f"no path from {ends[0].title} to {ends[1].title}"
         print_answer(Answer(found, header, [ends[0].id], note=note), options.format)
-
-
-@click.command(
-    cls=Command,
-    short_help="List everything that depends on a dataset, column or job.",
-    epilog=epilog(
-        "lineage-merge impact s3://tickit-raw/sales",
-        "lineage-merge impact s3://tickit-raw/sales#pricepaid",
-        "lineage-merge impact tickit_sales_ingest --json",
-    ),
-)
-@click.argument("what", metavar="DATASET[#COLUMN]|JOB", shell_complete=complete_datasets_and_jobs)
-@_DEPTH
-@query_command("table")
-def impact(options: QueryOptions, what: str, depth: int | None) -> None:
-    """Count and list everything that depends on a dataset, a column or a job.
-
-    These are the datasets, columns, jobs, DAGs and exposures downstream. For a column also datasets whose
-    rows it determines (indirectly_affected). For a job, the datasets that it writes and everything
-    downstream.
-    """
-    with open_session(options) as session:
-        from lineage_merge.query.impact import impact as impact_of
-        from lineage_merge.query.names import resolve_any
-
-        changed = resolve_any(session.graph, what, session.environment, options.dag)
-        found = impact_of(session.graph, changed, depth=depth, dag=options.dag)
-        lists = {
-            key: [each.id for each in getattr(found, key)]
-            for key in ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
-        }
-        header = options.header("impact", session.environment, of=changed.id, depth=depth)
-        header |= {"counts": found.counts, **lists, "dags": list(found.dags)}
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.answer_tables import impact_tables
-
-            return impact_tables(changed, found)
-
-        print_answer(Answer(found.subgraph, header, [changed.id], tables=tables), options.format)
 
 
 @click.command(
@@ -278,9 +241,8 @@ def jobs(
             yield job_table(found.vertices.values())
 
         header = options.header("jobs", session.environment, search=search, since=since, failed=failed)
-        shown = tables if found.vertices else None
         note = "" if found.vertices else _empty_note(session, options, "no matching job")
-        print_answer(Answer(found, header, tables=shown, note=note), options.format)
+        print_answer(Answer(found, header, tables=tables, note=note), options.format)
 
 
 def _print_listed(
@@ -356,8 +318,7 @@ def cycles(options: QueryOptions) -> None:
 
         header = options.header("cycles", session.environment, groups=[list(each) for each in found.groups])
         note = "" if found.groups else _empty_note(session, options, "no cycles")
-        shown = tables if found.groups else None
-        print_answer(Answer(found.subgraph, header, tables=shown, note=note), options.format)
+        print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
 
 
 @click.command(
@@ -377,7 +338,7 @@ def cycles(options: QueryOptions) -> None:
     shell_complete=complete_environments,
     help="environments to compare",
 )
-@query_command("table", environment=False, formats=("table", "json"))
+@query_command("table", environment=False, formats=("table", "csv", "json"))
 def diff(options: QueryOptions, both: tuple[str, str]) -> None:
     """Show the datasets, feeds and columns that only one of two environments has.
 
@@ -495,6 +456,7 @@ COMMANDS: tuple[click.Command, ...] = (
     downstream,
     path,
     impact,
+    owners,
     no_consumer,
     no_producer,
     cycles,

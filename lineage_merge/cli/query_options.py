@@ -128,6 +128,10 @@ _ENVIRONMENT = click.option(
     help="environment, such as prod  [default: that of the configuration, or all]",
 )
 
+depth_option = click.option(
+    "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
+)
+
 
 def query_command(
     default: str, *, environment: bool = True, formats: tuple[str, ...] = FORMATS

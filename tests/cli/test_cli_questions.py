@@ -107,6 +107,9 @@ QUESTIONS = [
     ("downstream", "d", "--dag", "daily"),
     ("path", "redshift://wh:5439|a", "e", "--environment", "dev"),
     ("impact", "side"),
+    ("impact", "d#key", "--change", "rename"),
+    ("owners", "side"),
+    ("owners", "d#flag"),
     ("datasets", "--search", "re"),
     ("jobs",),
     ("no-consumer",),
@@ -118,7 +121,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
-@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_server_and_folder_give_the_same_results(
     question: tuple[str, ...], form: str, pipeline_folder: str, pipeline_url: str
 ) -> None:

@@ -118,7 +118,10 @@ def test_a_question_names_it_in_every_format_and_no_line_is_of_its_making(folder
     assert re.sub("[\x00-\x08\x0b-\x1f]", "\ufffd", whole(name)) in texts
     assert len(_words(folder, name, "dot").splitlines()) == len(plain[0].splitlines())
     assert len(_words(folder, name, "mermaid").splitlines()) == len(plain[1].splitlines())
-    for form in ("tree", "table"):
+    rows = list(csv.reader(_words(folder, name, "csv").splitlines()))
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert [cell for row in rows for cell in row if cell[:1] in ("=", "+", "-", "@")] == []
+    for form in ("tree", "table", "csv"):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", _words(folder, name, form))
 
 

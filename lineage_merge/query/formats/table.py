@@ -9,11 +9,36 @@ from lineage_merge.query.elements import Subgraph, Vertex
 from lineage_merge.query.formats.describe import one_line, title
 
 
-def table(graph: Subgraph) -> Table:
+class AnswerTable(Table):
+    """A table of an answer.
+
+    `name`: what its rows are, if the answer has several tables; `is_summary`: it counts the rows of others.
+    """
+
+    def __init__(self, *columns: str, name: str = "", is_summary: bool = False) -> None:
+        super().__init__(box=None, pad_edge=False)
+        self.name = name
+        self.is_summary = is_summary
+        for column in columns:
+            self.add_column(column, overflow="fold", header_style="bold")
+
+
+class Number(Text):
+    """A cell with a number, which is shown with thousands separators."""
+
+    def __init__(self, value: int) -> None:
+        super().__init__(f"{value:,}")
+        self.value = value
+
+
+def table(graph: Subgraph) -> AnswerTable:
     """Return a table of the edges or, without edges, of the vertices."""
-    if not graph.edges:
-        return vertex_table(graph.vertices.values())
-    made = new_table("from", "", "to", "job", "how", "DAG")
+    return edge_table(graph) if graph.edges else vertex_table(graph.vertices.values())
+
+
+def edge_table(graph: Subgraph) -> AnswerTable:
+    """Return a table of edges."""
+    made = new_table("from", "edge", "to", "job", "how", "DAG")
     for each in graph.edges:
         ends = (title(graph, graph.vertices[end]) for end in (each.from_id, each.to_id))
         source, target = ends
@@ -28,7 +53,7 @@ def table(graph: Subgraph) -> Table:
     return made
 
 
-def vertex_table(vertices: Iterable[Vertex]) -> Table:
+def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
     """Return a table of vertices."""
     made = new_table("name", "label", "namespace", "environment", "DAGs", "about")
     for each in vertices:
@@ -41,15 +66,12 @@ def vertex_table(vertices: Iterable[Vertex]) -> Table:
     return made
 
 
-def new_table(*columns: str) -> Table:
-    """Return an empty table."""
-    made = Table(box=None, pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold", header_style="bold")
-    return made
+def new_table(*columns: str, name: str = "", is_summary: bool = False) -> AnswerTable:
+    """Return an empty table; see `AnswerTable`."""
+    return AnswerTable(*columns, name=name, is_summary=is_summary)
 
 
-def add_row(made: Table, *cells: str) -> None:
+def add_row(made: Table, *cells: str | int) -> None:
     """Add a row."""
     # Text, because names may contain square brackets, which are markup in str.
-    made.add_row(*(Text(one_line(cell)) for cell in cells))
+    made.add_row(*(Number(cell) if isinstance(cell, int) else Text(one_line(cell)) for cell in cells))
