@@ -98,6 +98,12 @@ def dataset_of(column_id: str) -> str:
     return column_id.rpartition("|")[0]
 
 
+def values_of(vertex: Vertex, key: str) -> tuple[Any, ...]:
+    """Return the values of a property: several of a set, at most one of others."""
+    value = vertex.properties.get(key, ())
+    return value if isinstance(value, tuple) else (value,)
+
+
 def name_parts(dataset_id: str) -> tuple[str, str, str]:
     """Split a dataset id into environment, namespace and name."""
     environment, _, rest = dataset_id.partition("|")
