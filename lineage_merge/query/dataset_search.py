@@ -11,15 +11,21 @@ from dataclasses import dataclass, field
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.backends.in_memory import contains_text
 from lineage_merge.query.case_variants import case_variants
-from lineage_merge.query.elements import COLUMN, JOB, Subgraph, Vertex, dataset_of, values_of
+from lineage_merge.query.elements import (
+    ASSERTION,
+    COLUMN,
+    JOB,
+    Subgraph,
+    Vertex,
+    dataset_id_of,
+    dataset_of,
+    values_of,
+)
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import completed
 
-ASSERTION = "assertion"
 # Of a job's newest run, or of a check's newest result. A warning is no failure.
 FAILED = ("failed", "error")
-# In the id of a dataset: environment, namespace, name.
-_SEPARATORS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +112,5 @@ def _failures(
     vertices = {each.id: each for each in graph.vertices(sorted(failed))}
     found: dict[str, dict[str, Vertex]] = defaultdict(dict)
     for edge in graph.edges_from(sorted(failed), ["writes", "checks"], dag):
-        found[_dataset_id(edge.to_id)][edge.from_id] = vertices[edge.from_id]
+        found[dataset_id_of(edge.to_id)][edge.from_id] = vertices[edge.from_id]
     return {target: tuple(by_id[each] for each in sorted(by_id)) for target, by_id in found.items()}
-
-
-def _dataset_id(identifier: str) -> str:
-    """Return the id of a dataset or of a column's dataset: a column's id has one part more."""
-    return dataset_of(identifier) if identifier.count("|") > _SEPARATORS else identifier

@@ -1,7 +1,9 @@
 """Owners, tags and the semantic layer of a captured dbt project in exports to catalogs, without servers."""
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from tests.dbt_shop import graph
 from tests.exporters.openlineage_schemas import problems
+from tests.exporters.test_exporter_datahub import Aspects, exported, of_kind
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +64,137 @@ def test_openlineage_gets_owners_tags_and_the_kinds_of_the_semantic_layer(export
     staged: Any = outputs["shop.main.stg_customers"]
     assert {owner.name for owner in staged["ownership"].owners} == {"CRM team"}
     assert {(tag.key, tag.field) for tag in staged["tags"].tags} == {("staging", None), ("pii", "email")}
+
+
+CUSTOMERS, ORDERS = (
+    f"urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.main.stg_{name},DEV)"
+    for name in ("customers", "orders")
+)
+
+
+@pytest.fixture(scope="module")
+def in_datahub(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Aspects:
+    return exported(export.graph, tmp_path_factory.mktemp("datahub"), "daily")
+
+
+def of_dataset(aspects: Aspects, dataset: str, kind: str) -> dict[str, dict[str, Any]]:
+    """The assertions of a type on a dataset by URN, each with its aspects."""
+    return {
+        urn: held
+        for urn, held in aspects.items()
+        if "assertionInfo" in held
+        and (found := held["assertionInfo"].datasetAssertion or held["assertionInfo"].customAssertion)
+        and kind == (getattr(found, "nativeType", None) or found.type)
+        and dataset == (getattr(found, "dataset", None) or found.entity)
+    }
+
+
+def test_datahub_gets_an_assertion_for_each_check_of_a_dataset(in_datahub: Aspects) -> None:
+    definitions = list(of_kind(in_datahub, "assertionInfo").values())
+    kinds = Counter(
+        each.datasetAssertion.nativeType if each.datasetAssertion else each.customAssertion.type
+        for each in definitions
+    )
+    assert kinds == {
+        "accepted_values": 1,
+        "amounts_per_country": 1,
+        "custom_sql": 2,  # one test that reads two models
+        "freshness": 3,
+        "not_null": 3,
+        "positive": 1,
+        "relationships": 1,
+        "unique": 2,
+        "unit_test": 1,
+    }
+    assert Counter(each.type for each in definitions) == {"DATASET": 12, "CUSTOM": 3}
+
+
+def test_an_assertion_has_its_column_operator_and_newest_result(in_datahub: Aspects) -> None:
+    ((urn, unique),) = of_dataset(in_datahub, CUSTOMERS, "unique").items()
+    about = unique["assertionInfo"].datasetAssertion
+    assert (about.scope, about.operator, about.aggregation) == (
+        "DATASET_COLUMN",
+        "EQUAL_TO",
+        "UNIQUE_PROPOTION",
+    )
+    assert about.parameters.value.value == "1.0"
+    assert about.fields == [f"urn:li:schemaField:({CUSTOMERS},customer_id)"]
+    event = unique["assertionRunEvent"]
+    assert (event.assertionUrn, event.asserteeUrn, event.status) == (urn, CUSTOMERS, "COMPLETE")
+    assert event.result.type == "SUCCESS"
+    assert unique["dataPlatformInstance"].platform == "urn:li:dataPlatform:dbt"
+
+
+def test_results_of_assertions_by_status(in_datahub: Aspects) -> None:
+    def results(dataset: str, kind: str) -> set[tuple[str, str, int | None]]:
+        return {
+            (each.type, each.nativeResults["status"], each.unexpectedCount)
+            for held in of_dataset(in_datahub, dataset, kind).values()
+            if (event := held.get("assertionRunEvent")) and (each := event.result)
+        }
+
+    main = CUSTOMERS.replace("main.stg_customers", "{}")
+    assert results(CUSTOMERS, "not_null") == {("SUCCESS", "passed", 0), ("SUCCESS", "warned", 1)}
+    assert results(ORDERS, "positive") == {("FAILURE", "failed", 1)}
+    assert results(main.format("main.orders"), "unit_test") == {("ERROR", "error", None)}
+    assert results(main.format("main_raw.raw_customers"), "freshness") == {("FAILURE", "failed", None)}
+    # dbt could not check this source: there is an assertion without a result.
+    assert results(main.format("main_raw.unloaded"), "freshness") == set()
+    assert len(of_dataset(in_datahub, main.format("main_raw.unloaded"), "freshness")) == 1
+
+
+def test_tags_and_owners_of_a_test_are_those_of_its_assertion(in_datahub: Aspects) -> None:
+    (tagged,) = (held for held in in_datahub.values() if "assertionInfo" in held and "globalTags" in held)
+    assert {each.tag for each in tagged["globalTags"].tags} == {"urn:li:tag:pii", "urn:li:tag:contact"}
+    assert tagged["assertionInfo"].customProperties["owners"] == "crm@example.com"
+    assert tagged["assertionInfo"].customProperties["severity"] == "warn"
+
+
+def test_datahub_gets_runs_newest_writes_and_deprecations(in_datahub: Aspects) -> None:
+    runs = {
+        held["dataProcessInstanceRelationships"].parentTemplate.rpartition(",")[2]: held[
+            "dataProcessInstanceRunEvent"
+        ]
+        for held in in_datahub.values()
+        if "dataProcessInstanceRunEvent" in held
+    }
+    models = ("customers.v1", "customers.v2", "days", "orders", "stg_customers", "stg_orders")
+    built = {f"dbt.model.shop.{name})" for name in models} | {"dbt.snapshot.shop.customers_history)"}
+    assert set(runs) == built
+    assert {(each.status, each.result.type) for each in runs.values()} == {("COMPLETE", "SUCCESS")}
+    written = of_kind(in_datahub, "operation")
+    # Views hold no rows, and nothing says when a seed was loaded.
+    assert {urn.split(",")[1] for urn in written} == {
+        "shop.main.customers_v1",
+        "shop.main.customers_v2",
+        "shop.main.days",
+        "shop.main.orders",
+        "shop.main_history.customers_history",
+    }
+    orders = written[CUSTOMERS.replace("stg_customers", "orders")]
+    assert orders.lastUpdatedTimestamp == runs["dbt.model.shop.orders)"].timestampMillis
+    ((urn, deprecation),) = of_kind(in_datahub, "deprecation").items()
+    assert "shop.main.customers_v1," in urn
+    assert (deprecation.deprecated, deprecation.decommissionTime) == (True, 1801353600000)
+
+
+def test_lineage_only_has_no_assertions_and_no_operations(export: Export, tmp_path: Path) -> None:
+    found = exported(export.graph, tmp_path, lineage_only=True)
+    assert not {"assertionInfo", "operation", "deprecation"} & {
+        name for held in found.values() for name in held
+    }
+
+
+def test_owners_are_groups_by_glob_and_have_the_configured_type(export: Export, tmp_path: Path) -> None:
+    found = exported(export.graph, tmp_path, groups=["* team", "@*"], owner_type="BUSINESS_OWNER")
+    added = {
+        (change["value"]["owner"], change["value"]["type"])
+        for patch in of_kind(found, "ownership").values()
+        for change in (patch if isinstance(patch, list) else patch["patch"])
+    }
+    assert {
+        ("urn:li:corpGroup:CRM team", "BUSINESS_OWNER"),
+        ("urn:li:corpGroup:@data", "BUSINESS_OWNER"),
+    } < added
+    assert ("urn:li:corpuser:finance@example.com", "BUSINESS_OWNER") in added
+    assert {kind for _, kind in added} == {"BUSINESS_OWNER"}
