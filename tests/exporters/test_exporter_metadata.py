@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,14 @@ from openlineage.client.serde import Serde
 from lineage_merge.exporters.datahub.proposals import proposals
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage.events import events
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.merge.dataset_resolver import from_config
+from lineage_merge.merge.join import merge_locally
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.elements import Edge, Vertex
+from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.dbt_shop import graph
 from tests.exporters.openlineage_schemas import problems
 from tests.exporters.test_exporter_datahub import Aspects, exported, of_kind
@@ -198,3 +205,77 @@ def test_owners_are_groups_by_glob_and_have_the_configured_type(export: Export, 
     } < added
     assert ("urn:li:corpuser:finance@example.com", "BUSINESS_OWNER") in added
     assert {kind for _, kind in added} == {"BUSINESS_OWNER"}
+
+
+@pytest.fixture(scope="module")
+def check_events(export: Export) -> dict[str, dict[str, Any]]:
+    """The events of checks by the name of their job, as JSON."""
+    written = [json.loads(Serde.to_json(each)) for each in events(export)]
+    return {each["job"]["name"]: each for each in written if each["job"]["name"].endswith(".test")}
+
+
+def test_openlineage_gets_an_event_per_checked_dataset(check_events: dict[str, dict[str, Any]]) -> None:
+    assert [wrong for each in check_events.values() for wrong in problems(each)] == []
+    tested = ("main.stg_customers", "main.stg_orders", "main.orders", "main_raw.raw_customers")
+    assert set(check_events) == {f"daily.dbt.shop.{name}.test" for name in (*tested, "main_raw.raw_orders")}
+    assert {each["eventType"] for each in check_events.values()} == {"COMPLETE"}
+    assert {(name, dataset["name"]) for name, each in check_events.items() for dataset in each["inputs"]} == {
+        (name, name.removeprefix("daily.dbt.").removesuffix(".test")) for name in check_events
+    }
+    assert [each["outputs"] for each in check_events.values() if each["outputs"]] == []
+
+
+def test_assertions_have_column_severity_and_result(check_events: dict[str, dict[str, Any]]) -> None:
+    (dataset,) = check_events["daily.dbt.shop.main.stg_customers.test"]["inputs"]
+    found = {
+        (each["assertion"], each.get("column"), each["success"], each.get("severity"))
+        for each in dataset["inputFacets"]["dataQualityAssertions"]["assertions"]
+    }
+    assert found == {
+        ("not_null", "customer_id", True, "error"),
+        ("unique", "customer_id", True, "error"),
+        ("not_null", "email", False, "warn"),
+        ("custom_sql", None, False, "error"),
+    }
+    assert {each["name"] for each in dataset["facets"]["ownership"]["owners"]} == {"CRM team"}
+
+
+def test_reading_the_events_again_yields_the_same_assertions(
+    export: Export, check_events: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    (tmp_path / "events.jsonl").write_text(
+        "".join(json.dumps(each) + "\n" for each in check_events.values()), encoding="utf-8"
+    )
+    settings = {"dag_name": "again", "environment": "dev", "openlineage": {"events": [str(tmp_path)]}}
+    config = CONFIGURATION.parse(settings)
+    read = read_openlineage(LocalEngine(), config, from_config(config)).collect()
+    again = merge_locally(read, "dev", "again")
+
+    def results(nodes: Iterable[Any], edges: Iterable[Any]) -> set[tuple[str, str, str]]:
+        held = {each.id: each for each in nodes}
+        return {
+            (each.to_id, held[each.from_id].name, held[each.from_id].properties["status"])
+            for each in edges
+            if each.label == "checks" and "status" in held[each.from_id].properties
+        }
+
+    stored = [*export.graph.everything(labels=["assertion", "checks"])]
+    vertices = [each for each in stored if isinstance(each, Vertex)]
+    expected = {
+        # What did not run to its end is a failure in OpenLineage.
+        (target, name, "failed" if status == "error" else status)
+        for target, name, status in results(vertices, [each for each in stored if isinstance(each, Edge)])
+    }
+    assert results(map(vertex_of_row, again.nodes), map(edge_of_row, again.edges)) == expected
+    assert len(expected) == 14
+
+
+def test_openlineage_gets_the_urls_of_exposures(export: Export) -> None:
+    written = [json.loads(Serde.to_json(each)) for each in events(export)]
+    sources = {
+        dataset["name"]: dataset["facets"]["dataSource"]["uri"]
+        for each in written
+        for dataset in each["outputs"]
+        if "dataSource" in dataset["facets"]
+    }
+    assert sources == {"revenue_dashboard": "https://bi.example.com/dashboards/7"}
