@@ -1,4 +1,4 @@
-"""Events of checks: the newest results of the tests of a dataset, as OpenLineage's integration with dbt reports them.
+"""Events of checks: the newest results of the tests of a dataset, as in OpenLineage's integration with dbt.
 
 A run of checks reads a dataset and writes none. Checks of a dataset by the same type of job are one event.
 """
@@ -24,7 +24,7 @@ _FIELDS = {each.name for each in attr.fields(_Assertion)}
 
 
 def check_events(export: Export) -> Iterator[RunEvent]:
-    """Yield an event per checked dataset, DAG and type of job, by dataset. Checks without a result are omitted."""
+    """Yield an event per checked dataset, DAG and type of job. Checks without a result are omitted."""
     pairs = export.graph.pairs(["checks"], export.environment, export.dag)
     titles = Counter(title_of_id(each) for each in {dataset_id_of(target) for _, target in pairs})
     for checked in checked_datasets(export.graph, export.environment, export.dag):
@@ -82,7 +82,7 @@ def _assertion(check: Check) -> Any:
         "assertion": str(properties.get("assertion_type", "")) or check.assertion.name,
         # A check that did not run to its end did not succeed.
         "success": properties["status"] == "passed",
-        "column": check.column.name if check.column else properties.get("column_name"),
+        "column": check.column.name if check.column else None,
         "severity": properties.get("severity"),
         "name": check.assertion.name,
         "description": properties.get("description"),
