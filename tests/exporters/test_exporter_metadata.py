@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from openlineage.client.serde import Serde
 
+from lineage_merge.exporters import dot, graphml, mermaid, neptune_csv
 from lineage_merge.exporters.datahub.proposals import proposals
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage.events import events
@@ -21,9 +22,11 @@ from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.sources.openlineage.reader import read_openlineage
-from tests.dbt_shop import graph
+from tests.dbt_shop import TESTS, graph
 from tests.exporters.openlineage_schemas import problems
 from tests.exporters.test_exporter_datahub import Aspects, exported, of_kind
+from tests.exporters.test_exporter_files import read_graphml
+from tests.neptune_reading import records
 
 
 @pytest.fixture(scope="module")
@@ -279,3 +282,53 @@ def test_openlineage_gets_the_urls_of_exposures(export: Export) -> None:
         if "dataSource" in dataset["facets"]
     }
     assert sources == {"revenue_dashboard": "https://bi.example.com/dashboards/7"}
+
+
+def test_pictures_have_no_assertions(export: Export, tmp_path: Path) -> None:
+    for exporter in (mermaid.EXPORTER, dot.EXPORTER):
+        file = tmp_path / exporter.name
+        exporter.send(Export(export.graph, {"out": str(file), "columns": True, "jobs": True}))
+        text = file.read_text(encoding="utf-8")
+        assert "revenue_dashboard" in text
+        assert "stg_customers" in text
+        assert [name for name in ("not_null", "freshness", "only_paid_orders") if name in text] == []
+
+
+def test_graphml_has_assertions_with_their_edges(export: Export, tmp_path: Path) -> None:
+    file = tmp_path / "lineage.graphml"
+    graphml.EXPORTER.send(Export(export.graph, {"out": str(file)}))
+    vertices, edges = read_graphml(file)
+    found = graph()
+    assert set(vertices) == {row["id"] for row in found.nodes}
+    assert edges == {(row["from"], row["label"], row["to"]) for row in found.edges}
+    email = vertices[f"{TESTS}test.shop.every_customer_has_an_email.a174fd3058"]
+    assert (email["label"], email["status"], email["tags"]) == ("assertion", "warned", "contact, pii")
+
+
+def test_neptunes_files_have_assertions_with_their_edges(export: Export, tmp_path: Path) -> None:
+    neptune_csv.EXPORTER.send(Export(export.graph, {"out": str(tmp_path)}))
+    read = [
+        each
+        for kind in ("vertices", "edges")
+        for file in sorted((tmp_path / kind).iterdir())
+        for each in records(file.read_bytes())
+    ]
+    found = graph()
+    edges = {(row["id"], row["label"], (row["from"], row["to"])) for row in found.edges}
+    assert {(each.id, each.label, each.ends) for each in read if each.ends} == edges
+    assert {each.label for each in read if each.ends} > {"checks", "references"}
+    values: dict[str, dict[str, Any]] = {}
+    for each in read:
+        if not each.ends:
+            held = values.setdefault(each.id, {"label": each.label})
+            held |= each.single
+            for name, several in each.sets.items():
+                held.setdefault(name, set()).update(several)
+    assert values == {
+        row["id"]: {
+            name: set(value) if isinstance(value, list) else {value} if name == "dag_name" else value
+            for name, value in row.items()
+            if value not in (None, []) and name != "id"
+        }
+        for row in found.nodes
+    }
