@@ -113,10 +113,10 @@ def test_datahub_gets_an_assertion_for_each_check_of_a_dataset(in_datahub: Aspec
         "not_null": 3,
         "positive": 1,
         "relationships": 1,
-        "unique": 2,
+        "unique": 3,
         "unit_test": 1,
     }
-    assert Counter(each.type for each in definitions) == {"DATASET": 12, "CUSTOM": 3}
+    assert Counter(each.type for each in definitions) == {"DATASET": 13, "CUSTOM": 3}
 
 
 def test_an_assertion_has_its_column_operator_and_newest_result(in_datahub: Aspects) -> None:
@@ -270,7 +270,7 @@ def test_reading_the_events_again_yields_the_same_assertions(
         for target, name, status in results(vertices, [each for each in stored if isinstance(each, Edge)])
     }
     assert results(map(vertex_of_row, again.nodes), map(edge_of_row, again.edges)) == expected
-    assert len(expected) == 14
+    assert len(expected) == 15
 
 
 def test_openlineage_gets_the_urls_of_exposures(export: Export) -> None:
