@@ -69,6 +69,26 @@ def complete_dags(context: click.Context, _parameter: click.Parameter, typed: st
     return name_forms.dags(_ids(context, ("job",), "")["job"], typed)
 
 
+@_quiet
+def complete_tags(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the tags of the graph, of all environments."""
+    return _values(context, "tags", typed)
+
+
+@_quiet
+def complete_owners(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the owners of the graph, of all environments."""
+    return _values(context, "owners", typed)
+
+
+def _values(context: click.Context, key: str, typed: str) -> list[str]:
+    deadline = time.monotonic() + _SECONDS
+    from lineage_merge.cli.property_values import read_values
+
+    location, _ = _selected(context)
+    return read_values(location, key, typed, deadline)
+
+
 def _ids(
     context: click.Context, kinds: "tuple[Kind, ...]", typed: str, *, one_environment: bool = True
 ) -> "Ids":

@@ -8,14 +8,17 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import COLUMN, JOB
+
+if TYPE_CHECKING:
+    from lineage_merge.load.gremlin.connection import Endpoint
 
 _MAX_IDS = 5_000
 _IDS_PER_CHECK = 500
@@ -80,29 +83,39 @@ def _of_graph_file(file: Path | None) -> Iterator[tuple[str, str]]:
 
 def _of_server(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
     found: dict[Kind, list[str]] = {kind: [] for kind in kinds}
+    run_until(deadline, lambda: found.update(_queried(gremlin, kinds, typed)))
+    return found
 
-    def query() -> None:
+
+def run_until(deadline: float, query: Callable[[], None]) -> None:
+    """Run a query of a server, and return at the deadline even if it has not ended; errors are ignored."""
+
+    def quiet() -> None:
         with suppress(Exception):  # no names instead of an error
-            found.update(_queried(gremlin, kinds, typed))
+            query()
 
     # A daemon: a server that does not respond must not delay the shell.
-    thread = threading.Thread(target=query, daemon=True)
+    thread = threading.Thread(target=quiet, daemon=True)
     thread.start()
     thread.join(max(0.0, deadline - time.monotonic()))
-    return found
+
+
+def reader_of(gremlin: Mapping[str, Any]) -> "Endpoint":
+    """Return the endpoint to read from, without retries, of settings below `gremlin`."""
+    from lineage_merge.config import Gremlin
+    from lineage_merge.load.gremlin.configured_endpoint import endpoint
+
+    keys = ("endpoint", "reader_endpoint", "iam_auth", "region", "role_arn")
+    known = {key: gremlin[key] for key in keys if key in gremlin}
+    return endpoint(Gremlin(**known, timeout_seconds=1, retry_seconds=0)).reader
 
 
 def _queried(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str) -> Ids:
     from gremlin_python.process.graph_traversal import __
     from gremlin_python.process.traversal import TextP
 
-    from lineage_merge.config import Gremlin
-    from lineage_merge.load.gremlin.configured_endpoint import endpoint
     from lineage_merge.load.gremlin.executor import open_executor
 
-    keys = ("endpoint", "reader_endpoint", "iam_auth", "region", "role_arn")
-    known = {key: gremlin[key] for key in keys if key in gremlin}
-    target = endpoint(Gremlin(**known, timeout_seconds=1, retry_seconds=0)).reader
     start = typed.partition("#")[0]
     namespace = "/".join(start.split("/")[:3]).partition("|")[0]
 
@@ -115,5 +128,5 @@ def _queried(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str) -> I
             vertices = vertices.out("has_column").dedup()
         return vertices.limit(_MAX_IDS).id_()
 
-    with open_executor(target) as execute:
+    with open_executor(reader_of(gremlin)) as execute:
         return {kind: execute(partial(traversal, kind=kind)) for kind in kinds}

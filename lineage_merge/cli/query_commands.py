@@ -12,6 +12,8 @@ from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import (
     complete_datasets,
     complete_environments,
+    complete_owners,
+    complete_tags,
 )
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.impact_commands import impact, owners
@@ -157,23 +159,78 @@ def path(
     cls=Command,
     epilog=epilog(
         "lineage-merge datasets --search sales",
+        "lineage-merge datasets --tag pii --without-owner",
+        "lineage-merge datasets --failed --environment prod --json",
         "lineage-merge datasets --environment dev --dag tickit_daily --columns --format tree",
     ),
 )
 @_SEARCH
-@_LIMIT
-@click.option("--columns", is_flag=True, help="include columns")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_tags,
+    help="with this tag, or with a column that has it; repeated: with all of them",
+)
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="OWNER",
+    shell_complete=complete_owners,
+    help="with this owner; repeated: with all of them",
+)
+@click.option("--without-owner", is_flag=True, help="without an owner")
+@click.option("--failed", is_flag=True, help="whose newest run, or a test of it, failed")
+@click.option(
+    "--limit",
+    cls=Option,
+    more=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="maximum number of results  [default: all]",
+)
+@click.option("--columns", cls=Option, more=True, is_flag=True, help="include columns")
 @query_command("table")
-def datasets(options: QueryOptions, search: str, limit: int | None, columns: bool) -> None:
-    """List or search datasets."""
+def datasets(
+    options: QueryOptions,
+    search: str,
+    tags: tuple[str, ...],
+    owners: tuple[str, ...],
+    without_owner: bool,
+    failed: bool,
+    limit: int | None,
+    columns: bool,
+) -> None:
+    """List or search datasets by name, tag, owner and failed runs or tests."""
+    if owners and without_owner:
+        raise click.UsageError("--owner and --without-owner exclude each other")
     with open_session(options) as session:
-        from lineage_merge.query.listing import datasets as listed
+        from lineage_merge.query.dataset_search import DatasetFilter, search_datasets
 
-        found = listed(session.graph, search, session.environment, options.dag, limit=limit, columns=columns)
-        header = options.header("datasets", session.environment, search=search)
+        found = search_datasets(
+            session.graph,
+            search,
+            session.environment,
+            options.dag,
+            DatasetFilter(tags, owners, without_owner, failed),
+            limit=limit,
+            columns=columns,
+        )
+
+        def tables() -> Iterator[Any]:
+            from lineage_merge.cli.dataset_table import dataset_table
+
+            yield dataset_table(found)
+
+        from lineage_merge.cli.dataset_table import dataset_fields
+
+        header = options.header("datasets", session.environment, search=search, **dataset_fields(found))
         shown = [each.id for each in found.datasets] if columns else None
-        note = "" if found.vertices else _empty_note(session, options, "no matching dataset")
-        print_answer(Answer(found, header, shown, note=note), options.format)
+        note = "" if found.datasets else _empty_note(session, options, "no matching dataset")
+        listed = tables if found.datasets and not columns else None
+        print_answer(Answer(found.subgraph, header, shown, tables=listed, note=note), options.format)
 
 
 @click.command(

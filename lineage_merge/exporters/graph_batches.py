@@ -11,7 +11,7 @@ from itertools import islice
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
 from lineage_merge.model.elements import JobKey
-from lineage_merge.query.elements import JOB, Edge, Vertex, dataset_of
+from lineage_merge.query.elements import JOB, Edge, Vertex, dataset_id_of, dataset_of
 from lineage_merge.query.graph import LineageGraph
 
 EXPOSURE = "exposure"
@@ -47,10 +47,27 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset with its incoming edges of all DAGs."""
+    """A dataset with its incoming edges and its jobs (`writers`) of all DAGs."""
 
     schema: DatasetSchema
     flow: Flow
+    writers: tuple[Vertex, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of a dataset, or of a column of it."""
+
+    assertion: Vertex
+    column: Vertex | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDataset:
+    """A dataset and its checks, by id."""
+
+    schema: DatasetSchema
+    checks: tuple[Check, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +94,41 @@ def datasets(
     for batch in _batches(sorted(graph.ids(labels, environment, dag))):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
+        writers = _writers(graph, batch)
         for identifier in batch:
             if identifier in known:  # it may have been deleted meanwhile
                 edges = [each for by_job in flows[identifier].values() for each in by_job]
-                yield Dataset(known[identifier], _flow(identifier, edges))
+                yield Dataset(known[identifier], _flow(identifier, edges), writers[identifier])
+
+
+def checked_datasets(
+    graph: LineageGraph, environment: str | None = None, dag: str | None = None
+) -> Iterator[CheckedDataset]:
+    """Yield the datasets that assertions (of `dag`) check, by id."""
+    targets: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for assertion, target in sorted(graph.pairs(["checks"], environment, dag)):
+        targets[dataset_id_of(target)].append((assertion, target))
+    for batch in _batches(sorted(targets)):
+        known = read_schemas(graph, batch)
+        ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
+        assertions = {each.id: each for each in graph.vertices(sorted(ids))}
+        for dataset in (each for each in batch if each in known):
+            columns = {each.id: each for each in known[dataset].columns}
+            found = [
+                Check(assertions[assertion], columns.get(target))
+                for assertion, target in targets[dataset]
+                if assertion in assertions
+            ]
+            yield CheckedDataset(known[dataset], tuple(found))
+
+
+def _writers(graph: LineageGraph, datasets: Sequence[str]) -> Mapping[str, tuple[Vertex, ...]]:
+    edges = graph.edges_to(datasets, ["writes"])
+    jobs = {each.id: each for each in graph.vertices(sorted({each.from_id for each in edges}))}
+    found: dict[str, set[str]] = defaultdict(set)
+    for each in edges:
+        found[each.to_id].add(each.from_id)
+    return {each: tuple(jobs[job] for job in sorted(found[each]) if job in jobs) for each in datasets}
 
 
 def jobs(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Iterator[Job]:

@@ -5,17 +5,19 @@ from collections.abc import Iterator
 
 from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.exporters.output import write_lines
-from lineage_merge.query.elements import Edge, Vertex
+from lineage_merge.query.elements import ASSERTION, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
+
+_LABELS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "references")
 
 
 def send(export: Export) -> ExportResult:
-    """Export datasets, columns, jobs and their edges, with all properties."""
+    """Export datasets, columns, jobs, assertions and their edges, with all properties."""
     from lineage_merge.query.formats.graphml import streamed
 
     counts = Counter(vertices=0, edges=0)
 
     def counted() -> Iterator[Vertex | Edge]:
-        for each in export.everything():
+        for each in export.everything(_LABELS):
             counts["vertices" if isinstance(each, Vertex) else "edges"] += 1
             yield each
 

@@ -9,11 +9,14 @@ from lineage_merge.model.elements import decode
 
 COLUMN = "column"
 JOB = "job"
+ASSERTION = "assertion"
 # The labels of lineage queries. `operation` and `merge_run` are returned only on request.
 VERTEX_LABELS = (*DATASET_LABELS, COLUMN, JOB)
 EDGE_LABELS = ("feeds", "feeds_column", "influences", "has_column", "writes")
 ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
+# In an id: environment, namespace, name.
+_DATASET_SEPARATORS = 2
 # Schemes whose OpenLineage names are paths without a leading slash.
 _BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
 
@@ -96,6 +99,17 @@ def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph
 def dataset_of(column_id: str) -> str:
     """Return the id of a column's dataset."""
     return column_id.rpartition("|")[0]
+
+
+def dataset_id_of(identifier: str) -> str:
+    """Return the id of a dataset, given its own id or that of a column, which has one part more."""
+    return dataset_of(identifier) if identifier.count("|") > _DATASET_SEPARATORS else identifier
+
+
+def values_of(vertex: Vertex, key: str) -> tuple[Any, ...]:
+    """Return the values of a property: several of a set, at most one of others."""
+    value = vertex.properties.get(key, ())
+    return value if isinstance(value, tuple) else (value,)
 
 
 def name_parts(dataset_id: str) -> tuple[str, str, str]:

@@ -38,6 +38,16 @@ class LineageGraph(Protocol):
         `text` is searched as given, lowercase, uppercase and capitalized.
         """
 
+    def with_value(
+        self,
+        key: str,
+        values: Sequence[str],
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """Return the ids of vertices whose property `key` is, or as a set contains, one of `values`."""
+
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """Return the outgoing edges of these vertices."""
 

@@ -125,6 +125,27 @@ ANSWERS: Mapping[str, set[Row]] = {
         ("public.date", "model.tickit.stg_date"),
         ("public.users", "model.tickit.stg_users"),
     },
+    "owners": {("tickit/sales_dashboard", "data@example.com")},
+    "tags": {
+        ("tickit_marts.dim_people", "table"),
+        ("tickit_marts.fct_sales", "table"),
+        ("tickit_marts.top_events_by_sales", "table"),
+    },
+    # The tests of the mart and of the table of sales; dbt's results are not in the sample.
+    "tests": {
+        ("assert_positive", "custom_sql", "not run"),
+        ("not_null_top_events_by_sales_eventid", "not_null", "not run"),
+        ("unique_top_events_by_sales_eventid", "unique", "not run"),
+        ("source_not_null_tickit_sales_salesid", "not_null", "not run"),
+        ("source_unique_tickit_sales_salesid", "unique", "not run"),
+    },
+    "datasets-fresh": {
+        ("staging/sales", "tickit_sales_ingest", 1795252901088),
+        ("staging/event", "tickit_sales_ingest", 1795252901088),
+        ("lake/sales_dl", "tickit_sales_ingest", 1795252901088),
+        ("public.sales", "tickit_sales_load", 1795252927090),
+        ("public.event", "tickit_sales_load", 1795252927090),
+    },
     "freshness": {("tickit_daily", 21, 0, 0)},
     "jobs-fresh": {
         ("tickit_sales_ingest", 1795252901088, 520, "succeeded"),

@@ -68,8 +68,17 @@ EXPORTER = Exporter(
             "pattern": "^[A-Za-z0-9_-]+$",
             "x-form": "a name of letters, digits and _ -",
         },
+        "groups": {
+            "description": "globs on owners that are groups in DataHub, such as *-team [default: none]",
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+        },
+        "owner_type": {
+            "description": "type of ownership in DataHub [default: TECHNICAL_OWNER]",
+            "enum": ["TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD"],
+        },
         "lineage_only": {
-            "description": "export lineage only, without descriptions, columns and tags of datasets",
+            "description": "export lineage only, without descriptions, columns, tags and tests of datasets",
             "type": "boolean",
         },
     },

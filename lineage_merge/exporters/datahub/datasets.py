@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from datahub.emitter import mce_builder
@@ -13,6 +14,7 @@ from datahub.metadata.schema_classes import (
     DataPlatformInstanceClass,
     DatasetLineageTypeClass,
     DatasetPropertiesClass,
+    DeprecationClass,
     MetadataChangeProposalClass,
     OtherSchemaClass,
     SchemaFieldClass,
@@ -25,7 +27,7 @@ from datahub.metadata.schema_classes import (
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
-from lineage_merge.exporters.datahub.fields import aspects, fine_grained
+from lineage_merge.exporters.datahub.fields import NO_USER, aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.owners import add_owners_and_tags, tag_of
 from lineage_merge.exporters.datahub.types import data_type
@@ -69,7 +71,7 @@ _CUSTOM = (
 def description(
     names: Names, schema: DatasetSchema
 ) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
-    """Yield properties, sub type, columns if known, owners, and tags.
+    """Yield properties, sub type, columns if known, deprecation, owners, and tags.
 
     Owners and tags are added to those in DataHub, where users may have set others.
     """
@@ -87,9 +89,11 @@ def description(
     ]
     if schema.columns:
         values.append(_schema(names, schema))
+    if "deprecation_date" in properties:
+        values.append(_deprecation(str(properties["deprecation_date"])))
     yield from aspects(urn, values)
     patch = DatasetPatchBuilder(urn)
-    add_owners_and_tags(patch, vertex)
+    add_owners_and_tags(names, patch, vertex)
     for column in schema.columns:
         for tag in column.properties.get("tags", ()):
             patch.for_field(column.name).add_tag(tag_of(tag))
@@ -131,7 +135,7 @@ def exposure(
     vertex = dataset.schema.dataset
     # dbt's unique id is stored only in the job name.
     for unique_id in sorted({unique_id_of(each.job) for each in dataset.flow.feeds}):
-        never = AuditStampClass(time=0, actor="urn:li:corpuser:unknown")
+        never = AuditStampClass(time=0, actor=NO_USER)
         yield from aspects(
             names.exposure(unique_id),
             [
@@ -147,7 +151,7 @@ def exposure(
             ],
         )
         patch = DashboardPatchBuilder(names.exposure(unique_id))
-        add_owners_and_tags(patch, vertex)
+        add_owners_and_tags(names, patch, vertex)
         yield from patch.build()
 
 
@@ -158,6 +162,19 @@ def _custom(vertex: Vertex) -> dict[str, str]:
         for name, value in properties
         if value
     }
+
+
+def _deprecation(date: str) -> DeprecationClass:
+    """Return the deprecation of a dbt model, which dbt will remove at this date."""
+    try:
+        at = datetime.fromisoformat(date)
+    except ValueError:
+        moment = None
+    else:
+        moment = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
+    return DeprecationClass(
+        deprecated=True, note=f"dbt: deprecation_date {date}", actor=NO_USER, decommissionTime=moment
+    )
 
 
 def _schema(names: Names, schema: DatasetSchema) -> SchemaMetadataClass:

@@ -14,6 +14,9 @@ from datahub.metadata.schema_classes import (
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.query.elements import Edge, Vertex
 
+# The graph does not contain who made a change; DataHub requires a user.
+NO_USER = "urn:li:corpuser:unknown"
+
 
 def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield a proposal per aspect."""

@@ -62,5 +62,5 @@ def job(
     urn = names.job(job)
     yield from aspects(urn, [info, moves, StatusClass(removed=False)])
     patch = DataJobPatchBuilder(urn)
-    add_owners_and_tags(patch, vertex)
+    add_owners_and_tags(names, patch, vertex)
     yield from patch.build()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from datahub.emitter import mce_builder
-from datahub.metadata.schema_classes import FabricTypeClass
-from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn
+from datahub.metadata.schema_classes import FabricTypeClass, OwnershipTypeClass
+from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn, DataProcessInstanceUrn
 
 from lineage_merge.exporters.graph_batches import Job
 from lineage_merge.model.elements import JobKey
@@ -55,13 +55,18 @@ class DatasetName(NamedTuple):
 
 @dataclass(frozen=True)
 class Names:
-    """URNs by the settings ``exporters.datahub``; `platforms` and `instances` by glob on the namespace."""
+    """URNs by the settings ``exporters.datahub``.
+
+    `platforms` and `instances` are by glob on the namespace; `groups` are globs on owners.
+    """
 
     fabrics: Mapping[str, str]
     platforms: Mapping[str, str]
     instances: Mapping[str, str]
     lowercase: tuple[str, ...]
     orchestrator: str
+    groups: tuple[str, ...] = ()
+    owner_type: str = OwnershipTypeClass.TECHNICAL_OWNER
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Names":
@@ -72,6 +77,8 @@ class Names:
             settings.get("instances", {}),
             tuple(settings.get("lowercase", ("snowflake*",))),
             settings.get("orchestrator", "airflow"),
+            tuple(settings.get("groups", ())),
+            settings.get("owner_type", OwnershipTypeClass.TECHNICAL_OWNER),
         )
 
     def fabric(self, environment: str) -> str:
@@ -138,6 +145,25 @@ class Names:
     def exposure(self, unique_id: str) -> str:
         """Return the URN of a dbt exposure, as DataHub's dbt source names it."""
         return str(DashboardUrn("dbt", unique_id))
+
+    def run(self, job_id: str, run_id: str) -> str:
+        """Return the URN of a run of a job."""
+        return str(DataProcessInstanceUrn(mce_builder.datahub_guid({"job": job_id, "run": run_id})))
+
+    def assertion(self, assertion_id: str, dataset: str) -> str:
+        """Return the URN of a check of a dataset: DataHub's assertions have one dataset each.
+
+        It differs from that of DataHub's dbt source, whose assertions are on datasets of the platform dbt.
+        """
+        return mce_builder.make_assertion_urn(
+            mce_builder.datahub_guid({"assertion": assertion_id, "dataset": dataset})
+        )
+
+    def owner(self, name: str) -> str:
+        """Return the URN of an owner: a group if a glob of `groups` matches, otherwise a user."""
+        if any(fnmatch.fnmatchcase(name, glob) for glob in self.groups):
+            return mce_builder.make_group_urn(name)
+        return mce_builder.make_user_urn(name)
 
 
 def job_name(key: JobKey) -> str:

@@ -1,21 +1,21 @@
 """Owners and tags, added to those that users have set in DataHub."""
 
 from datahub.emitter import mce_builder
-from datahub.metadata.schema_classes import OwnerClass, OwnershipTypeClass, TagAssociationClass
+from datahub.metadata.schema_classes import OwnerClass, TagAssociationClass
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
+from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.query.elements import Vertex
 
 
 def add_owners_and_tags(
-    patch: DatasetPatchBuilder | DashboardPatchBuilder | DataJobPatchBuilder, vertex: Vertex
+    names: Names, patch: DatasetPatchBuilder | DashboardPatchBuilder | DataJobPatchBuilder, vertex: Vertex
 ) -> None:
     """Add the owners and tags of a vertex to a patch of its entity."""
     for owner in vertex.properties.get("owners", ()):
-        urn = mce_builder.make_user_urn(owner)
-        patch.add_owner(OwnerClass(owner=urn, type=OwnershipTypeClass.TECHNICAL_OWNER))
+        patch.add_owner(OwnerClass(owner=names.owner(owner), type=names.owner_type))
     for tag in vertex.properties.get("tags", ()):
         patch.add_tag(tag_of(tag))
 

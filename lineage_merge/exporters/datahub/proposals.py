@@ -10,13 +10,22 @@ from datahub.utilities.urns.urn import guess_entity_type
 
 from lineage_merge.exporters.datahub import datasets as of_datasets
 from lineage_merge.exporters.datahub import jobs as of_jobs
+from lineage_merge.exporters.datahub import runs as of_runs
+from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import EXPOSURE, datasets, jobs
+from lineage_merge.exporters.graph_batches import EXPOSURE, checked_datasets, datasets, jobs
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 
-_ENTITY_NAMES = {"dataset": "datasets", "dataFlow": "DAGs", "dataJob": "jobs", "dashboard": "dashboards"}
+_ENTITY_NAMES = {
+    "dataset": "datasets",
+    "dataFlow": "DAGs",
+    "dataJob": "jobs",
+    "dataProcessInstance": "runs",
+    "dashboard": "dashboards",
+    "assertion": "assertions",
+}
 
 
 def proposals(export: Export) -> Iterator[Proposal]:
@@ -31,6 +40,7 @@ def proposals(export: Export) -> Iterator[Proposal]:
         columns = {each.id: each for each in graph.vertices(sorted(sources))}
         if not lineage_only:
             yield from of_datasets.description(names, dataset.schema)
+            yield from of_runs.last_write(names, dataset)
         yield from of_datasets.lineage(names, dataset, columns)
     for exposure in datasets(graph, export.environment, export.dag, labels=[EXPOSURE]):
         yield from of_datasets.exposure(names, exposure)
@@ -46,6 +56,10 @@ def proposals(export: Export) -> Iterator[Proposal]:
         ends = {end for each in edges for end in (each.from_id, each.to_id)}
         columns = {each.id: each for each in graph.vertices(sorted(ends))}
         yield from of_jobs.job(names, job, job.vertex, columns)
+        yield from of_runs.last_run(names, job, job.vertex)
+    if not lineage_only:
+        for checked in checked_datasets(graph, export.environment, export.dag):
+            yield from assertions(names, checked)
 
 
 @dataclass

@@ -25,7 +25,8 @@ from openlineage.client.facet_v2 import (
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import DatasetSchema, Flow, jobs, read_schemas
 from lineage_merge.exporters.graph_batches import Job as JobLineage
-from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, of_dataset
+from lineage_merge.exporters.openlineage.check_events import check_events
+from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.query.elements import Vertex, name_parts, title_of_id
 
 Event = RunEvent | JobEvent
@@ -34,12 +35,16 @@ _FAILED = "failed"
 
 
 def events(export: Export) -> Iterator[Event]:
-    """Yield one or more events per job, in a fixed order; exposures are jobs without runs."""
+    """Yield one or more events per job, in a fixed order, then the events of checks.
+
+    Exposures are jobs without runs.
+    """
     for job in jobs(export.graph, export.environment, export.dag):
         datasets = {end for flow in job.flows for end in (*flow.sources, flow.target)}
         known = read_schemas(export.graph, datasets)
         columns = {each.id: each for each in export.graph.vertices(sorted(ends(job.flows)))}
         yield from of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
+    yield from check_events(export)
 
 
 def of_job(
@@ -105,7 +110,7 @@ def _event(
         "job": named,
         "inputs": [InputDataset(*_named(each), facets=_facets(each, known)) for each in sources],
         "outputs": [_output(flow, known, columns) for flow in flows],
-        "eventTime": _moment(datetime.fromtimestamp(last / 1000, tz=UTC) if last else now),
+        "eventTime": moment(datetime.fromtimestamp(last / 1000, tz=UTC) if last else now),
         "producer": PRODUCER,
     }
     # The lineage is that of a successful run. If the newest run failed, its time and id do not belong to it.
@@ -165,7 +170,3 @@ def _facets(identifier: str, known: Mapping[str, DatasetSchema]) -> dict[str, An
 
 def _named(identifier: str) -> tuple[str, str]:
     return name_parts(identifier)[1:]
-
-
-def _moment(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -3,12 +3,14 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from openlineage.client.facet_v2 import (
     DatasetFacet,
     column_lineage_dataset,
     dataset_type_dataset,
+    datasource_dataset,
     documentation_dataset,
     ownership_dataset,
     schema_dataset,
@@ -28,12 +30,13 @@ _DIRECT = {Transformation.IDENTITY.name, Transformation.TRANSFORMATION.name, Tra
 # Kinds of dbt tables, which OpenLineage's types do not distinguish.
 _KINDS = {"seed": ("TABLE", "SEED"), "snapshot": ("TABLE", "SNAPSHOT")}
 _PATHS = frozenset({"s3", "gs", "abfss", "wasbs", "hdfs", "file", "dbfs", "viewfs"})
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"{}|\\^`]+")
 # ``namespace|name (rule)``, the format of `aliases`.
 _ALIAS = re.compile(r"(?P<namespace>[^|]+)\|(?P<name>.+) \([^()]*\)")
 
 
 def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
-    """Return schema, type, description, other names, owners and tags, as far as they are known."""
+    """Return schema, type, description, other names, address, owners and tags, as far as they are known."""
     vertex = schema.dataset
     kind, subtype = _KINDS.get(vertex.label, (vertex.label.upper(), None))
     facets: dict[str, DatasetFacet] = {
@@ -58,6 +61,10 @@ def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
     ]
     if other_names:
         facets["symlinks"] = symlinks_dataset.SymlinksDatasetFacet(identifiers=other_names, producer=PRODUCER)
+    if _is_uri(url := vertex.properties.get("url", "")):  # of an exposure
+        facets["dataSource"] = datasource_dataset.DatasourceDatasetFacet(
+            name=vertex.name, uri=url, producer=PRODUCER
+        )
     if vertex.properties.get("owners"):
         facets["ownership"] = ownership_dataset.OwnershipDatasetFacet(
             owners=[ownership_dataset.Owner(owner) for owner in vertex.properties["owners"]],
@@ -128,5 +135,15 @@ def _field(column: Vertex, place: int) -> Any:
     )
 
 
+def _is_uri(text: str) -> bool:
+    """Return whether a text is a URI, which the specification requires of an address."""
+    return _URI.fullmatch(text) is not None
+
+
 def _is_path(namespace: str) -> bool:
     return namespace.partition("://")[0] in _PATHS
+
+
+def moment(at: datetime) -> str:
+    """Return the time of an event."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -82,6 +82,17 @@ class GremlinGraph:
         found = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
         return sorted(self.vertices(found[:limit]), key=lambda each: each.id)
 
+    def with_value(
+        self,
+        key: str,
+        values: Sequence[str],
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """See `LineageGraph`."""
+        return set(self._execute(lambda g: with_value(g, key, values, labels, environment, dag)))
+
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
         return self._edges(ids, labels, "down", dag)
@@ -210,6 +221,18 @@ def searched(
         return all_of_them.id_()
     holding = [__.has(key, TextP.containing(each)) for key in SEARCHED for each in case_variants(text)]
     return all_of_them.or_(*holding).id_()
+
+
+def with_value(
+    g: GraphTraversalSource,
+    key: str,
+    values: Sequence[str],
+    labels: Sequence[str],
+    environment: str | None,
+    dag: str | None,
+) -> GraphTraversal:
+    """Return the ids of vertices with one of these values of a property."""
+    return of_graph(g, labels, environment, dag).has(key, P.within(list(values))).id_()
 
 
 def edges_at(

@@ -5,12 +5,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.case_variants import case_variants
-from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
+from lineage_merge.query.elements import (
+    ALL_VERTEX_LABELS,
+    EDGE_LABELS,
+    VERTEX_LABELS,
+    Edge,
+    Vertex,
+    values_of,
+)
 from lineage_merge.query.graph import Direction
 
 # Properties that identify a vertex by name, and properties that are searched.
 NAMES = ("name", "qualified_name", "location")
 SEARCHED = ("name", "qualified_name", "namespace")
+
+
+def contains_text(vertex: Vertex, text: str) -> bool:
+    """Return whether a name of the vertex contains `text`, as `LineageGraph.search` compares them."""
+    names = [str(vertex.properties.get(key, "")) for key in SEARCHED]
+    return any(spelling in name for name in names for spelling in case_variants(text))
 
 
 class InMemory:
@@ -54,13 +67,23 @@ class InMemory:
         limit: int | None = None,
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        wanted = case_variants(text)
-        found = [
-            each
-            for each in self._of(labels, environment, dag)
-            if any(spelling in str(each.properties.get(key, "")) for key in SEARCHED for spelling in wanted)
-        ]
+        found = [each for each in self._of(labels, environment, dag) if contains_text(each, text)]
         return sorted(found, key=lambda each: each.id)[:limit]
+
+    def with_value(
+        self,
+        key: str,
+        values: Sequence[str],
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """See `LineageGraph`."""
+        return {
+            each.id
+            for each in self._of(labels, environment, dag)
+            if not set(values).isdisjoint(values_of(each, key))
+        }
 
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""

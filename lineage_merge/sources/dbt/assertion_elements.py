@@ -8,6 +8,7 @@ from lineage_merge.sources.dbt.declared_tests import FRESHNESS, DeclaredTest, Fr
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.metadata import plain_column
 from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.order import behind_of
 from lineage_merge.sources.dbt.run_results import NodeRun, RunResults
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, FreshnessRun
 
@@ -27,14 +28,13 @@ def assertion_elements(
     runs = _newest(results)
     without_dataset = 0
     for test in manifest.tests:
-        checked = [unique_id for unique_id in test.checks if unique_id in references]
+        checked = checked_by(manifest, references, test)
         without_dataset += not checked
         properties = _of_test(manifest, test, runs.get(test.unique_id))
         at = int(properties.get("last_run_at") or manifest.generated_at)
         sets = {"tags": test.tags, "owners": test.owners}
         job = jobs.key(test.unique_id)
-        for unique_id in checked:
-            column = plain_column(test.column)
+        for unique_id, column in checked.items():
             yield Assertion(job, references[unique_id], column, at=at, properties=properties, sets=sets)
         other, column = test.references or ("", "")
         if checked and other in references:
@@ -43,7 +43,7 @@ def assertion_elements(
             )
     if without_dataset:
         what = f"{without_dataset} {'test checks' if without_dataset == 1 else 'tests check'}"
-        why = f"{what} no dataset of the graph (ephemeral models): left out"
+        why = f"{what} no dataset of the graph (ephemeral models without sources): left out"
         yield Problem("notice", location, "nodes", why)
     for unique_id, node in manifest.nodes.items():
         run = freshness.runs.get(unique_id)
@@ -53,6 +53,21 @@ def assertion_elements(
             yield Assertion(
                 jobs.key(unique_id), references[unique_id], key=FRESHNESS, at=at, properties=properties
             )
+
+
+def checked_by(manifest: Manifest, references: Mapping[str, Reference], test: DeclaredTest) -> dict[str, str]:
+    """Return the datasets that a test checks by unique id, each with the column ("": the whole dataset).
+
+    A test of an ephemeral model reads, and so checks, the datasets behind the model.
+    """
+    checked = {unique_id: plain_column(test.column) for unique_id in test.checks if unique_id in references}
+    for unique_id in test.checks:
+        node = manifest.nodes.get(unique_id)
+        if node is not None and node.folded:
+            for parent, _ in behind_of(manifest.nodes, node):
+                if parent in references:
+                    checked.setdefault(parent, "")
+    return checked
 
 
 class _Run(NamedTuple):

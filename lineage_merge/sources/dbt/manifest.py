@@ -61,11 +61,13 @@ _READ = frozenset(
         "url",
         "maturity",
         "type_params",
+        "filter",
         # semantic models and saved queries
         "entities",
         "dimensions",
         "measures",
         "node_relation",
+        "primary_entity",
         "query_params",
         # tests
         "attached_node",

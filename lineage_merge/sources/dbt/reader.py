@@ -11,7 +11,7 @@ from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem, Reference
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources.dbt import artefact
-from lineage_merge.sources.dbt.assertion_elements import assertion_elements
+from lineage_merge.sources.dbt.assertion_elements import assertion_elements, checked_by
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -68,8 +68,8 @@ def _relations(manifest: Manifest, namespace: str) -> dict[str, str]:
 
 def _checked(manifest: Manifest, references: Mapping[str, Reference]) -> dict[str, str]:
     """Return what each test, and the freshness check of each source, is about, by unique id."""
-    checks = {test.unique_id: test.checks for test in manifest.tests}
-    checks |= {node.unique_id: (node.unique_id,) for node in manifest.nodes.values() if node.kind == "source"}
+    checks = {test.unique_id: [*checked_by(manifest, references, test)] for test in manifest.tests}
+    checks |= {node.unique_id: [node.unique_id] for node in manifest.nodes.values() if node.kind == "source"}
     found = {
         unique_id: sorted(references[each] for each in checked if each in references)
         for unique_id, checked in checks.items()

@@ -5,8 +5,8 @@ The columns of semantic models are derived from SQL (`sources.dbt.columns`).
 
 from collections.abc import Iterator, Mapping
 
-from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.model.elements import Authority, Column, Element, FeedsColumn, Reference
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
+from lineage_merge.model.elements import Authority, Column, Element, FeedsColumn, Influences, Reference
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.semantic_layer import Input
@@ -19,7 +19,7 @@ _MAX_EXPRESSION_LENGTH = 1_000
 def semantic_elements(
     manifest: Manifest, references: Mapping[str, Reference], jobs: Jobs
 ) -> Iterator[Element]:
-    """Yield the columns of metrics and saved queries, and what they are computed from."""
+    """Yield the columns of metrics and saved queries, what they are computed from, and what filters them."""
     for unique_id, node in manifest.nodes.items():
         if node.semantics is None:
             continue
@@ -30,6 +30,11 @@ def semantic_elements(
             if item.description:
                 properties["description"] = item.description
             yield Column(target, item.name, Authority.BUILDER, properties, sets)
+        for name in node.semantics.filters:
+            if found := _filtered(manifest, node, name):
+                source, column = found
+                kinds = (InfluenceKind.FILTER.value,)
+                yield Influences(jobs.key(unique_id), references[source], column, target, kinds)
         for column, inputs in node.semantics.columns.items():
             yield Column(target, column, Authority.BUILDER)
             how = _transformation(node, inputs)
@@ -66,3 +71,23 @@ def _sources(manifest: Manifest, node: Node, wanted: Input) -> Iterator[str]:
             and any(each.aggregation and each.name == wanted.name for each in found.semantics.items)
         ):
             yield parent
+
+
+def _filtered(manifest: Manifest, node: Node, name: str) -> tuple[str, str] | None:
+    """Return the semantic model and column that a filter names; None unless exactly one has the name.
+
+    ``order__country`` is the dimension `country` of the semantic model whose rows the entity `order`
+    identifies, ``customer`` an entity of a semantic model that the node reads.
+    """
+    *path, column = name.split("__")
+    found = []
+    for unique_id, each in manifest.nodes.items():
+        semantics = each.semantics
+        if semantics is None or not any(
+            item.name == column and not item.aggregation for item in semantics.items
+        ):
+            continue
+        keys = {item.name for item in semantics.items if item.is_key} | {semantics.primary_entity}
+        if path[-1] in keys if path else unique_id in node.parents:
+            found.append((unique_id, column))
+    return found[0] if len(found) == 1 else None

@@ -1,23 +1,34 @@
 """Entries of dbt's semantic layer: columns of semantic models, and what metrics are computed from. Pure.
 
 A semantic model's entities, dimensions and measures are its columns. A metric, and each metric of a saved
-query, is a column too, so column lineage continues to the exposures' inputs. Filters of metrics are not read.
+query, is a column too, so column lineage continues to the exposures' inputs. Of filters, which are templates
+of MetricFlow, only the names of dimensions and entities are read.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.dbt.metadata import NOTHING, Metadata, of_column
 
+# {{ Dimension('order__country') }}, {{ TimeDimension('order__ordered_at', 'day') }}, {{ Entity('customer') }}
+_FILTERED = re.compile(r"\b(?:Dimension|TimeDimension|Entity)\s*\(\s*['\"](\w+)['\"]")
+# Of entities: those that identify a row of the semantic model.
+_KEYS = ("primary", "unique", "natural")
+
 
 class Item(NamedTuple):
-    """A column of a semantic model: its SQL, and for a measure how it is aggregated ("" for others)."""
+    """A column of a semantic model: its SQL, and for a measure how it is aggregated ("" for others).
+
+    `is_key`: an entity that identifies the rows, by which filters name the dimensions.
+    """
 
     name: str
     expression: str
     aggregation: str = ""
     description: str = ""
     metadata: Metadata = NOTHING
+    is_key: bool = False
 
 
 class Input(NamedTuple):
@@ -31,7 +42,8 @@ class Semantics(NamedTuple):
     """The columns of an entry: `items` of a semantic model on `relation`, or the `inputs` of metrics.
 
     `columns` maps each column of a metric or saved query to its inputs; `metric_type` and `expression` say
-    how the metric combines them.
+    how the metric combines them. `filters` are dimensions and entities as filters name them, such as
+    ``order__country``.
     """
 
     items: tuple[Item, ...] = ()
@@ -39,22 +51,51 @@ class Semantics(NamedTuple):
     columns: Mapping[str, tuple[Input, ...]] = {}
     metric_type: str = ""
     expression: str = ""
+    filters: tuple[str, ...] = ()
+    primary_entity: str = ""
 
 
 def semantics_of(kind: str, entry: Mapping[str, Any]) -> Semantics:
     """Return the columns of a semantic model, metric or saved query."""
     if kind == "semantic_model":
         relation = _text(_mapping(entry.get("node_relation")).get("relation_name"))
-        return Semantics(tuple(_items(entry)), relation)
+        primary = _text(entry.get("primary_entity"))
+        return Semantics(tuple(_items(entry)), relation, primary_entity=primary)
     if kind == "metric":
         metric_type, parameters = _text(entry.get("type")), _mapping(entry.get("type_params"))
         inputs = tuple(dict.fromkeys(_inputs(metric_type, parameters)))
         expression = _text(parameters.get("expr"))
         if metric_type == "ratio" and len(inputs) == 2:
             expression = " / ".join(each.name for each in inputs)
-        return Semantics((), "", {_text(entry.get("name")): inputs}, metric_type, expression)
-    names = _list(_mapping(entry.get("query_params")).get("metrics"))
-    return Semantics((), "", {name: (Input("metric", name),) for name in map(_text, names) if name})
+        filters = _filters(entry.get("filter"), *_filters_of_inputs(parameters))
+        columns = {_text(entry.get("name")): inputs}
+        return Semantics((), "", columns, metric_type, expression, filters)
+    query = _mapping(entry.get("query_params"))
+    columns = {name: (Input("metric", name),) for name in map(_text, _list(query.get("metrics"))) if name}
+    return Semantics((), "", columns, filters=_filters(query.get("where")))
+
+
+def _filters(*values: Any) -> tuple[str, ...]:
+    """Return the names of dimensions and entities in filters, without duplicates."""
+    templates = [
+        _text(_mapping(each).get("where_sql_template"))
+        for value in values
+        for each in _list(_mapping(value).get("where_filters"))
+    ]
+    return tuple(dict.fromkeys(name for text in templates for name in _FILTERED.findall(text)))
+
+
+def _filters_of_inputs(parameters: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the filters of a metric's direct inputs."""
+    conversion = _mapping(parameters.get("conversion_type_params"))
+    cumulative = _mapping(parameters.get("cumulative_type_params"))
+    for value in (
+        *(parameters.get(name) for name in ("measure", "numerator", "denominator")),
+        *(conversion.get(name) for name in ("base_measure", "conversion_measure")),
+        cumulative.get("metric"),
+        *_list(parameters.get("metrics")),
+    ):
+        yield _mapping(value).get("filter")
 
 
 def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
@@ -68,6 +109,7 @@ def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
                     _text(each.get("agg")) if section == "measures" else "",
                     _text(each.get("description")),
                     of_column(each),
+                    section == "entities" and _text(each.get("type")).lower() in _KEYS,
                 )
 
 

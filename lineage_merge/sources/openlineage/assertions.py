@@ -36,8 +36,10 @@ def _assertion(
         return
     job_run, severity = job_of(run), text(stated.get("severity")).lower()
     failed = "warned" if severity == "warn" else "failed"
+    given_name = text(stated.get("name"))
     properties: dict[str, Scalar] = {
-        "name": f"{kind} {column}".rstrip(),
+        "name": given_name or f"{kind} {column}".rstrip(),
+        "description": text(stated.get("description")),
         "assertion_type": kind,
         "column_name": column,
         "severity": severity if severity in ("error", "warn") else "",
@@ -47,6 +49,7 @@ def _assertion(
         "project": job_run.project,
     }
     known = {name: value for name, value in properties.items() if value}
-    name = f"{'|'.join(key)}#{column}:{kind}"
+    # Tests of one kind, such as custom_sql, differ only in their names.
+    name = ":".join(part for part in (f"{'|'.join(key)}#{column}", kind, given_name) if part)
     checked = "" if _OF_EXPRESSIONS.intersection(column) else column
     yield Assertion(job_run.key, target, checked, name, run.at or 0, properties=known)

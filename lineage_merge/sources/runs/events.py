@@ -9,7 +9,8 @@ class EventRow(NamedTuple):
     `plan` names the document with the write's lineage, within `database` ("" if a source has only one);
     `run_id` is the run that wrote. Times are ms since 1970. `target` is the raw URI, `dataset` the id it
     resolves to. `unlabelled`: the requested labels that the write itself lacks; its plan may have them.
-    Writes of one job with different `statement`s are selected independently.
+    Writes of one job with different `statement`s are selected independently. `owners` and `tags` are those
+    of the job.
     """
 
     database: str
@@ -32,3 +33,5 @@ class EventRow(NamedTuple):
     framework: str | None = None
     unlabelled: list[str] | None = None
     statement: str | None = None
+    owners: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()

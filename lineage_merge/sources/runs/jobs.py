@@ -29,6 +29,8 @@ class JobFacts(NamedTuple):
     rows_written: int | None
     framework: str | None
     failed: bool | None
+    owners: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 class _Write(NamedTuple):
@@ -48,6 +50,8 @@ class _Write(NamedTuple):
     append: bool | None
     rows: int | None
     framework: str | None
+    owners: tuple[str, ...]
+    tags: tuple[str, ...]
 
 
 class _Newest(NamedTuple):
@@ -86,7 +90,8 @@ def job(facts: JobFacts) -> Job:
         "status": "failed" if facts.failed else "succeeded",
     }
     known = {name: value for name, value in properties.items() if value not in (None, "")}
-    return Job(JobKey(facts.job_type, facts.job), facts.last_run_at or 0, known)
+    sets = {name: values for name, values in (("owners", facts.owners), ("tags", facts.tags)) if values}
+    return Job(JobKey(facts.job_type, facts.job), facts.last_run_at or 0, known, sets)
 
 
 def successful_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
@@ -118,6 +123,8 @@ def _write(event: EventRow) -> Iterator[_Write]:
             event.append,
             event.rows,
             event.framework,
+            event.owners,
+            event.tags,
         )
 
 
@@ -137,6 +144,8 @@ def _run_facts(_run: Hashable, found: list[_Write]) -> Iterator[tuple[_Job, _New
         rows_written=total(each.rows for each in writes),
         framework=largest(each.framework for each in writes),
         failed=largest(each.failed for each in writes),
+        owners=tuple(sorted({owner for each in writes for owner in each.owners})),
+        tags=tuple(sorted({tag for each in writes for tag in each.tags})),
     )
     yield (job_type, name), _Newest(facts, is_selected=False)
 

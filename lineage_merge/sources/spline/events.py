@@ -7,7 +7,7 @@ from itertools import islice
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.spline import labels
+from lineage_merge.sources.spline import job_metadata, labels
 from lineage_merge.sources.spline.documents import Document, check
 from lineage_merge.sources.spline.durations import duration_ns
 from lineage_merge.sources.spline.naming import application
@@ -72,6 +72,7 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
     # Agents before 1.0 report no run: each write is its own run.
     run_id = extra.get("appId") or document["_key"]
     target = details["dataSourceUri"]
+    metadata = job_metadata.of_event(document)
     rows = (extra.get("writeMetrics") or {}).get("numOutputRows")
     return EventRow(
         database=database,
@@ -93,4 +94,6 @@ def _event(database: str, document: Document, wanted: Wanted) -> EventRow:
         rows=None if rows is None else int(rows),
         framework=str(details.get("frameworkName") or ""),
         unlabelled=sorted(wanted.labels.keys() - labels.of_event(wanted.labels, document)),
+        owners=metadata.get("owners", ()),
+        tags=metadata.get("tags", ()),
     )

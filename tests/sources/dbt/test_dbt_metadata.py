@@ -173,6 +173,7 @@ def test_every_test_checks_its_dataset_or_column(shop: Graph) -> None:
         ("unique_stg_customers_customer_id", "unique", "error", "passed", 0),
         ("not_null_stg_customers_customer_id", "not_null", "error", "passed", 0),
         ("every_customer_has_an_email", "not_null", "warn", "warned", 1),
+        ("unique_paid_orders_order_id", "unique", "error", "passed", 0),
         (accepted, "accepted_values", "error", "failed", 1),
         ("positive_stg_orders_amount", "positive", "error", "failed", 1),
         (related, "relationships", "error", "failed", 1),
@@ -199,16 +200,64 @@ def test_every_test_checks_its_dataset_or_column(shop: Graph) -> None:
         ("source.shop.crm.customers|freshness", "checks", "main_raw.raw_customers"),
         ("source.shop.crm.orders|freshness", "checks", "main_raw.raw_orders"),
         ("source.shop.crm.unloaded|freshness", "checks", "main_raw.unloaded"),
+        # The model is ephemeral: the test reads, and so checks, what is behind it.
+        (ids["unique_paid_orders_order_id"], "checks", "main.stg_orders"),
     }
 
 
-def test_a_test_of_an_ephemeral_model_is_counted_as_left_out() -> None:
+def test_a_test_of_an_ephemeral_model_without_sources_is_counted_as_left_out(tmp_path: Path) -> None:
+    def without_sources(manifest: dict[str, Any]) -> None:
+        manifest["nodes"]["model.shop.paid_orders"]["depends_on"]["nodes"] = []
+        manifest |= {"parent_map": {}, "child_map": {}}
+
+    changed(tmp_path, without_sources)
     (notice,) = [
         each.message
-        for each in read(run_results=None, sources=None, catalog=None).collect()
-        if each.kind == "problem" and each.rule == "notice"
+        for each in read(tmp_path, run_results=None, sources=None, catalog=None).collect()
+        if each.kind == "problem" and each.rule == "notice" and "left out" in str(each.message)
     ]
-    assert notice == "1 test checks no dataset of the graph (ephemeral models): left out"
+    assert notice == "1 test checks no dataset of the graph (ephemeral models without sources): left out"
+
+
+def test_filters_of_metrics_influence_them(shop: Graph) -> None:
+    country = "semantic_model.orders|country"
+    found = {
+        (short(row["from"]), short(row["to"]), row["transformation"])
+        for row in shop.edges
+        if row["label"] == "influences" and "metric." in row["to"]
+    }
+    assert found == {(country, "metric.revenue", "FILTER")}
+
+
+@pytest.mark.parametrize(
+    ("template", "columns"),
+    [
+        ("{{ TimeDimension('order__ordered_at', 'day') }} > '2026-01-01'", {"ordered_at"}),
+        (
+            "{{Dimension( \"customer__order__is_large\" )}} and {{ Entity('customer') }} = 7",
+            {"is_large", "customer"},
+        ),
+        ("{{ Dimension('customer__country') }} = 'DE'", set()),  # customers have no semantic model
+        ("{{ Dimension('order__unknown') }} = 1", set()),
+        ("{{ Dimension('order__revenue') }} = 1", set()),  # a measure
+        ("country = 'DE'", set()),
+    ],
+)
+def test_filters_name_dimensions_by_the_entity_of_their_model(
+    template: str, columns: set[str], tmp_path: Path
+) -> None:
+    def of_query(manifest: dict[str, Any]) -> None:
+        manifest["metrics"]["metric.shop.revenue"]["filter"] = None
+        measure = manifest["metrics"]["metric.shop.orders"]["type_params"]["measure"]
+        measure["filter"] = {"where_filters": [{"where_sql_template": template}]}
+
+    changed(tmp_path, of_query)
+    found = {
+        (short(row["from"]), short(row["to"]))
+        for row in graph(tmp_path, run_results=None, sources=None, catalog=None).edges
+        if row["label"] == "influences" and "metric." in row["to"]
+    }
+    assert found == {(f"semantic_model.orders|{each}", "metric.orders") for each in columns}
 
 
 def test_freshness_has_criteria_and_the_newest_row(shop: Graph) -> None:
@@ -239,6 +288,7 @@ def test_the_newest_of_several_run_results_counts() -> None:
     assert skipped == {
         "amounts_per_country_orders_",
         "unique_orders_order_id",
+        "unique_paid_orders_order_id",
         "only_paid_orders",
         "freshness.crm.unloaded",
     }

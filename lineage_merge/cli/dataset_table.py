@@ -1,0 +1,62 @@
+"""Answer of the command `datasets` as a table and as JSON fields."""
+
+from typing import TYPE_CHECKING, Any
+
+from lineage_merge.model.elements import decode
+from lineage_merge.query.elements import Vertex, values_of
+from lineage_merge.query.formats.table import add_row, new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lineage_merge.query.dataset_search import FoundDatasets
+
+_ABOUT = ("format", "description")
+
+
+def dataset_table(found: "FoundDatasets") -> "Table":
+    """Return a row per dataset. Columns that would be empty (owners, tags, ...) are omitted."""
+    names = ["name", "label", "namespace", "environment", "DAGs"]
+    optional = {
+        "owners": [", ".join(values_of(each, "owners")) for each in found.datasets],
+        "tags": [", ".join(values_of(each, "tags")) for each in found.datasets],
+        "tagged columns": [
+            ", ".join(decode(column.rpartition("|")[2]) for column in found.tagged_columns.get(each.id, ()))
+            for each in found.datasets
+        ],
+        "failed": [
+            ", ".join(failure.name for failure in found.failures.get(each.id, ())) for each in found.datasets
+        ],
+        "about": [_about(each) for each in found.datasets],
+    }
+    more = {name: cells for name, cells in optional.items() if any(cells)}
+    table = new_table(*names, *more)
+    for number, each in enumerate(found.datasets):
+        namespace = str(each.properties.get("namespace", ""))
+        cells = [column[number] for column in more.values()]
+        add_row(table, each.title, each.label, namespace, each.environment, ", ".join(each.dags), *cells)
+    return table
+
+
+def dataset_fields(found: "FoundDatasets") -> dict[str, Any]:
+    """Return JSON fields: the columns with a requested tag, and the failed jobs and tests, by dataset."""
+    return {
+        "tagged_columns": {dataset: list(ids) for dataset, ids in found.tagged_columns.items()},
+        "failures": {
+            dataset: [_failure(each) for each in failures] for dataset, failures in found.failures.items()
+        },
+    }
+
+
+def _failure(vertex: Vertex) -> dict[str, Any]:
+    keys = ("status", "last_run_at", "last_run_id")
+    return {
+        "id": vertex.id,
+        "label": vertex.label,
+        "name": vertex.name,
+        **{key: vertex.properties.get(key) for key in keys},
+    }
+
+
+def _about(vertex: Vertex) -> str:
+    return "  ".join(str(vertex.properties[key]) for key in _ABOUT if key in vertex.properties)

@@ -1,0 +1,144 @@
+"""DataHub assertions: definition and newest result of each check of a dataset."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from datahub.emitter import mce_builder
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.metadata.schema_classes import (
+    AssertionInfoClass,
+    AssertionResultClass,
+    AssertionResultTypeClass,
+    AssertionRunEventClass,
+    AssertionRunStatusClass,
+    AssertionSourceClass,
+    AssertionSourceTypeClass,
+    AssertionStdAggregationClass,
+    AssertionStdOperatorClass,
+    AssertionStdParameterClass,
+    AssertionStdParametersClass,
+    AssertionStdParameterTypeClass,
+    AssertionTypeClass,
+    CustomAssertionInfoClass,
+    DataPlatformInstanceClass,
+    DatasetAssertionInfoClass,
+    DatasetAssertionScopeClass,
+    GlobalTagsClass,
+    StatusClass,
+)
+
+from lineage_merge.exporters.datahub.fields import aspects
+from lineage_merge.exporters.datahub.names import Names
+from lineage_merge.exporters.datahub.owners import tag_of
+from lineage_merge.exporters.graph_batches import Check, CheckedDataset
+from lineage_merge.query.elements import Vertex, values_of
+
+
+class _Standard(NamedTuple):
+    """Operator and aggregation that DataHub knows for a type of check, and the value compared with."""
+
+    operator: str
+    aggregation: str
+    number: str = ""
+
+
+_Operator, _Aggregation = AssertionStdOperatorClass, AssertionStdAggregationClass
+# As in DataHub's dbt source. Other types are DataHub's native ones, described by their names.
+_STANDARD = {
+    "not_null": _Standard(_Operator.NOT_NULL, _Aggregation.IDENTITY),
+    "unique": _Standard(_Operator.EQUAL_TO, _Aggregation.UNIQUE_PROPOTION, "1.0"),
+    "accepted_values": _Standard(_Operator.IN, _Aggregation.IDENTITY),
+    "relationships": _Standard(_Operator._NATIVE_, _Aggregation.IDENTITY),
+}
+_NATIVE = _Standard(_Operator._NATIVE_, _Aggregation._NATIVE_)
+_FRESHNESS = "freshness"
+# A warning is a success: it does not fail the pipeline. An error is a check without a result.
+_RESULTS = {
+    "passed": AssertionResultTypeClass.SUCCESS,
+    "warned": AssertionResultTypeClass.SUCCESS,
+    "failed": AssertionResultTypeClass.FAILURE,
+    "error": AssertionResultTypeClass.ERROR,
+}
+_CUSTOM = (
+    "environment",
+    "dag_name",
+    "job_type",
+    "job_name",
+    "project",
+    "severity",
+    "file_path",
+    "owners",
+    "warn_after_ms",
+    "error_after_ms",
+)
+_RESULT_DETAILS = ("status", "failures", "duration_ms", "max_loaded_at")
+
+
+def assertions(names: Names, checked: CheckedDataset) -> Iterator[MetadataChangeProposalWrapper]:
+    """Yield the checks of a dataset: definition, tags, status, and the newest result if there is one."""
+    dataset = checked.schema.dataset
+    for check in checked.checks:
+        vertex = check.assertion
+        urn = names.assertion(vertex.id, dataset.id)
+        platform = mce_builder.make_data_platform_urn(str(vertex.properties.get("job_type", "")))
+        values: list[Any] = [
+            _definition(names, dataset, check),
+            DataPlatformInstanceClass(platform=platform),
+            StatusClass(removed=False),
+        ]
+        if tags := values_of(vertex, "tags"):
+            values.append(GlobalTagsClass(tags=[tag_of(tag) for tag in tags]))
+        result = _RESULTS.get(vertex.properties.get("status", ""))
+        if result and "last_run_at" in vertex.properties:
+            values.append(_result(urn, names.dataset(dataset.id), vertex, result))
+        yield from aspects(urn, values)
+
+
+def _definition(names: Names, dataset: Vertex, check: Check) -> AssertionInfoClass:
+    properties = check.assertion.properties
+    custom = {name: ", ".join(str(each) for each in values_of(check.assertion, name)) for name in _CUSTOM}
+    known: dict[str, Any] = {
+        "customProperties": {name: value for name, value in custom.items() if value},
+        "source": AssertionSourceClass(type=AssertionSourceTypeClass.EXTERNAL),
+        "description": properties.get("description") or check.assertion.name,
+    }
+    if properties.get("assertion_type") == _FRESHNESS:
+        freshness = CustomAssertionInfoClass(type=_FRESHNESS, entity=names.dataset(dataset.id))
+        return AssertionInfoClass(type=AssertionTypeClass.CUSTOM, customAssertion=freshness, **known)
+    return AssertionInfoClass(
+        type=AssertionTypeClass.DATASET, datasetAssertion=_of_dataset(names, dataset, check), **known
+    )
+
+
+def _of_dataset(names: Names, dataset: Vertex, check: Check) -> DatasetAssertionInfoClass:
+    properties = check.assertion.properties
+    kind = str(properties.get("assertion_type", ""))
+    standard = _STANDARD.get(kind, _NATIVE) if check.column else _NATIVE
+    scope = (
+        DatasetAssertionScopeClass.DATASET_COLUMN if check.column else DatasetAssertionScopeClass.DATASET_ROWS
+    )
+    value = AssertionStdParameterClass(standard.number, AssertionStdParameterTypeClass.NUMBER)
+    return DatasetAssertionInfoClass(
+        dataset=names.dataset(dataset.id),
+        scope=scope,
+        fields=[names.column(check.column)] if check.column else None,
+        operator=standard.operator,
+        aggregation=standard.aggregation,
+        parameters=AssertionStdParametersClass(value=value) if standard.number else None,
+        nativeType=kind or check.assertion.name,
+    )
+
+
+def _result(urn: str, dataset: str, vertex: Vertex, result: str) -> AssertionRunEventClass:
+    properties = vertex.properties
+    details = {name: str(properties[name]) for name in _RESULT_DETAILS if name in properties}
+    return AssertionRunEventClass(
+        timestampMillis=properties["last_run_at"],
+        assertionUrn=urn,
+        asserteeUrn=dataset,
+        runId=str(properties.get("last_run_id", properties["last_run_at"])),
+        status=AssertionRunStatusClass.COMPLETE,
+        result=AssertionResultClass(
+            type=result, unexpectedCount=properties.get("failures"), nativeResults=details
+        ),
+    )
