@@ -101,6 +101,7 @@ def owners(options: QueryOptions, what: str, depth: int | None) -> None:
         if not affected.elements:
             note = f"nothing depends on {changed.title}"
         elif found.without_owner:
-            note = f"{len(found.without_owner):,} affected datasets and exposures have no owner"
+            number = len(found.without_owner)
+            note = f"affected datasets and exposures without an owner: {number:,}"
         answer = Answer(affected.impact.subgraph, header, [changed.id], tables=tables, note=note)
         print_answer(answer, options.format)

@@ -31,7 +31,7 @@ def test_owners_as_a_table_for_a_spreadsheet(folder: str) -> None:
         "ceo@example.com,2,0,0,0,1,report!,marts\n"
         "(none),2,0,0,0,1,other!,daily\n"
     )
-    assert outcome.err == "1 affected datasets and exposures have no owner\n"
+    assert outcome.err == "affected datasets and exposures without an owner: 1\n"
 
 
 def test_owners_as_json(folder: str) -> None:

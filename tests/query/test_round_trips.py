@@ -8,12 +8,16 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
+from lineage_merge.query.affected_tests import affected_tests
 from lineage_merge.query.backends import gremlin
 from lineage_merge.query.backends.gremlin import GremlinGraph
 from lineage_merge.query.cycles import cycles
+from lineage_merge.query.dependents import dependents
+from lineage_merge.query.effects import Change
 from lineage_merge.query.impact import impact
 from lineage_merge.query.lineage import lineage
 from lineage_merge.query.names import resolve_dataset_or_column
+from lineage_merge.query.ownership import ownership
 from lineage_merge.query.paths import all_paths
 from tests.lineage_made import MadeLineage, at
 
@@ -62,6 +66,12 @@ def everything_below(graph: GremlinGraph) -> tuple[int, int]:
     return len(found.datasets), len(found.subgraph.edges)
 
 
+def effects_below(graph: GremlinGraph) -> tuple[int, int]:
+    found = dependents(graph, resolve_dataset_or_column(graph, "t000"), change=Change.DROP)
+    assert ownership(found).owners == ()
+    return len(found.elements), len(affected_tests(graph, found))
+
+
 def circles(graph: GremlinGraph) -> tuple[int, int]:
     return len(cycles(graph).groups), 0
 
@@ -72,6 +82,7 @@ def circles(graph: GremlinGraph) -> tuple[int, int]:
         (upstream, (200, 199), 4),
         (path, (200, 199), 6),
         (everything_below, (199, 199), 7),
+        (effects_below, (200, 0), 8),
         (circles, (0, 0), 9),
     ],
 )
