@@ -69,8 +69,11 @@ class LineageGraph(Protocol):
     ) -> list[Vertex]:
         """Return the vertices with one of these tags (None: any) in their property `tags`."""
 
-    def column_lineage_jobs(self, ids: Iterable[str], dag: str | None = None) -> set[tuple[str, str]]:
-        """Return (dataset, job name) for jobs whose column lineage into these datasets is known."""
+    def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
+        """Return the outgoing `feeds` edges of these datasets whose job has no known column lineage.
+
+        Its column lineage into the target is unavailable, or there is none from any source.
+        """
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """Return the ids of all vertices with these labels."""

@@ -70,7 +70,7 @@ class _Reading:
             reached = {dataset_of(each) for each in self._columns} | whole | self.owned.keys()
             new = reached - self.datasets
             self.datasets |= new
-            targets = self._without_columns(self.graph.edges_from(sorted(new), ["feeds"], self.dag))
+            targets = self._fed_without_columns(new)
             columns, whole = set(), self._with_all_below(targets - self.owned.keys())
 
     def _columns_of(self, datasets: set[str]) -> set[str]:
@@ -89,22 +89,16 @@ class _Reading:
             if edge.label == "feeds_column":
                 self._columns.add(edge.to_id)
 
-    def _without_columns(self, feeds: Iterable[Edge]) -> set[str]:
-        """Add the feeds without column lineage; return their targets."""
-        read = {
-            (edge.to_id if edge.label == "influences" else dataset_of(edge.to_id), edge.job)
-            for edge in self.edges.values()
-        }
-        uncertain = []
-        for edge in feeds:
-            lost = edge.properties.get("column_lineage") == "unavailable"
-            if lost or self.owned.get(edge.from_id) == set():
-                self.whole[edge.id] = edge
-            elif (edge.to_id, edge.job) not in read:
-                uncertain.append(edge)
-        known = self.graph.column_lineage_jobs(sorted({each.to_id for each in uncertain}), self.dag)
-        self.whole.update((each.id, each) for each in uncertain if (each.to_id, each.job) not in known)
-        return {each.to_id for each in self.whole.values()}
+    def _fed_without_columns(self, datasets: set[str]) -> set[str]:
+        """Add the feeds without column lineage from these datasets; return their targets.
+
+        Nothing is known of the columns of a dataset that has none.
+        """
+        empty = {each for each in datasets if self.owned.get(each) == set()}
+        feeds = self.graph.edges_from(sorted(empty), ["feeds"], self.dag)
+        feeds += self.graph.feeds_without_columns(sorted(datasets - empty), self.dag)
+        self.whole.update((each.id, each) for each in feeds)
+        return {each.to_id for each in feeds}
 
     def _with_all_below(self, targets: set[str]) -> set[str]:
         """Return these datasets and all below: many hops without columns take no more requests than one."""

@@ -1,7 +1,10 @@
 """Whether a column is used only inside calls of functions that hide its value. A doubt is a no."""
 
+import sys
+
 import pytest
 
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.function_calls import enclosing_function, may_call
 
 FUNCTIONS = ("sha2", "MD5", "mask*")
@@ -61,3 +64,9 @@ def test_a_doubt_is_a_no(expression: str, column: str, columns: list[str]) -> No
 def test_only_texts_with_a_call_are_parsed() -> None:
     assert not may_call("lower(email)", FUNCTIONS)
     assert not may_call("md5", FUNCTIONS)
+
+
+def test_without_sqlglot_the_error_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(ConfigError, match=r"needs sqlglot\. Fix: pip install 'lineage-merge\[columns\]'"):
+        enclosing_function("md5(never_parsed_before)", "never_parsed_before", FUNCTIONS, ["x"])

@@ -37,7 +37,8 @@ FEEDS = ["feeds"]
         (lambda g: gremlin.edges_below(g, IDS, FEEDS, "daily"), 6),
         (lambda g: gremlin.tagged(g, VERTEX_LABELS, "dev", None, ["pii", "it's"]), 0),
         (lambda g: gremlin.tagged(g, VERTEX_LABELS, None, "daily", None), 0),
-        (lambda g: gremlin.column_lineage_jobs(g, IDS, "daily"), 1),
+        # To c, whose columns another job feeds, and to the exposure.
+        (lambda g: gremlin.feeds_without_columns(g, [at("a"), at("e"), at("in")], "daily"), 2),
         (lambda g: gremlin.without_consumer(g, "dev", "nightly"), 1),
         (lambda g: gremlin.without_consumer(g, None, None), 3),
         (lambda g: gremlin.without_producer(g, "dev", "daily"), 1),

@@ -1,6 +1,7 @@
 """The number of requests depends on the size of the result, not on the depth."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from lineage_merge.query.impact import impact
 from lineage_merge.query.lineage import lineage
 from lineage_merge.query.names import resolve_dataset_or_column
 from lineage_merge.query.paths import all_paths
-from tests.lineage_made import MadeLineage, at
+from lineage_merge.query.tag_propagation import propagate
+from tests.lineage_made import MadeLineage, at, col
 
 DEPTH = 200
 
@@ -72,7 +74,7 @@ def circles(graph: GremlinGraph) -> tuple[int, int]:
         (upstream, (200, 199), 4),
         (path, (200, 199), 6),
         (everything_below, (199, 199), 7),
-        (circles, (0, 0), 9),
+        (circles, (0, 0), 11),  # one per label of datasets, and the edges
     ],
 )
 def test_a_deep_chain_takes_a_few_requests(
@@ -103,3 +105,25 @@ def test_depth_counts_from_the_shortest_path(gremlin: GraphTraversalSource, grem
         (at(source), at(target)) for source, target in ("ab", "bc", "ad", "de")
     }
     assert set(found.vertices) == {at(each) for each in "abcde"}
+
+
+@pytest.mark.parametrize("without_columns", [False, True])
+def test_tags_pass_a_deep_chain_in_a_few_requests(
+    gremlin: GraphTraversalSource, gremlin_url: str, without_columns: bool
+) -> None:
+    names = [f"t{number:03}" for number in range(DEPTH)]
+    made = MadeLineage()
+    if without_columns:
+        made.flow(" > ".join(names), column_lineage="unavailable").columns("t000.email > t000.other")
+    else:
+        made.flow(" > ".join(names))
+        for source, target in pairwise(names):
+            made.columns(f"{source}.email > {target}.email", transformation="IDENTITY")
+    made.nodes[col("t000", "email")]["tags"] = ["pii"]
+    made.load(gremlin_url)
+    with open_executor(Endpoint(gremlin_url)) as ask:
+        graph = Counted(ask)
+        found = propagate(graph, ["pii"], {}, "dev")
+    ends = {each.id: len(each.path) for each in found.carriers}
+    assert ends[at("t199") if without_columns else col("t199", "email")] == DEPTH - 1
+    assert graph.asked <= 11

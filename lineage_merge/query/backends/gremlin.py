@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
 
 # An id has about a hundred bytes: a request stays far below the server's limit of 10 MiB.
-IDS_A_REQUEST = 2_000
+IDS_A_REQUEST = 5_000
 
 Execute = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
 
@@ -126,14 +126,13 @@ class GremlinGraph:
         """See `LineageGraph`."""
         return [_vertex(row) for row in self._execute(lambda g: tagged(g, labels, environment, dag, tags))]
 
-    def column_lineage_jobs(self, ids: Iterable[str], dag: str | None = None) -> set[tuple[str, str]]:
+    def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
-        return {
-            (row["id"], job)
+        return [
+            _edge(row)
             for batch in _batches(ids)
-            for row in self._execute(lambda g: column_lineage_jobs(g, batch, dag))  # noqa: B023
-            for job in row["jobs"]
-        }
+            for row in self._execute(lambda g: feeds_without_columns(g, batch, dag))  # noqa: B023
+        ]
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
@@ -241,12 +240,14 @@ def tagged(
     return _projected(found.has("tags") if tags is None else found.has("tags", P.within(list(tags))))
 
 
-def column_lineage_jobs(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
-    """Return datasets with the names of the jobs whose column lineage into them is known."""
-    known = __.union(
+def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
+    """Return the outgoing feeds whose job has no known column lineage into the target."""
+    into = __.in_v().union(
         _of_dag(__.in_e("influences"), dag), _of_dag(__.out("has_column").in_e("feeds_column"), dag)
     )
-    return g.V(*ids).project("id", "jobs").by(T.id).by(known.values("job_name").dedup().fold())
+    known = into.where(P.eq("feed")).by("job_name")
+    feeds = _of_dag(g.V(*ids).out_e("feeds"), dag).as_("feed")
+    return _projected_edges(feeds.or_(__.has("column_lineage", "unavailable"), __.not_(known)))
 
 
 def pairs_from(

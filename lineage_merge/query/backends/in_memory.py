@@ -108,17 +108,18 @@ class InMemory:
             if (held := each.properties.get("tags")) and (tags is None or not set(tags).isdisjoint(held))
         ]
 
-    def column_lineage_jobs(self, ids: Iterable[str], dag: str | None = None) -> set[tuple[str, str]]:
+    def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
-        return {
-            (each, edge.job)
-            for each in dict.fromkeys(ids)
-            for end, label in (
-                (each, "influences"),
-                *((has.to_id, "feeds_column") for has in self._next(each, ("has_column",), "down", None)),
-            )
-            for edge in self._next(end, (label,), "up", dag)
-        }
+        jobs: dict[str, set[str]] = {}
+        found = []
+        for edge in self.edges_from(ids, ("feeds",), dag):
+            if edge.properties.get("column_lineage") != "unavailable":
+                if edge.to_id not in jobs:
+                    jobs[edge.to_id] = self._jobs_with_columns(edge.to_id, dag)
+                if edge.job in jobs[edge.to_id]:
+                    continue
+            found.append(edge)
+        return found
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
@@ -175,6 +176,12 @@ class InMemory:
                 and (dag is None or each.properties.get("dag_name") == dag)
             ):
                 yield each
+
+    def _jobs_with_columns(self, dataset: str, dag: str | None) -> set[str]:
+        """Return the jobs with known column lineage into a dataset."""
+        columns = [each.to_id for each in self._next(dataset, ("has_column",), "down", None)]
+        into = [edge for each in columns for edge in self._next(each, ("feeds_column",), "up", dag)]
+        return {edge.job for edge in (*into, *self._next(dataset, ("influences",), "up", dag))}
 
     def _next(
         self, vertex: str, labels: Sequence[str], direction: Direction, dag: str | None

@@ -1,0 +1,116 @@
+"""Made-up column lineage for benchmarks, as a GraphSON file that the embedded server reads.
+
+Groups of tables; each column is computed from the same column of an earlier table of the group. The first
+table of a group has a tagged column, the last one feeds a dashboard.
+"""
+
+import json
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.made_graph import NAMESPACE
+
+TAG = "pii"
+GROUP = 50
+COLUMNS = 10
+WINDOW = 8
+TAGGED = 1
+# Of the edges between columns: a copy, a computation, a hash, a sum.
+_HOW = (
+    {"transformation": "IDENTITY"},
+    {"transformation": "TRANSFORMATION", "expression": "lower(column_{0})"},
+    {"transformation": "TRANSFORMATION", "expression": "md5(column_{0})"},
+    {"transformation": "AGGREGATION", "expression": "max(column_{0})"},
+)
+_WEIGHTS = (80, 15, 3, 2)
+
+Edge = tuple[str, str, str, dict[str, Any]]
+
+
+def dataset(number: int) -> str:
+    """The id of a table."""
+    return f"dev|{NAMESPACE}|dev.schema_{number % 20}.table_{number:06d}"
+
+
+def column(number: int, place: int) -> str:
+    """The id of a table's column."""
+    return f"{dataset(number)}|column_{place}"
+
+
+def edges(tables: int) -> list[Edge]:
+    """Label, from, to and properties of all edges, always the same."""
+    chosen = random.Random(20)  # nothing secret
+    found: list[Edge] = []
+    for number in range(tables):
+        job = {"job_type": "spark", "job_name": f"job_{number}"}
+        found += [("has_column", dataset(number), column(number, place), {}) for place in range(COLUMNS)]
+        first = max(number - number % GROUP, number - WINDOW)
+        earlier = range(first, number)
+        parents = chosen.sample(earlier, min(3, len(earlier)))
+        found += [("feeds", dataset(parent), dataset(number), job) for parent in parents]
+        for place in range(COLUMNS) if parents else ():
+            (how,) = chosen.choices(_HOW, _WEIGHTS)
+            properties = {key: value.format(place) for key, value in how.items()}
+            found.append(
+                (
+                    "feeds_column",
+                    column(chosen.choice(parents), place),
+                    column(number, place),
+                    job | properties,
+                )
+            )
+        if number % 7 == 0 and parents:
+            found.append(
+                (
+                    "influences",
+                    column(parents[0], TAGGED),
+                    dataset(number),
+                    job | {"transformation": "FILTER"},
+                )
+            )
+        if number % GROUP == GROUP - 1:
+            of_dashboard = {"job_type": "dbt", "job_name": f"exposure_{number}"}
+            found.append(("feeds", dataset(number), _dashboard(number), of_dashboard))
+    return found
+
+
+def write(file: Path, tables: int) -> int:
+    """Write the graph; returns the number of its edges."""
+    leaving: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    arriving: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    found = edges(tables)
+    for number, (label, start, end, properties) in enumerate(found):
+        held = {"environment": "dev", "dag_name": "made"} | properties
+        leaving[start][label].append({"id": f"{number:020x}", "inV": end, "properties": held})
+        arriving[end][label].append({"id": f"{number:020x}", "outV": start, "properties": held})
+    with file.open("w", encoding="utf-8") as lines:
+        for number in range(tables):
+            table = f"dev.schema_{number % 20}.table_{number:06d}"
+            held = {"name": f"table_{number:06d}", "namespace": NAMESPACE, "qualified_name": table}
+            vertices = [(dataset(number), "table", held)]
+            for place in range(COLUMNS):
+                is_tagged = number % GROUP == 0 and place == TAGGED
+                of_column = {"name": f"column_{place}", "data_type": "string"}
+                tags = {"tags": TAG} if is_tagged else {}
+                vertices.append((column(number, place), "column", of_column | tags))
+            if number % GROUP == GROUP - 1:
+                vertices.append((_dashboard(number), "exposure", {"name": f"dashboard_{number}"}))
+            for identifier, label, properties in vertices:
+                vertex = {
+                    "id": identifier,
+                    "label": label,
+                    "outE": leaving.get(identifier, {}),
+                    "inE": arriving.get(identifier, {}),
+                    "properties": {
+                        key: [{"id": f"{identifier}/{key}", "value": value}]
+                        for key, value in (properties | {"environment": "dev", "dag_name": "made"}).items()
+                    },
+                }
+                lines.write(json.dumps(vertex) + "\n")
+    return len(found)
+
+
+def _dashboard(number: int) -> str:
+    return f"dev|dbt://made|dashboard_{number}"
