@@ -5,8 +5,9 @@
 1. `ours`: `lineage_merge.query.policies`: what the policies need is read once, in batches.
 2. `one by one`: the same rules; the client asks for each dataset, each column, and the edges of each.
 
-Both return the same violations, which is checked. The graph is that of `tags.py`: ten columns per table, a tag
-that reaches one column in ten. Some policies are violated by hundreds of datasets, others by none.
+Both return the same violations, which is checked. The graph is that of `tags.py`: ten columns per table, a
+tag that reaches one column in ten. CPU is the time of this process. Some policies are violated by hundreds
+of datasets, others by none.
 """
 
 import argparse
@@ -36,12 +37,7 @@ LAYERS = {"raw": "*.schema_0.*", "staging": "*.schema_[1-9].*", "mart": "*.schem
 POLICIES = [
     {"name": "no-pii-in-marts", "tag": "pii", "must_not_reach": "*.schema_19.*"},
     {"name": "no-pii-in-keys", "tag": "pii", "must_not_reach": "*#column_0"},
-    {
-        "name": "no-pii-on-dashboards",
-        "tag": "pii",
-        "must_not_reach": "dashboard_*",
-        "except": "dashboard_?99",
-    },
+    {"name": "no-pii-on-dashboards", "tag": "pii", "must_not_reach": "dashboard_*"},
     {"name": "marts-read-no-raw", "layer": "mart", "must_not_read": "raw"},
     {"name": "staging-reads-no-raw", "layer": "staging", "must_not_read": "raw"},
     {"name": "raw-reads-no-staging", "layer": "raw", "must_not_read": "staging"},
@@ -49,11 +45,7 @@ POLICIES = [
     {"name": "raw-is-fresh", "datasets": "*.schema_0.*", "must_have": "freshness", "severity": "warning"},
     {"name": "first-tables-are-described", "datasets": "*.table_0000*", "must_have": "description"},
     {"name": "marts-are-fed-by-raw", "datasets": "*.schema_19.*", "must_be_fed_by": "*.schema_0.*"},
-    {
-        "name": "dashboards-are-fed",
-        "datasets": "dashboard_*",
-        "must_be_fed_by": ["*.schema_1.*", "*.schema_4*"],
-    },
+    {"name": "dashboards-are-fed", "datasets": "dashboard_*", "must_be_fed_by": "*.schema_1.*"},
     {"name": "last-table-is-fed", "datasets": "*.table_000049", "must_be_fed_by": "*.table_000000"},
 ]
 
@@ -74,6 +66,7 @@ class Taken:
     """Cost of a check, and its result."""
 
     seconds: float
+    client: float
     requests: int
     answer: PolicyCheck
 
@@ -82,14 +75,15 @@ def timed(ask: Counted, graph: GremlinGraph) -> Taken:
     settings = {"dag_name": "made", "environment": "dev", "query": {"layers": LAYERS}, "policies": POLICIES}
     config = CONFIGURATION.parse(settings, needs_source=False)
     ask.requests = 0
-    started = time.perf_counter()
+    started, client = time.perf_counter(), time.process_time()
     answer = check_policies(
         graph,
         config.policies,
         layers=[Layer(name, globs) for name, globs in config.query.layers.items()],
         environment="dev",
     )
-    return Taken(time.perf_counter() - started, ask.requests, answer)
+    seconds, client = time.perf_counter() - started, time.process_time() - client
+    return Taken(seconds, client, ask.requests, answer)
 
 
 def measure(ask: Counted, rounds: int) -> dict[str, list[Taken]]:
@@ -113,10 +107,11 @@ def figures(taken: dict[str, list[Taken]]) -> list[Figure]:
     case = f"{len(POLICIES)} policies"
     ours = statistics.median(each.seconds for each in taken["ours"])
     other = statistics.median(each.seconds for each in taken["one by one"])
-    print(f"{'client':12} {'seconds':>9} {'requests':>9}")
+    print(f"{'client':12} {'seconds':>9} {'CPU':>9} {'requests':>9}")
     for client, rounds in taken.items():
         seconds = statistics.median(each.seconds for each in rounds)
-        print(f"{client:12} {seconds:9.2f} {rounds[-1].requests:9,}")
+        cpu = statistics.median(each.client for each in rounds)
+        print(f"{client:12} {seconds:9.2f} {cpu:9.2f} {rounds[-1].requests:9,}")
     check = taken["ours"][-1].answer
     print(f"{check.summary}; ours is {other / ours:.1f} times as fast")
     for result in check.results:
