@@ -1,9 +1,11 @@
 """Selections of datasets and columns by globs: ``*.marts.*``, ``s3://lake/sales``, ``*.customers#email``."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
+from fnmatch import translate
 from typing import NamedTuple
 
-from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names
+from lineage_merge.merge.dataset_globs import column_matches, glob_names
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import name_uri
 from lineage_merge.query.elements import Vertex
@@ -20,30 +22,24 @@ class DatasetGlobs:
 
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
-        self._spellings = {each: _spellings(each) for each in self.globs}
-        of_columns = [each for each in self.globs if "#" in each]
-        self._owners = {each: _spellings(each.rpartition("#")[0]) for each in of_columns}
+        self._patterns = {each: _pattern([each]) for each in self.globs}
+        owners = {each: each.rpartition("#")[0] for each in self.globs if "#" in each}
+        self._owners = {each: _pattern([owner]) for each, owner in owners.items()}
+        # One comparison excludes most datasets.
+        self._any = _pattern([*self.globs, *owners.values()])
 
-    def matching(self, dataset: Vertex) -> list[str]:
-        """Return the globs that match a dataset."""
-        if not self.globs:
-            return []
-        names = names_of(dataset)
-        return [each for each in self.globs if _matches(names, self._spellings[each])]
-
-    def selection(self, dataset: Vertex) -> "Selection":
-        """Return what the globs select of a dataset."""
-        if not self.globs:
+    def selection(self, names: Collection[str]) -> "Selection":
+        """Return what the globs select of a dataset with these names."""
+        if not any(map(self._any, names)):
             return Selection()
-        names = names_of(dataset)
         return Selection(
-            tuple(each for each in self.globs if _matches(names, self._spellings[each])),
-            tuple(glob for glob, owner in self._owners.items() if _matches(names, owner)),
+            tuple(glob for glob, matches in self._patterns.items() if any(map(matches, names))),
+            tuple(glob for glob, matches in self._owners.items() if any(map(matches, names))),
         )
 
-    def holds(self, dataset: Vertex) -> bool:
-        """Whether a glob matches a dataset."""
-        return bool(self.matching(dataset))
+    def matching(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the globs that match a dataset with these names."""
+        return self.selection(names).whole
 
 
 class Selection(NamedTuple):
@@ -82,5 +78,8 @@ def _spellings(glob: str) -> set[str]:
     return {glob, f"{namespace}|{name}"}
 
 
-def _matches(names: set[str], globs: set[str]) -> bool:
-    return any(dataset_matches(names, glob) for glob in globs)
+def _pattern(globs: Iterable[str]) -> Callable[[str], object]:
+    """Return a function that compares a name with all spellings of globs."""
+    spellings = sorted({spelling for glob in globs for spelling in _spellings(glob)})
+    # Without globs, a pattern that matches nothing.
+    return re.compile("|".join(map(translate, spellings)) or "(?!)").match

@@ -20,8 +20,8 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> PolicyResult:
     """
     of_layer = [each for each in scope.checked if scope.layer_of.get(each.id) == rule.layer]
     accepted = DatasetGlobs(policy.exceptions)
-    used = {glob for each in of_layer for glob in accepted.matching(each)}
-    targets = [each for each in of_layer if not accepted.holds(each)]
+    used = {glob for each in of_layer for glob in accepted.matching(scope.names[each.id])}
+    targets = [each for each in of_layer if not accepted.matching(scope.names[each.id])]
     forbidden = {each for each, layer in scope.layer_of.items() if layer in rule.must_not_read}
     near = _passing(scope, forbidden)
     paths = {each.id: _paths(scope, each.id, forbidden, near) for each in targets}

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.query.dataset_globs import DatasetGlobs
+from lineage_merge.query.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.query.elements import Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
@@ -45,6 +45,11 @@ class Scope:
     def checked(self) -> tuple[Vertex, ...]:
         """The datasets that may violate a policy."""
         return tuple(each for each in self.datasets.values() if self.dag is None or self.dag in each.dags)
+
+    @cached_property
+    def names(self) -> Mapping[str, frozenset[str]]:
+        """The names of each dataset that globs are compared with."""
+        return {id_: frozenset(names_of(each)) for id_, each in self.datasets.items()}
 
     @cached_property
     def feeds(self) -> Mapping[str, tuple[str, ...]]:
@@ -94,10 +99,10 @@ class Scope:
         unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
         found = []
         for each in self.checked:
-            matching = wanted.matching(each)
+            matching = wanted.matching(self.names[each.id])
             if not matching:
                 continue
-            but = accepted.matching(each)
+            but = accepted.matching(self.names[each.id])
             for glob in (*matching, *but):
                 unmatched.pop(glob, None)
             if not but:

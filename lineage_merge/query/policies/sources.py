@@ -17,7 +17,7 @@ def sources(policy: Policy, rule: SourceRule, scope: Scope) -> PolicyResult:
     violations = []
     for required in rule.must_be_fed_by:
         globs = DatasetGlobs([required])
-        starts = [each.id for each in scope.datasets.values() if globs.holds(each)]
+        starts = [each for each, names in scope.names.items() if globs.matching(names)]
         unknown = "" if starts else ", which no dataset matches"
         similar = suggestion(required, scope) if not starts and is_name(required) else ""
         fed = scope.downstream(starts)

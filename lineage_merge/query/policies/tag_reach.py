@@ -21,9 +21,9 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
     unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
     selected: dict[str, tuple[Selection, Selection]] = {}
     for each in scope.checked:
-        found = wanted.selection(each)
+        found = wanted.selection(scope.names[each.id])
         if found.whole or found.of_columns:
-            but = accepted.selection(each)
+            but = accepted.selection(scope.names[each.id])
             selected[each.id] = (found, but)
             for glob in (*found.whole, *found.of_columns, *but.whole, *but.of_columns):
                 unmatched.pop(glob, None)
