@@ -21,7 +21,21 @@ def test_durations_are_days_hours_or_minutes(text: str, hours: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "d", "1", "-1d", "1w", "1d12h", "0h", "36501d", "999999999d", "9" * 400 + "d", "1e3d", "nan", "١d"],  # noqa: RUF001
+    [
+        "",
+        "d",
+        "1",
+        "-1d",
+        "1w",
+        "1d12h",
+        "0h",
+        "36501d",
+        "999999999d",
+        "9" * 400 + "d",
+        "1e3d",
+        "nan",
+        "\u0661d",
+    ],
 )
 def test_other_texts_are_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):

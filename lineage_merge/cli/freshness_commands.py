@@ -102,6 +102,8 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
     For a column: tests of the column, of its upstream columns, and of their datasets as a whole. Source
     freshness and data quality checks of OpenLineage are included.
     """
+    if depth is not None and name is None:
+        raise click.UsageError("--depth requires a dataset or column")
     with open_session(options) as session:
         from dataclasses import replace
 

@@ -150,14 +150,16 @@ def find_causes(situation: Situation) -> tuple[Cause, ...]:
     """
     found = []
     for dataset in situation.updates:
-        distance, path = situation.upstream.distances[dataset], situation.upstream.path(dataset)
+        distance = situation.upstream.distances[dataset]
         for number, (kind, rule) in enumerate(RULES.items()):
             for finding in rule(situation, dataset):
                 order = (distance, number, dataset, finding.element.id)
-                found.append((order, Cause(kind, dataset, distance, path, finding)))
+                found.append((order, kind, dataset, finding))
     nearest: dict[tuple[Kind, str], Cause] = {}
-    for _, cause in sorted(found, key=lambda each: each[0]):
-        nearest.setdefault((cause.kind, cause.finding.element.id), cause)
+    for (distance, *_), kind, dataset, finding in sorted(found, key=lambda each: each[0]):
+        if (kind, finding.element.id) not in nearest:
+            path = situation.upstream.path(dataset)
+            nearest[kind, finding.element.id] = Cause(kind, dataset, distance, path, finding)
     return tuple(nearest.values())
 
 
@@ -189,18 +191,19 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
         ran = f"{job.name} last ran{_at(at)}"
         missed = _missed_run(situation, job, at)
         if other is not None and updated[other] > at:
-            evidence = f"{ran}; its input {situation.title(other)} was updated{_at(updated[other])}"
+            evidence = f"{ran}; input {situation.title(other)} was updated{_at(updated[other])}"
             yield Finding(job, evidence, following, at, SUCCEEDED, other=other, other_at=updated[other])
         elif missed is not None:
-            evidence = f"{ran}; most other jobs of {', '.join(job.dags)} ran{_at(missed)} or later"
-            yield Finding(job, evidence, following, at, SUCCEEDED, other_at=missed)
+            dag, dag_at = missed
+            evidence = f"{ran}; most other jobs of {dag} ran{_at(dag_at)} or later"
+            yield Finding(job, evidence, following, at, SUCCEEDED, other_at=dag_at)
         elif situation.is_old(dataset):
             evidence = f"{ran}, {duration_text(situation.now - at)} ago"
             yield Finding(job, evidence, following, at, SUCCEEDED)
 
 
 def stale_sources(situation: Situation, dataset: str) -> Iterator[Finding]:
-    """Yield a freshness check that found old rows, or a dataset without jobs that is too old."""
+    """Yield a freshness check that found old rows, or a dataset without known runs that is too old."""
     update = situation.updates[dataset]
     check, at = update.check, update.loaded_at
     following = ("freshness", situation.title(dataset))
@@ -209,7 +212,7 @@ def stale_sources(situation: Situation, dataset: str) -> Iterator[Finding]:
         rows = f", newest row{_at(at)}" if at else ""
         evidence = f"{check.name} {status}{_at(check.properties.get('last_run_at'))}{rows}"
         yield Finding(check, evidence, following, at, status)
-    elif at is not None and not update.jobs and situation.is_old(dataset):
+    elif at is not None and update.written_at is None and situation.is_old(dataset):
         evidence = f"newest row{_at(at)}, {duration_text(situation.now - at)} ago"
         yield Finding(update.dataset, evidence, following, at)
 
@@ -279,10 +282,10 @@ def _dag_runs(
     return found
 
 
-def _missed_run(situation: Situation, job: Vertex, at: int) -> int | None:
-    """Return a time from which most other jobs of its DAG ran, if it is long after the job's run."""
+def _missed_run(situation: Situation, job: Vertex, at: int) -> tuple[str, int] | None:
+    """Return a DAG of the job and a time since when most of its other jobs ran, if long after the job."""
     for dag in job.dags:
         others = sorted(end for each, end in situation.dag_runs.get(dag, {}).items() if each != job.id)
         if others and others[(len(others) - 1) // 2] - at > MISSED_AFTER_MS:
-            return others[(len(others) - 1) // 2]
+            return dag, others[(len(others) - 1) // 2]
     return None

@@ -83,9 +83,6 @@ def assess(
         for each, update in updates.items()
     }
     stale_upstream = _nearest_upstream({each for each, reasons in own.items() if reasons}, inputs)
-    known_upstream = _nearest_upstream(
-        {each for each, update in updates.items() if update.updated_at is not None}, inputs
-    )
     found = []
     for each, update in updates.items():
         candidates = [Nearest(distance, other) for other, distance in newer[each].items()]
@@ -94,7 +91,7 @@ def assess(
             candidates.append(stale_upstream[each])
             upstream_reasons = ("stale_upstream",)
         stale = own[each] + upstream_reasons
-        unknown = _unknown(update, each in known_upstream)
+        unknown = _unknown(update, each in of_inputs.newest_behind)
         status: Status = "stale" if stale else "unknown" if unknown else "fresh"
         age = None if update.updated_at is None else max(now - update.updated_at, 0)
         found.append(Freshness(update, status, stale + unknown, age, min(candidates, default=None)))

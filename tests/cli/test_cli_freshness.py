@@ -179,9 +179,10 @@ def test_jobs_are_filtered_and_sorted(shop: str) -> None:
         (("freshness", "--older-than", "0d"), "expected more than 0 and at most 36500 days, found 0d"),
         (("jobs", "--since", "yesterday"), "expected a time such as 2026-11-01"),
         (("jobs", "--slowest", "3", "--limit", "2"), "set only one of them"),
+        (("tests", "--depth", "3"), "--depth requires a dataset or column"),
     ],
 )
-def test_invalid_times_are_errors(shop: str, arguments: tuple[str, ...], problem: str) -> None:
+def test_invalid_options_are_errors(shop: str, arguments: tuple[str, ...], problem: str) -> None:
     outcome = ask(shop, *arguments)
     assert outcome.code == 2
     assert problem in outcome.err

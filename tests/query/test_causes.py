@@ -65,6 +65,9 @@ def test_a_job_that_did_not_run_since_its_input_changed() -> None:
     assert rows(found) == {(1, "missing_run", "b", "to_b")}
     (cause,) = found.causes
     assert (cause.finding.other, cause.finding.other_at) == (at("a"), 80 * HOUR)
+    assert cause.finding.evidence == (
+        "to_b last ran at 1970-01-03 22:00:00 UTC; input a was updated at 1970-01-04 08:00:00 UTC"
+    )
     # Of b itself it is a late write of its input.
     assert rows(why(made, "b")) == {(1, "late_write", "a", "a")}
 
@@ -110,6 +113,8 @@ def test_an_exposure_is_late_because_of_the_job_before_it() -> None:
 def test_stale_sources_are_found_by_their_checks_and_by_age() -> None:
     made = MadeRuns().chain("raw > a > b", 90, 95).chain("old > b", 95)
     made.loaded("raw", 20, "failed").loaded("old", 30)
+    # A job without a known run, such as a seed of dbt.
+    made.flow("file > old", job="seed")
     assert rows(why(made, "b")) == {(2, "stale_source", "raw", "freshness.raw")}
     by_age = why(made, "b", 24)
     assert rows(by_age) == {
