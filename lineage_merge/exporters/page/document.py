@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage_merge.exporters.page import assets
-from lineage_merge.exporters.page.data import page_data, safe, safe_id
+from lineage_merge.exporters.page.data import page_data
+from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Subgraph
 
@@ -18,6 +19,11 @@ from lineage_merge.query.elements import Subgraph
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 # Indentation, and what a line only has as a comment.
 _COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
+# The last character of a line that goes on, and the first one of a line that goes on with the one before.
+_OPEN = frozenset("{([,;")
+_GOES_ON = frozenset(")]}")
+# Of a style, where spaces have no meaning; its texts have none of these characters.
+_SPACES = re.compile(r"\s*([{};,])\s*|(?<=[\w)]):[ ]")
 _PLACE = re.compile(r"<!--lineage:(\w+)-->")
 
 
@@ -44,7 +50,7 @@ def render(graph: Subgraph, options: Options) -> str:
 def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data`, with title and metadata."""
     scripts = [_compact(assets.text(name)) for name in assets.SCRIPTS]
-    style = _compact(assets.text("page.css"))
+    style = _SPACES.sub(lambda found: found[1] or ":", _compact(assets.text("page.css")))
     parts = {
         "policy": _policy(scripts, style),
         "title": html.escape(str(data["title"])),
@@ -62,8 +68,20 @@ def embedded(data: object) -> str:
 
 
 def _compact(text: str) -> str:
-    """Return a script or style without indentation and lines of comments; neither has multi-line strings."""
-    return "\n".join(line for line in _COMMENT.sub("", text).split("\n") if line) + "\n"
+    """Return a script or style without indentation, lines of comments, and needless line breaks.
+
+    Neither has multi-line strings. A line break is needless where the line before cannot end a statement, or
+    this one cannot begin one; a line with ``//`` may end with a comment.
+    """
+    parts: list[str] = []
+    before = ""
+    for line in _COMMENT.sub("", text).split("\n"):
+        if not line:
+            continue
+        is_open = not before or "//" in before or not (before[-1] in _OPEN or line[0] in _GOES_ON)
+        parts += ["\n", line] if is_open else [line]
+        before = line
+    return "".join(parts).lstrip("\n") + "\n"
 
 
 def _policy(scripts: list[str], style: str) -> str:
