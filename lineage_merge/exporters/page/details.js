@@ -102,7 +102,7 @@ lineage.details = (() => {
         "summary",
         {},
         state(each.state, what),
-        " ",
+        "\u00a0",
         name(each.name),
         name(joined([...about, age && `${age} ago`]), { class: "quiet" }),
       ),
@@ -158,7 +158,7 @@ lineage.details = (() => {
   }
 
   /** Return the first owners, for a cell. */
-  const ownerText = (found) => (found.length > 2 ? `${found[0]} and ${found.length - 1} more` : found.join(", "));
+  const ownerText = (found) => (found.length > 1 ? `${found[0]} and ${found.length - 1} more` : found.join());
 
   return { section, plain, shownFacts, link, notice, freshness, tests, owners, tags, ownerText };
 })();

@@ -7,6 +7,7 @@ lineage.panel = (() => {
   const { section, plain, shownFacts } = lineage.details;
   const { factOf, tagsOf, ownersOf } = lineage.model;
   const { problemOf } = lineage.assertions;
+  const { isDeclared, kindWord } = lineage.places;
   const LONGEST = 200;
   const WORDS = /^(select|from|where|case|when|then|else|end|over|partition|order|group|by|desc|asc|and|or|not|in|is|null|as|distinct|between|like)$/i;
 
@@ -70,9 +71,9 @@ lineage.panel = (() => {
     );
   }
 
-  const placeOf = (dataset, what = dataset.kind === "exposure" ? factOf(dataset, "exposure type") || "dashboard" : lineage.places.kindWord(dataset.kind)) => [
+  const placeOf = (dataset, what = dataset.kind === "exposure" ? factOf(dataset, "exposure type") || "dashboard" : kindWord(dataset.kind)) => [
     icon(dataset.kind),
-    name(`${what} · ${dataset.place.name} · ${dataset.place.platform}`),
+    name([what, ...(isDeclared(dataset.kind) && what !== dataset.name ? [] : [dataset.place.name]), dataset.place.platform].join(" · ")),
     environment(dataset.environment),
   ];
 
@@ -134,7 +135,7 @@ lineage.panel = (() => {
     const fact = (what) => factOf(dataset, what);
     const type = fact("exposure type") || fact("metric type");
     const opened = fact("url") && lineage.details.link(fact("url"), `Open ${fact("exposure type") || "dashboard"}`);
-    const elsewhere = ["description", "tags", "format", "owner", "owners", "exposure type", "metric type", "maturity"];
+    const elsewhere = ["description", "tags", "format", "owner", "owners", "exposure type", "metric type", "maturity", opened && "url"];
     const rows = rowsWritten(dataset);
     return [
       heading(dataset.name, placeOf(dataset)),
@@ -148,13 +149,15 @@ lineage.panel = (() => {
         view.focus === dataset.index ? action("leave-focus", "", "Whole pipeline") : action("focus", "", "Only its lineage"),
       ),
       grid([
-        ["Last written", ...written(model, dataset)],
+        isDeclared(dataset.kind)
+          ? ["Reads", counted(new Set(dataset.up.map((edge) => edge.from)).size, "dataset")]
+          : ["Last written", ...written(model, dataset)],
         ...(rows === null ? [] : [["Rows", rows]]),
         ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
         ...(type ? [["Type", name(type)]] : []),
         ...(fact("maturity") ? [["Maturity", name(fact("maturity"))]] : []),
         ...(fact("format") ? [["Format", name(fact("format"))]] : []),
-        ["Columns", lineage.dom.digits(dataset.columns.length)],
+        ...(dataset.kind === "exposure" ? [] : [["Columns", lineage.dom.digits(dataset.columns.length)]]),
       ]),
       lineage.details.freshness(model, dataset),
       fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
@@ -244,7 +247,7 @@ lineage.panel = (() => {
         action("dataset", "", "Its dataset"),
       ),
       grid([
-        ["Last written", ...written(model, dataset)],
+        ...(isDeclared(dataset.kind) ? [] : [["Last written", ...written(model, dataset)]]),
         ...(rowsWritten(dataset) === null ? [] : [["Rows", rowsWritten(dataset)]]),
         ...(column.type ? [["Type", name(column.type)]] : []),
         ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
