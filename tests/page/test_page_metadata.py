@@ -89,6 +89,17 @@ def test_a_card_shows_the_state_of_its_tests_and_its_run_in_words(opened: Opened
     ] == []
 
 
+def test_a_group_shows_how_many_of_its_datasets_failed(opened: Opened) -> None:
+    made = PageGraph()
+    for number in range(80):
+        place = "good" if number % 2 else "bad"
+        one = made.dataset(WAREHOUSE, f"dev.{place}.t_{number:02d}")
+        made.check(f"unique_{number}", one, status="failed" if number in (2, 4, 6) else "passed")
+    page = opened(made.graph(), "#view=pipeline")
+    expect(card(page, "bad")).to_contain_text("3 failed")
+    expect(card(page, "good")).not_to_contain_text("failed")
+
+
 def test_a_column_of_a_card_shows_its_failed_tests(opened: Opened, file: Path) -> None:
     page = opened(file, f"#view=pipeline&open={quote(MAIN + 'stg_orders')}")
     rows = card(page, "stg_orders").locator(".column")

@@ -119,6 +119,8 @@ lineage.cards = (() => {
 
   function groupCard(model, node) {
     const size = counted(node.members.length, "dataset");
+    const failed = node.members.filter((index) => model.datasets[index].worst === "failed").length;
+    const words = failed ? `${size}, ${failed} failed` : size;
     const isBand = node.kind === "band";
     const title = isBand ? node.band.dag || "no DAG" : node.named.short;
     const whole = isBand ? `${title}, ${node.band.environment}` : node.named.name;
@@ -130,10 +132,10 @@ lineage.cards = (() => {
         "data-key": node.key,
         role: "button",
         tabindex: -1,
-        "aria-label": isBand ? `Pipeline ${whole}, ${size}. Enter shows it.` : `Group ${whole}, ${size}. Enter opens it.`,
+        "aria-label": isBand ? `Pipeline ${whole}, ${words}. Enter shows it.` : `Group ${whole}, ${words}. Enter opens it.`,
       },
       head("group", title, under, whole),
-      element("div", { class: "state" }, element("span", {}, size)),
+      element("div", { class: "state" }, element("span", {}, size), failed ? [state("failed"), `${failed} failed`] : null),
     );
   }
 

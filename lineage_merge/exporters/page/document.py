@@ -19,9 +19,9 @@ from lineage_merge.query.elements import Subgraph
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 # Indentation, and what a line only has as a comment.
 _COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
-# The last character of a line that goes on, and the first one of a line that goes on with the one before.
+# The last characters of unfinished lines, and the first characters of lines that continue another.
 _OPEN = frozenset("{([,;")
-_GOES_ON = frozenset(")]}")
+_CONTINUES = frozenset(")]}")
 # Of a style, where spaces have no meaning; its texts have none of these characters.
 _SPACES = re.compile(r"\s*([{};,])\s*|(?<=[\w)]):[ ]")
 _PLACE = re.compile(r"<!--lineage:(\w+)-->")
@@ -78,7 +78,7 @@ def _compact(text: str) -> str:
     for line in _COMMENT.sub("", text).split("\n"):
         if not line:
             continue
-        is_open = not before or "//" in before or not (before[-1] in _OPEN or line[0] in _GOES_ON)
+        is_open = not before or "//" in before or not (before[-1] in _OPEN or line[0] in _CONTINUES)
         parts += ["\n", line] if is_open else [line]
         before = line
     return "".join(parts).lstrip("\n") + "\n"
