@@ -113,6 +113,16 @@ def test_a_column_of_a_card_shows_its_failed_tests(opened: Opened, file: Path) -
     expect(rows.nth(2)).to_have_text("amount1 test failed")
 
 
+def test_a_trace_shows_the_failed_tests_of_its_columns(panel: Callable[..., Page]) -> None:
+    page = panel(f"{MAIN}stg_orders", "amount")
+    start = page.locator(".card .column.is-start")
+    expect(start).to_have_text("amount1 test failed")
+    assert start.get_attribute("aria-label") == "column amount of stg_orders, 1 test failed"
+    type_ = start.locator(".type")
+    assert type_.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert geometry.problems(page) == []
+
+
 def listed_tests(page: Page) -> list[str]:
     return [
         each.inner_text().replace("\n", " ").strip() for each in page.locator("#panel .test summary").all()

@@ -45,6 +45,12 @@ lineage.cards = (() => {
     element("div", { class: "under where", title, dir: "auto" }, under),
   ];
 
+  // A failed test matters more than the type.
+  const typeOf = (column) => {
+    const problem = problemOf(column);
+    return name(problem || column.type, { class: problem ? "type is-problem" : "type" });
+  };
+
   function columnRow(column) {
     const problem = problemOf(column);
     return element(
@@ -62,7 +68,7 @@ lineage.cards = (() => {
           "span",
           { class: "line-one" },
           name(column.name, { class: "name" }),
-          name(problem || column.type, { class: problem ? "type is-problem" : "type" }),
+          typeOf(column),
         ),
       ),
     );
@@ -146,7 +152,7 @@ lineage.cards = (() => {
   function traceRow(model, found, row) {
     const [column] = row.columns;
     const isStart = row.columns.includes(found.start);
-    const { type, index } = model.columns[column];
+    const { index } = model.columns[column];
     const where = row.dataset === undefined ? "" : lineage.places.shortened(model.datasets[row.dataset].place.name, 26);
     const item = element(
       "li",
@@ -158,14 +164,14 @@ lineage.cards = (() => {
           "data-column": row.isRest ? null : index,
           "aria-label": row.isRest
             ? row.name
-            : `column ${model.columns[column].name} of ${model.datasets[model.columns[column].dataset].name}`,
+            : [`column ${model.columns[column].name} of ${model.datasets[model.columns[column].dataset].name}`, problemOf(model.columns[column])].filter((part) => part).join(", "),
           title: row.expressions?.join("\n") || row.name,
         },
         element(
           "span",
           { class: "line-one" },
           name(row.name, { class: "name" }),
-          row.expression || row.isRest || where ? null : name(type, { class: "type" }),
+          row.expression || row.isRest || where ? null : typeOf(model.columns[column]),
         ),
         row.expression
           ? element(

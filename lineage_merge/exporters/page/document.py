@@ -20,10 +20,11 @@ _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 # Indentation, and what a line only has as a comment.
 _COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
 # The last characters of unfinished lines, and the first characters of lines that continue another.
-_OPEN = frozenset("{([,;")
-_CONTINUES = frozenset(")]}")
+_OPEN = frozenset("{([,;=>?:&|")
+_CONTINUES = frozenset(")]}.?:&|")
 # Of a style, where spaces have no meaning; its texts have none of these characters.
 _SPACES = re.compile(r"\s*([{};,])\s*|(?<=[\w)]):[ ]")
+_STRICT = '"use strict";\n'
 _PLACE = re.compile(r"<!--lineage:(\w+)-->")
 
 
@@ -49,14 +50,14 @@ def render(graph: Subgraph, options: Options) -> str:
 
 def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data`, with title and metadata."""
-    scripts = [_compact(assets.text(name)) for name in assets.SCRIPTS]
-    style = _SPACES.sub(lambda found: found[1] or ":", _compact(assets.text("page.css")))
+    script = _STRICT + "".join(_compact(assets.text(name).removeprefix(_STRICT)) for name in assets.SCRIPTS)
+    style = _SPACES.sub(lambda found: found[1] or ":", _COMMENT.sub("", assets.text("page.css")))
     parts = {
-        "policy": _policy(scripts, style),
+        "policy": _policy(script, style),
         "title": html.escape(str(data["title"])),
         "style": f"<style>{style}</style>",
         "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
-        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+        "script": f"<script>{script}</script>",
     }
     return _PLACE.sub(lambda found: parts[found[1]], assets.text("page.html"))
 
@@ -68,10 +69,9 @@ def embedded(data: object) -> str:
 
 
 def _compact(text: str) -> str:
-    """Return a script or style without indentation, lines of comments, and needless line breaks.
+    """Return a script without indentation, lines of comments, and needless line breaks.
 
-    Neither has multi-line strings. A line break is needless where the line before cannot end a statement, or
-    this one cannot begin one; a line with ``//`` may end with a comment.
+    Scripts have no texts over several lines. A line with ``//`` may end with a comment.
     """
     parts: list[str] = []
     before = ""
@@ -84,11 +84,10 @@ def _compact(text: str) -> str:
     return "".join(parts).lstrip("\n") + "\n"
 
 
-def _policy(scripts: list[str], style: str) -> str:
-    """Return a policy that allows only these scripts and styles, and no requests."""
-    allowed = " ".join(_hash(script) for script in scripts)
+def _policy(script: str, style: str) -> str:
+    """Return a policy that allows only this script and style, and no requests."""
     policy = (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; connect-src 'none'"
     )
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
