@@ -1,6 +1,7 @@
 """Take the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
 
-Of a merge of all captures (`tests/data/page_captures.json`), and of 3,000 generated datasets.
+Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, and of 3,000
+generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default: all].
 """
 
 import json
@@ -17,7 +18,7 @@ sys.path.insert(0, str(REPOSITORY))
 
 from lineage_merge.exporters.page import Options, render  # noqa: E402
 from lineage_merge.exporters.page.document import document  # noqa: E402
-from tests.page import chromium  # noqa: E402
+from tests.page import chromium, shop_page  # noqa: E402
 from tests.page.page_graphs import large  # noqa: E402
 
 PICTURES = REPOSITORY / "docs" / "images"
@@ -68,6 +69,13 @@ def group(page: Page) -> None:
     page.locator(".band .open").first.click()
 
 
+def tests(page: Page) -> None:
+    """Select a dataset with failed tests."""
+    page.locator(".band .open").first.click()
+    page.locator(".card", has_text="stg_customers").click()
+    page.locator("#panel .test summary").first.click()
+
+
 def search(page: Page, text: str) -> None:
     """Go to the first that is found."""
     page.locator("#search").fill(text)
@@ -82,7 +90,7 @@ class Picture:
     steps: Callable[[Page], None]
     dark: bool = False
     phone: bool = False
-    large: bool = False
+    data: str = "captures"
 
 
 ALL = (
@@ -91,13 +99,14 @@ ALL = (
     Picture("page_pipeline.png", pipeline),
     Picture("page_dark.png", dataset, dark=True),
     Picture("page_dataset.png", dataset),
+    Picture("page_tests.png", tests, data="shop"),
     Picture("page_columns.png", column),
     Picture("page_columns_dark.png", column, dark=True),
     Picture("page_list.png", listed),
     Picture("page_search.png", found),
     Picture("page_phone.png", overview, phone=True),
     Picture("page_phone_details.png", details, phone=True),
-    Picture("page_groups.png", group, large=True),
+    Picture("page_groups.png", group, data="large"),
 )
 
 
@@ -108,13 +117,19 @@ def main() -> None:
         raise SystemExit("no Chromium on PATH, and CHROMIUM names none")
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        small, many = Path(name, "captures.html"), Path(name, "large.html")
-        data = json.loads(CAPTURES.read_text(encoding="utf-8"))
-        small.write_text(document({**data, "title": "Lineage"}), encoding="utf-8")
-        many.write_text(render(large(), Options(title="3,000 datasets")), encoding="utf-8")
+        captures = json.loads(CAPTURES.read_text(encoding="utf-8"))
+        pages = {
+            "captures": document({**captures, "title": "Lineage"}),
+            "shop": shop_page.page(),
+            "large": render(large(), Options(title="3,000 datasets")),
+        }
         browser = playwright.chromium.launch(executable_path=program)
         for picture in ALL:
-            take(browser, many if picture.large else small, picture)
+            if sys.argv[1:] and picture.name not in sys.argv[1:]:
+                continue
+            file = Path(name, f"{picture.data}.html")
+            file.write_text(pages[picture.data], encoding="utf-8")
+            take(browser, file, picture)
         browser.close()
 
 

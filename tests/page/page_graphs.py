@@ -59,6 +59,22 @@ class PageGraph:
             "influences", column_id(*column), target, job_name="load", job_type="spark", transformation=how
         )
 
+    def check(self, name: str, *checked: str, dag: str = "", **properties: Any) -> None:
+        """Add an assertion that checks these datasets or columns, by id."""
+        where = {"environment": self.environment, "dag_name": (dag or self.dag,)}
+        identifier = f"{self.environment}|{dag or self.dag}|assertion|dbt|{name}"
+        known = {"name": name, "job_type": "dbt", "job_name": f"test.shop.{name}", "severity": "error"}
+        self._vertices[identifier] = Vertex(identifier, "assertion", {**where, **known, **properties})
+        for each in checked:
+            self._edge("checks", identifier, each, dag=dag, job_name=f"test.shop.{name}", job_type="dbt")
+
+    def job(self, name: str, dag: str = "", **properties: Any) -> None:
+        """Add a Spark job with the properties of its newest run."""
+        identifier = f"{self.environment}|{dag or self.dag}|spark|{name}"
+        where = {"environment": self.environment, "dag_name": (dag or self.dag,)}
+        known = {"name": name, "job_type": "spark"}
+        self._vertices[identifier] = Vertex(identifier, "job", {**where, **known, **properties})
+
     def _edge(self, label: str, source: str, target: str, dag: str = "", **properties: Any) -> None:
         where = {"environment": self.environment, "dag_name": dag or self.dag}
         identifier = f"e{len(self._edges)}"

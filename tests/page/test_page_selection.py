@@ -180,7 +180,7 @@ def test_a_filter_without_values_is_not_offered(opened: Opened) -> None:
         "DAG",
         "Kind",
         "Platform",
-        "Last run",
+        "Status",
     ]
 
 

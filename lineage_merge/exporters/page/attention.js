@@ -1,8 +1,9 @@
 "use strict";
 // What the overview lists at the left: end points, sources, and what is worth a look (pure).
 lineage.attention = (() => {
+  const { counted } = lineage.dom;
   const APART = 3;
-  const RANK = { exposure: 0, snapshot: 1, view: 2, table: 2, topic: 3, seed: 3, file: 4 };
+  const RANK = { exposure: 0, saved_query: 0, metric: 0, semantic_model: 1, snapshot: 1, view: 2, table: 2, topic: 3, seed: 3, file: 4 };
 
   // Several datasets of one place are one entry.
   function collapsed(model, found) {
@@ -140,13 +141,58 @@ lineage.attention = (() => {
     return found.filter((each) => each.severity === "failed" || !isOld);
   }
 
+  const { inState, freshnessOf, isLate } = lineage.assertions;
+  const { factOf, ownersOf, NO_OWNER } = lineage.model;
+
+  function failedTests(datasets) {
+    return datasets.flatMap((each) => {
+      const failed = inState(each.tests, "failed");
+      if (!failed) return [];
+      const more = each.tests.slice(0, 3).filter((test) => test.state === "failed" && !test.freshness).map((test) => test.name);
+      return [{ what: `${each.name}: ${counted(failed, "test")} failed`, members: [each], more: more.join(", "), severity: "failed" }];
+    });
+  }
+
+  function staleSources(model, datasets) {
+    return datasets.flatMap((each) => {
+      const check = freshnessOf(each);
+      if (!isLate(check)) return [];
+      const { loadedAt, failAfter, warnAfter } = check.freshness;
+      const limit = check.state === "failed" ? failAfter : warnAfter;
+      const age = lineage.processes.ageOf(loadedAt, model.now);
+      const more = [age ? `newest row ${age} old` : "", limit ? `limit ${lineage.processes.ageOf(0, limit)}` : ""];
+      return [{ what: `${each.name} is stale`, members: [each], more: more.filter((part) => part).join(", "), severity: "stale" }];
+    });
+  }
+
+  function deprecatedInUse(datasets) {
+    return datasets.flatMap((each) => {
+      const date = factOf(each, "deprecation date").slice(0, 10);
+      if (!date || !hasOther(each.down, "to", each.index)) return [];
+      const readers = new Set(each.down.map((edge) => edge.to).filter((to) => to !== each.index)).size;
+      return [{ what: `${each.name} is deprecated and has ${counted(readers, "reader")}`, members: [each], more: `removal ${date}`, severity: "note" }];
+    });
+  }
+
+  // Of a graph without owners, no dataset lacks one.
+  function unowned(datasets) {
+    const found = datasets.filter((each) => !ownersOf(each).length);
+    if (!found.length || found.length === datasets.length) return [];
+    const more = found.slice(0, 3).map((each) => each.name).join(", ") + (found.length > 3 ? ", …" : "");
+    return [{ what: `${counted(found.length, "dataset")} without an owner`, members: found, more, severity: "note", owner: NO_OWNER }];
+  }
+
   /** Return what deserves attention: {what, more, members, severity}, failed runs first. */
   function worthALook(model, datasets) {
     const all = [
       ...runs(model, datasets),
+      ...failedTests(datasets),
+      ...staleSources(model, datasets),
+      ...deprecatedInUse(datasets),
       ...sameDataset(model, datasets),
       ...nearMisses(datasets),
       ...unread(model, datasets),
+      ...unowned(datasets),
     ];
     const rank = { failed: 0, stale: 1, note: 2 };
     return all.sort((a, b) => rank[a.severity] - rank[b.severity]);

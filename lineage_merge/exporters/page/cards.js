@@ -12,17 +12,27 @@ lineage.cards = (() => {
     return card;
   }
 
-  const whereOf = (dataset) =>
-    dataset.kind === "exposure"
-      ? dataset.place.platform
-      : `${lineage.places.shortened(dataset.place.name, 18)} · ${dataset.place.platform}`;
+  const { isDeclared, kindWord, shortened } = lineage.places;
+  const { problemOf, wordsOf } = lineage.assertions;
+
+  function whereOf(dataset) {
+    if (dataset.kind === "exposure") return dataset.place.platform;
+    if (isDeclared(dataset.kind)) return `dbt ${kindWord(dataset.kind)}`;
+    const where = `${shortened(dataset.place.name, 18)} · ${dataset.place.platform}`;
+    return lineage.model.factOf(dataset, "deprecation date") ? `deprecated · ${where}` : where;
+  }
 
   const labelOf = (dataset) =>
-    `${dataset.name}, ${dataset.kind} in ${dataset.place.name}, ${dataset.place.platform}, ${dataset.environment}`;
+    `${dataset.name}, ${kindWord(dataset.kind)} in ${dataset.place.name}, ${dataset.place.platform}, ${dataset.environment}`;
 
-  /** Return the age of the last recorded run that wrote the dataset, in words. */
+  /** Return what failed tests and a late source mean, or the age of the last recorded run that wrote the dataset, in words. */
   function ageText(model, dataset) {
-    if (dataset.state === "none") return dataset.kind === "exposure" ? reads(dataset) : "not recorded";
+    const problem = dataset.state === "failed" ? "" : problemOf(dataset, model.now);
+    if (problem) return problem;
+    if (dataset.state === "none") {
+      if (dataset.freshAt !== null) return `loaded ${ageOf(dataset.freshAt, model.now)} ago`;
+      return isDeclared(dataset.kind) ? reads(dataset) : "not recorded";
+    }
     const age = ageOf(dataset.writer.finished, model.now);
     if (dataset.state === "failed") return age ? `failed ${age} ago` : "failed";
     return age ? `${age} ago` : "succeeded";
@@ -35,7 +45,14 @@ lineage.cards = (() => {
     element("div", { class: "under where", title, dir: "auto" }, under),
   ];
 
+  // A failed test matters more than the type.
+  const typeOf = (column) => {
+    const problem = problemOf(column);
+    return name(problem || column.type, { class: problem ? "type is-problem" : "type" });
+  };
+
   function columnRow(column) {
+    const problem = problemOf(column);
     return element(
       "li",
       {},
@@ -44,10 +61,15 @@ lineage.cards = (() => {
           class: "column",
           tabindex: -1,
           "data-column": column.index,
-          "aria-label": `column ${column.name}${column.type ? `, ${column.type}` : ""}`,
-          title: column.description || column.name,
+          "aria-label": ["column " + column.name, column.type, problem].filter((part) => part).join(", "),
+          title: [column.description || column.name, problem && column.type].filter((part) => part).join("\n"),
         },
-        element("span", { class: "line-one" }, name(column.name, { class: "name" }), name(column.type, { class: "type" })),
+        element(
+          "span",
+          { class: "line-one" },
+          name(column.name, { class: "name" }),
+          typeOf(column),
+        ),
       ),
     );
   }
@@ -56,6 +78,8 @@ lineage.cards = (() => {
     const dataset = model.datasets[node.index];
     const isOpen = view.open.has(node.index);
     const time = dataset.writer ? timeText(dataset.writer.finished) : "";
+    const problem = problemOf(dataset, model.now);
+    const words = wordsOf(dataset, model.now);
     const toggle = dataset.columns.length
       ? button(
           {
@@ -76,7 +100,7 @@ lineage.cards = (() => {
         "data-key": node.key,
         role: "group",
         tabindex: -1,
-        "aria-label": labelOf(dataset) + (node.isOutside ? `, in another pipeline${outside}` : ""),
+        "aria-label": `${labelOf(dataset)}${problem && `, ${problem}`}${node.isOutside ? `, in another pipeline${outside}` : ""}`,
       },
       head(
         dataset.kind,
@@ -87,9 +111,9 @@ lineage.cards = (() => {
       ),
       element(
         "div",
-        { class: "state", title: time && `${dataset.writer.name}: ${time} UTC` },
-        state(dataset.state),
-        element("span", { class: "age" }, ageText(model, dataset)),
+        { class: "state", title: [time && `${dataset.writer.name}: ${time} UTC`, problem].filter((part) => part).join("\n") },
+        state(dataset.worst, words),
+        element("span", { class: problem ? "age is-problem" : "age" }, ageText(model, dataset)),
         toggle,
       ),
       node.rows.length ? element("ul", { class: "columns" }, node.rows.map(columnRow)) : null,
@@ -101,6 +125,8 @@ lineage.cards = (() => {
 
   function groupCard(model, node) {
     const size = counted(node.members.length, "dataset");
+    const failed = node.members.filter((index) => model.datasets[index].worst === "failed").length;
+    const words = failed ? `${size}, ${failed} failed` : size;
     const isBand = node.kind === "band";
     const title = isBand ? node.band.dag || "no DAG" : node.named.short;
     const whole = isBand ? `${title}, ${node.band.environment}` : node.named.name;
@@ -112,10 +138,10 @@ lineage.cards = (() => {
         "data-key": node.key,
         role: "button",
         tabindex: -1,
-        "aria-label": isBand ? `Pipeline ${whole}, ${size}. Enter shows it.` : `Group ${whole}, ${size}. Enter opens it.`,
+        "aria-label": isBand ? `Pipeline ${whole}, ${words}. Enter shows it.` : `Group ${whole}, ${words}. Enter opens it.`,
       },
       head("group", title, under, whole),
-      element("div", { class: "state" }, element("span", {}, size)),
+      element("div", { class: "state" }, element("span", {}, size), failed ? [state("failed"), `${failed} failed`] : null),
     );
   }
 
@@ -126,7 +152,7 @@ lineage.cards = (() => {
   function traceRow(model, found, row) {
     const [column] = row.columns;
     const isStart = row.columns.includes(found.start);
-    const { type, index } = model.columns[column];
+    const { index } = model.columns[column];
     const where = row.dataset === undefined ? "" : lineage.places.shortened(model.datasets[row.dataset].place.name, 26);
     const item = element(
       "li",
@@ -138,14 +164,14 @@ lineage.cards = (() => {
           "data-column": row.isRest ? null : index,
           "aria-label": row.isRest
             ? row.name
-            : `column ${model.columns[column].name} of ${model.datasets[model.columns[column].dataset].name}`,
+            : [`column ${model.columns[column].name} of ${model.datasets[model.columns[column].dataset].name}`, problemOf(model.columns[column])].filter((part) => part).join(", "),
           title: row.expressions?.join("\n") || row.name,
         },
         element(
           "span",
           { class: "line-one" },
           name(row.name, { class: "name" }),
-          row.expression || row.isRest || where ? null : name(type, { class: "type" }),
+          row.expression || row.isRest || where ? null : typeOf(model.columns[column]),
         ),
         row.expression
           ? element(
@@ -186,7 +212,7 @@ lineage.cards = (() => {
     }
     const dataset = model.datasets[node.dataset];
     const isStart = model.columns[found.start].dataset === node.dataset;
-    const note = dataset.kind === "exposure" ? reads(dataset) : "its rows depend on the column";
+    const note = isDeclared(dataset.kind) ? reads(dataset) : "its rows depend on the column";
     return placed(
       node,
       element(

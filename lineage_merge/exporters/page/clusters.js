@@ -10,7 +10,8 @@ lineage.clusters = (() => {
       .split(separator)
       .filter((part) => part)
       .slice(0, -1);
-    const place = [dataset.namespace, ...folders];
+    const isSemantic = lineage.places.isDeclared(dataset.kind) && dataset.kind !== "exposure";
+    const place = [dataset.namespace, ...(isSemantic ? [dataset.place.name] : folders)];
     if (grouping !== "dag") return { place, separator };
     const dags = dataset.dags.map((index) => model.dags[index]).join(", ");
     return { place: [dags || "no DAG", ...place], separator };

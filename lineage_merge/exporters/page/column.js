@@ -44,7 +44,7 @@ lineage.column = (() => {
 
   function row(model, found, step) {
     const dataset = model.datasets[step.dataset];
-    const where = `${dataset.place.name}.${dataset.name}`;
+    const where = lineage.places.isDeclared(dataset.kind) ? dataset.name : `${dataset.place.name}.${dataset.name}`;
     const text = step.column === null ? where : `${where}.${model.columns[step.column].name}`;
     const link =
       step.column === null ? { "data-to-dataset": step.dataset } : { "data-to-column": step.column };

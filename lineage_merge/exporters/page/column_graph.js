@@ -128,13 +128,17 @@ lineage.columnGraph = (() => {
     const widths = [
       textWidth(each.name, 13, true) + 40,
       textWidth(`${each.place.name} · ${each.place.platform}`, 12) + 42,
-      ...rows.map((row) => textWidth(row.name, 12, true) + 22 + Math.min(70, row.expression ? 0 : typeWidth(model, row))),
+      ...rows.map((row) => textWidth(row.name, 12, true) + 22 + Math.min(96, row.expression ? 0 : typeWidth(model, row))),
       ...rows.map((row) => Math.min(row.expression.length * 7.3 + (row.expressions?.length > 1 ? 96 : 22), SIZE.most)),
     ];
     return sized({ kind: "dataset", key: `d${dataset}`, dataset, rows }, Math.max(...widths));
   }
 
-  const typeWidth = (model, row) => (row.isRest ? 0 : textWidth(model.columns[row.columns[0]].type, 12) + 12);
+  const typeWidth = (model, row) => (row.isRest ? 0 : typeText(model.columns[row.columns[0]]) + 12);
+  function typeText(column) {
+    const problem = lineage.assertions.problemOf(column);
+    return problem ? textWidth(problem, 12, true) : Math.min(58, textWidth(column.type, 12));
+  }
 
   function sized(node, width) {
     let y = SIZE.head + 1;

@@ -3,23 +3,26 @@
 ::
 
     datasets  [{id, kind, name, title, namespace, path, environment, dags, facts, columns}]
-              columns: [[name, type, description]], facts: [[what, text]]
+              columns: [[name, type, description, facts]], facts: [[what, text]];
+              a column without tags, owners, constraints or meta has no facts
     jobs      [{name, type, dag, environment, facts}]
     dags      [name]
     feeds         [[dataset, dataset, job, facts]]
     column_feeds  [[dataset, column, dataset, column, job, transformation, expression]]
     influences    [[dataset, column, dataset, job, transformation]]
     writes        [[job, dataset]]
+    assertions    as in `lineage_merge.exporters.page.assertions`
 
 Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from typing import Any
 
-from lineage_merge.infra.redaction import redact, redact_sql
+from lineage_merge.exporters.page.assertions import assertions
+from lineage_merge.exporters.page.facts import facts, safe, safe_id, shown
+from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, name_parts
 
 _DATASET_FACTS = (
@@ -29,9 +32,23 @@ _DATASET_FACTS = (
     "location",
     "tags",
     "owners",
+    "materialization",
+    "version",
+    "latest_version",
+    "deprecation_date",
+    "access",
+    "contract",
+    "constraints",
+    "group",
+    "exposure_type",
+    "metric_type",
     "url",
+    "maturity",
+    "meta",
+    "file_path",
     "aliases",
 )
+_COLUMN_FACTS = ("tags", "owners", "constraints", "meta")
 _JOB_FACTS = (
     "framework",
     "project",
@@ -44,7 +61,6 @@ _JOB_FACTS = (
     "tags",
 )
 _FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "sequence")
-_TIMES = frozenset({"last_run_at"})
 
 
 class _Numbered:
@@ -77,8 +93,8 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
     writes: set[tuple[int, int]] = set()
     for edge in graph.edges:
         if edge.label == "feeds" and edge.from_id in place and edge.to_id in place:
-            facts = _facts(edge.properties, _FEEDS_FACTS)
-            feeds.append([place[edge.from_id], place[edge.to_id], jobs(*_job_of(edge)), facts])
+            ends = [place[edge.from_id], place[edge.to_id]]
+            feeds.append([*ends, jobs(*_job_of(edge)), facts(edge.properties, _FEEDS_FACTS)])
         elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
             how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
             ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
@@ -107,18 +123,9 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
         "column_feeds": column_feeds,
         "influences": influences,
         "writes": sorted(writes),
+        "assertions": assertions(graph, place, column_place),
         "dags": [name for (name,) in dags],
     }
-
-
-def safe(text: str) -> str:
-    """Return text without passwords; graphs of other versions or programs may contain some."""
-    return redact(text)
-
-
-def safe_id(identifier: str) -> str:
-    """Return a vertex id without passwords; each part, separated by ``|``, may be an address."""
-    return "|".join(safe(part) for part in identifier.split("|"))
 
 
 def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
@@ -143,16 +150,19 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered) -> dict[str
         "path": safe(path),
         "environment": vertex.environment,
         "dags": [dags(name) for name in vertex.dags],
-        "facts": _facts(vertex.properties, _DATASET_FACTS),
-        "columns": [
-            [
-                redact_sql(each.name),
-                str(each.properties.get("data_type", "")),
-                _shown(each.properties.get("description", "")),
-            ]
-            for each in columns
-        ],
+        "facts": facts(vertex.properties, _DATASET_FACTS),
+        "columns": [_column(each) for each in columns],
     }
+
+
+def _column(vertex: Vertex) -> list[Any]:
+    known = facts(vertex.properties, _COLUMN_FACTS)
+    return [
+        redact_sql(vertex.name),
+        str(vertex.properties.get("data_type", "")),
+        shown(vertex.properties.get("description", "")),
+        *([known] if known else []),
+    ]
 
 
 def _facts_of_jobs(graph: Subgraph) -> dict[tuple[str, str, str, str], list[list[str]]]:
@@ -161,7 +171,7 @@ def _facts_of_jobs(graph: Subgraph) -> dict[tuple[str, str, str, str], list[list
         if vertex.label == JOB:
             for dag in vertex.dags:
                 kind = str(vertex.properties.get("job_type", ""))
-                found[vertex.environment, dag, kind, vertex.name] = _facts(vertex.properties, _JOB_FACTS)
+                found[vertex.environment, dag, kind, vertex.name] = facts(vertex.properties, _JOB_FACTS)
     return found
 
 
@@ -172,23 +182,5 @@ def _job_of(edge: Edge) -> tuple[str, str, str, str]:
     return environment, dag, kind, edge.job
 
 
-def _facts(properties: Mapping[str, Any], keys: Iterable[str]) -> list[list[str]]:
-    facts = []
-    for key in keys:
-        value = properties.get(key)
-        if value is None or value == "" or value == ():
-            continue
-        if key in _TIMES:
-            value = datetime.fromtimestamp(int(value) / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        facts.append([key.replace("_", " "), _shown(value)])
-    return facts
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "\n".join(safe(str(each)) for each in value)
-    return safe(str(value))
-
-
 def _text(edge: Edge, key: str) -> str:
-    return _shown(edge.properties.get(key, ""))
+    return shown(edge.properties.get(key, ""))

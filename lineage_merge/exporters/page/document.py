@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage_merge.exporters.page import assets
-from lineage_merge.exporters.page.data import page_data, safe, safe_id
+from lineage_merge.exporters.page.data import page_data
+from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Subgraph
 
@@ -18,6 +19,12 @@ from lineage_merge.query.elements import Subgraph
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 # Indentation, and what a line only has as a comment.
 _COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
+# The last characters of unfinished lines, and the first characters of lines that continue another.
+_OPEN = frozenset("{([,;=>?:&|")
+_CONTINUES = frozenset(")]}.?:&|")
+# Of a style, where spaces have no meaning; its texts have none of these characters.
+_SPACES = re.compile(r"\s*([{};,])\s*|(?<=[\w)]):[ ]")
+_STRICT = '"use strict";\n'
 _PLACE = re.compile(r"<!--lineage:(\w+)-->")
 
 
@@ -43,14 +50,14 @@ def render(graph: Subgraph, options: Options) -> str:
 
 def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data`, with title and metadata."""
-    scripts = [_compact(assets.text(name)) for name in assets.SCRIPTS]
-    style = _compact(assets.text("page.css"))
+    script = _STRICT + "".join(_compact(assets.text(name).removeprefix(_STRICT)) for name in assets.SCRIPTS)
+    style = _SPACES.sub(lambda found: found[1] or ":", _COMMENT.sub("", assets.text("page.css")))
     parts = {
-        "policy": _policy(scripts, style),
+        "policy": _policy(script, style),
         "title": html.escape(str(data["title"])),
         "style": f"<style>{style}</style>",
         "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
-        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+        "script": f"<script>{script}</script>",
     }
     return _PLACE.sub(lambda found: parts[found[1]], assets.text("page.html"))
 
@@ -62,15 +69,25 @@ def embedded(data: object) -> str:
 
 
 def _compact(text: str) -> str:
-    """Return a script or style without indentation and lines of comments; neither has multi-line strings."""
-    return "\n".join(line for line in _COMMENT.sub("", text).split("\n") if line) + "\n"
+    """Return a script without indentation, lines of comments, and needless line breaks.
+
+    Scripts have no texts over several lines. A line with ``//`` may end with a comment.
+    """
+    parts: list[str] = []
+    before = ""
+    for line in _COMMENT.sub("", text).split("\n"):
+        if not line:
+            continue
+        is_open = not before or "//" in before or not (before[-1] in _OPEN or line[0] in _CONTINUES)
+        parts += ["\n", line] if is_open else [line]
+        before = line
+    return "".join(parts).lstrip("\n") + "\n"
 
 
-def _policy(scripts: list[str], style: str) -> str:
-    """Return a policy that allows only these scripts and styles, and no requests."""
-    allowed = " ".join(_hash(script) for script in scripts)
+def _policy(script: str, style: str) -> str:
+    """Return a policy that allows only this script and style, and no requests."""
     policy = (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; connect-src 'none'"
     )
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

@@ -51,7 +51,11 @@ lineage.events = (() => {
       const groups = at("opens") ? [value("opens")] : [];
       app.show("pipeline", { band: value("band"), groups });
     } else if (at("view")?.matches("button")) app.show(value("view"));
-    else if (at("side")) app.change({ side: value("side") }, { opens: true, words: value("side") });
+    else if (at("owner")) {
+      // A row of the index leads from the overview to the list.
+      const view = event.target.closest("#sidebar") ? { view: "list" } : {};
+      app.change({ ...view, filters: { ...app.state.filters, owner: value("owner") } }, { opens: true });
+    } else if (at("side")) app.change({ side: value("side") }, { opens: true, words: value("side") });
     else if (at("tag")) {
       app.change({ filters: { ...app.state.filters, tag: value("tag") } }, { opens: true });
     } else if (at("frame")) {
@@ -86,6 +90,10 @@ lineage.events = (() => {
 
   /** Go to what a search found. */
   function chosen(app, each) {
+    if (each.kind === "tag" || each.kind === "owner") {
+      app.change({ filters: { ...app.state.filters, [each.kind]: each.name } }, { opens: true });
+      return;
+    }
     const at = each.kind === "column" ? app.model.columns[each.at].dataset : each.at;
     const isHidden = each.kind !== "job" && !app.passing().dataset(app.model.datasets[at]);
     // Filters would clear the selection of what they hide.

@@ -2,7 +2,7 @@
 // Filters of the page; one that has no value in the data is not offered.
 lineage.filters = (() => {
   const { element, button, byId } = lineage.dom;
-  const KEYS = ["environment", "dag", "kind", "platform", "job", "tag", "owner", "status"];
+  const KEYS = ["environment", "dag", "kind", "platform", "job", "tag", "owner", "status", "older"];
   const NAMES = {
     environment: "Environment",
     dag: "DAG",
@@ -11,37 +11,49 @@ lineage.filters = (() => {
     job: "Job",
     tag: "Tag",
     owner: "Owner",
-    status: "Last run",
+    status: "Status",
+    older: "Freshness",
   };
+  const { FILTERS, has, duration } = lineage.assertions;
+  const { everyOf, tagsOf, ownersOf, NO_OWNER } = lineage.model;
+  const AGES = ["1h", "6h", "12h", "1d", "2d", "7d", "30d"];
   const none = () => Object.fromEntries(KEYS.map((key) => [key, ""]));
 
   function choices(model) {
     const sorted = (values) => [...new Set(values)].filter((value) => value).sort();
     const each = (value) => sorted(model.datasets.flatMap(value));
+    const owners = each((dataset) => everyOf(dataset, ownersOf));
+    const oldest = model.datasets.reduce((time, { freshAt }) => (freshAt !== null && freshAt < time ? freshAt : time), model.now);
     return {
       environment: each((dataset) => [dataset.environment]),
       dag: sorted(model.dags),
       kind: each((dataset) => [dataset.kind]),
       platform: each((dataset) => [dataset.place.platform]),
       job: sorted(model.jobs.map((job) => job.name)),
-      tag: each((dataset) => lineage.model.tagsOf(dataset)),
-      owner: each((dataset) => lineage.model.ownersOf(dataset)),
-      status: ["ok", "stale", "failed", "none"].filter((state) =>
-        model.datasets.some((dataset) => dataset.state === state),
-      ),
+      tag: each((dataset) => everyOf(dataset, tagsOf)),
+      owner: [...owners, ...(owners.length && model.datasets.some((dataset) => !ownersOf(dataset).length) ? [NO_OWNER] : [])],
+      status: Object.keys(FILTERS).filter((status) => model.datasets.some((dataset) => has(dataset, status))),
+      older: AGES.filter((age) => model.now - oldest > duration(age)),
     };
   }
 
+  function wordsOf(key, value) {
+    if (key === "status") return FILTERS[value] ?? value;
+    if (key === "older") return `older than ${value.replace(/[mhdw]$/, " $&")}`;
+    if (key === "kind") return lineage.places.kindWord(value);
+    return key === "owner" && value === NO_OWNER ? "no owner" : value;
+  }
+  const option = (key, value) => element("option", { value }, wordsOf(key, value));
+
   function field(key, values) {
-    const words = (value) => (key === "status" ? lineage.processes.STATES[value] : value);
     if (key === "job") {
       return [
         element("input", { id: "filter-job", list: "jobs", autocomplete: "off", placeholder: "any", dir: "auto" }),
         element("datalist", { id: "jobs" }, values.map((value) => element("option", { value }))),
       ];
     }
-    const options = values.map((value) => element("option", { value }, words(value)));
-    return [element("select", { id: `filter-${key}` }, element("option", { value: "" }, "any"), options)];
+    const any = element("option", { value: "" }, "any");
+    return [element("select", { id: `filter-${key}` }, any, values.map((value) => option(key, value)))];
   }
 
   /** Build the fields and report changes. */
@@ -101,7 +113,16 @@ lineage.filters = (() => {
 
   /** Show the values; `shown`: the environment of the view, also if no filter restricts it. */
   function show(filters, shown = filters.environment) {
-    for (const key of KEYS) byId(`filter-${key}`).value = filters[key];
+    for (const key of KEYS) {
+      const at = byId(`filter-${key}`);
+      at.value = filters[key];
+      // A link may have a value that is not offered.
+      if (at.value !== filters[key]) {
+        at.append(option(key, filters[key]));
+        at.value = filters[key];
+        at.parentElement.hidden = false;
+      }
+    }
     const active = KEYS.filter((key) => filters[key]).length;
     byId("clear").hidden = !active;
     byId("filter-count").textContent = active ? String(active) : "";

@@ -52,6 +52,7 @@ lineage.links = (() => {
     if (["up", "down"].includes(params.get("side"))) state.side = params.get("side");
     if (params.get("listed") === "jobs") state.listed = "jobs";
     for (const key of KEYS) state.filters[key] = params.get(key) ?? "";
+    if (!lineage.assertions.duration(state.filters.older)) state.filters.older = "";
     if (params.get("group") === "dag") state.grouping = "dag";
     for (const id of params.getAll("open")) if (index(id) !== null) state.open.add(index(id));
     state.groups = params.getAll("opened");

@@ -3,6 +3,7 @@
 lineage.listing = (() => {
   const { element, button, name, icon, environment, state, byId, counted } = lineage.dom;
   const { ageOf, stateOf } = lineage.processes;
+  const { problemOf, wordsOf } = lineage.assertions;
   const STEP = { phone: 8, wide: 60 };
 
   // End points first, then against the flow of data.
@@ -50,14 +51,15 @@ lineage.listing = (() => {
 
   // A place often has the name of the kind: `snapshots`.
   function whatOf(dataset) {
-    if (dataset.kind === "exposure") return lineage.cards.whereOf(dataset);
     const where = lineage.cards.whereOf(dataset);
-    return where.toLowerCase().startsWith(dataset.kind) ? where : `${dataset.kind} · ${where}`;
+    const isPlain = !lineage.places.isDeclared(dataset.kind) && !where.toLowerCase().startsWith(dataset.kind);
+    return isPlain ? `${dataset.kind} · ${where}` : where;
   }
 
   function datasetEntry(model, view, index) {
     const dataset = model.datasets[index];
     const sides = [new Set(dataset.up.map((edge) => edge.from)).size, new Set(dataset.down.map((edge) => edge.to)).size];
+    const problem = problemOf(dataset, model.now);
     const inWords = `${counted(sides[0], "input")}, ${counted(sides[1], "output")}`;
     return element(
       "li",
@@ -69,13 +71,13 @@ lineage.listing = (() => {
           "span",
           { class: "two" },
           name(dataset.name),
-          element("span", { dir: "auto" }, whatOf(dataset)),
+          element("span", { dir: "auto" }, problem ? element("b", { class: "is-problem" }, problem) : null, problem ? " · " : "", whatOf(dataset)),
         ),
         element(
           "span",
           { class: "sides" },
           element("span", { "aria-label": inWords, title: inWords, role: "img" }, `↑${sides[0]} ↓${sides[1]}`),
-          state(dataset.state),
+          state(dataset.worst, wordsOf(dataset, model.now)),
         ),
       ),
     );

@@ -3,6 +3,7 @@
 lineage.model = (() => {
   const INDIRECT = /CONDITIONAL|WINDOW/;
   const DIRECT = /IDENTITY|TRANSFORMATION|AGGREGATION/;
+  const { NONE } = lineage.assertions;
 
   function build(data) {
     const datasets = data.datasets.map((each, index) => ({
@@ -13,11 +14,13 @@ lineage.model = (() => {
       down: [],
       decidedBy: [],
       writers: new Set(),
+      tests: NONE,
     }));
     const columns = [];
     for (const dataset of datasets) {
-      dataset.columns = dataset.columns.map(([name, type, description], place) => {
-        const column = { index: columns.length, dataset: dataset.index, place, name, type, description };
+      dataset.columns = dataset.columns.map(([name, type, description, facts = NONE], place) => {
+        const column = { index: columns.length, dataset: dataset.index, place, name, type, description, facts, tests: NONE };
+        dataset.hasColumnFacts ||= facts !== NONE;
         columns.push(Object.assign(column, { up: [], down: [], decides: [] }));
         return column;
       });
@@ -67,9 +70,12 @@ lineage.model = (() => {
     // The page is a snapshot: ages are as of its creation.
     const now = lineage.processes.timeOf(data.made_at) ?? Date.now();
     const newest = (a, b) => ((b.finished ?? -1) > (a.finished ?? -1) ? b : a);
+    lineage.assertions.attach(data.assertions ?? NONE, datasets);
     for (const dataset of datasets) {
       dataset.writer = [...dataset.writers].reduce((a, b) => (a ? newest(a, b) : b), null);
       dataset.state = lineage.processes.stateOf(dataset.writer, now);
+      dataset.worst = lineage.assertions.worst(dataset);
+      dataset.freshAt = lineage.assertions.freshAt(dataset);
     }
     const byId = new Map(datasets.map((each) => [each.id, each]));
     const model = { ...data, datasets, columns, jobs, feeds, columnFeeds, influences, byId, processes, processOf, now };
@@ -77,15 +83,28 @@ lineage.model = (() => {
     return Object.assign(model, lineage.bands.build(model));
   }
 
-  // Values of a fact with several lines, such as tags.
-  const values = (dataset, what) =>
-    dataset.facts.filter(([name]) => name === what).flatMap(([, text]) => text.split("\n"));
-  const tagsOf = (dataset) => values(dataset, "tags");
-  const ownersOf = (dataset) => [...values(dataset, "owner"), ...values(dataset, "owners")];
+  // Values of a fact with several lines, such as tags, of a dataset, column or job.
+  const factOf = (each, what) => each.facts.find(([name]) => name === what)?.[1] ?? "";
+  const values = (each, what) => {
+    const text = factOf(each, what);
+    return text ? text.split("\n") : NONE;
+  };
+  const tagsOf = (each) => values(each, "tags");
+  const ownersOf = (each) => (each.facts.length ? [...values(each, "owner"), ...values(each, "owners")] : NONE);
+
+  // Of a dataset, its columns and the jobs that write it.
+  function everyOf(dataset, valuesOf) {
+    const found = [...valuesOf(dataset), ...[...dataset.writers].flatMap(valuesOf)];
+    return dataset.hasColumnFacts ? [...new Set([...found, ...dataset.columns.flatMap(valuesOf)])] : found;
+  }
+  const NO_OWNER = "-";
+  const isOwned = (dataset, owner) =>
+    owner === NO_OWNER ? !ownersOf(dataset).length : everyOf(dataset, ownersOf).includes(owner);
 
   // Return predicates for datasets and edges that match the filters.
   function passing(model, filters) {
-    const { dag, environment, kind, platform, job, tag, owner, status } = filters;
+    const { dag, environment, kind, platform, job, tag, owner, status, older } = filters;
+    const limit = lineage.assertions.duration(older);
     const dags = dag ? new Set(model.dags.flatMap((name, index) => (name === dag ? [index] : []))) : null;
     const jobs = job
       ? new Set(model.jobs.filter((each) => each.name === job).map((each) => each.index))
@@ -97,9 +116,10 @@ lineage.model = (() => {
       (!platform || each.place.platform === platform) &&
       (!dags || each.dags.some((index) => dags.has(index))) &&
       (!ofJob || ofJob.has(each.index)) &&
-      (!tag || tagsOf(each).includes(tag)) &&
-      (!owner || ownersOf(each).includes(owner)) &&
-      (!status || each.state === status);
+      (!tag || everyOf(each, tagsOf).includes(tag)) &&
+      (!owner || isOwned(each, owner)) &&
+      (!status || lineage.assertions.has(each, status)) &&
+      (!limit || (each.freshAt !== null && model.now - each.freshAt > limit));
     const edge = (each) => (!jobs || jobs.has(each.job)) && (!dags || dags.has(model.jobs[each.job].dag));
     return { dataset, edge, isAll: !Object.values(filters).some((value) => value) };
   }
@@ -171,5 +191,5 @@ lineage.model = (() => {
     return { kind: "column", start, upColumns, downColumns, edges, decisions, up: datasets(upColumns), down };
   }
 
-  return { build, passing, reach, datasetReach, datasetTrace, columnTrace, tagsOf, ownersOf };
+  return { build, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, NO_OWNER };
 })();

@@ -4,7 +4,8 @@ lineage.overview = (() => {
   const { element, drawn, button, name, icon, environment, state, byId, counted } = lineage.dom;
   const { path, arrow } = lineage.routing;
   const { ageOf } = lineage.processes;
-  const KINDS = ["file", "table", "view", "topic", "seed", "snapshot", "exposure"];
+  const { wordsOf, has } = lineage.assertions;
+  const { KINDS } = lineage.theme;
   // Draw so many windows at once; the rest when it comes into view.
   const AHEAD = 1.1;
   const INDEX = { ends: 9, sources: 8, looks: 8, bands: 40 };
@@ -15,12 +16,13 @@ lineage.overview = (() => {
     const dataset = model.datasets[index];
     return button(
       {
-        class: `member${dataset.state === "failed" ? " is-failed" : ""}`,
+        class: `member${dataset.worst === "failed" ? " is-failed" : ""}`,
         "data-to-dataset": index,
-        title: `${dataset.title} · ${dataset.environment}`,
+        title: `${dataset.title} · ${dataset.environment} · ${wordsOf(dataset, model.now)}`,
       },
       icon(dataset.kind),
       name(dataset.name),
+      dataset.worst === "failed" ? state("failed", wordsOf(dataset, model.now)) : null,
     );
   }
 
@@ -88,6 +90,7 @@ lineage.overview = (() => {
     const latest = writers.reduce((time, each) => Math.max(time, each.finished ?? 0), 0);
     const states = new Set(writers.map((each) => lineage.processes.stateOf(each, model.now)));
     const worst = ["failed", "stale", "ok"].find((each) => states.has(each)) ?? "none";
+    const untrusted = members.filter((index) => has(model.datasets[index], "tests-failed")).length;
     const parts = laid.parts.length;
     return element(
       "header",
@@ -99,6 +102,7 @@ lineage.overview = (() => {
         ? element("span", { class: "fact long", title: jobs.join(", ") }, icon("spark"), name(jobs.length > 3 ? counted(jobs.length, "job") : jobs.join(", ")))
         : null,
       latest ? element("span", { class: "fact" }, state(worst), `last run ${ageOf(latest, model.now)} ago`) : null,
+      untrusted ? element("span", { class: "fact" }, state("failed"), `${lineage.dom.digits(untrusted)} with failed tests`) : null,
       button({ class: "small open", "data-band": band.key, "aria-label": `Open ${band.dag}, ${band.environment}` }, "Open"),
     );
   }
@@ -149,7 +153,7 @@ lineage.overview = (() => {
     const finish = () => {
       end.replaceChildren(
         ...KINDS.filter((kind) => model.datasets.some((each) => each.kind === kind)).map((kind) =>
-          element("span", {}, icon(kind), kind === "exposure" ? "dashboard" : kind),
+          element("span", {}, icon(kind), kind === "exposure" ? "dashboard" : lineage.places.kindWord(kind)),
         ),
         element("span", { class: "far-end" }, [counted(total, "dataset"), model.made_at ? `as of ${model.made_at}` : ""].filter((part) => part).join(" · ")),
       );
@@ -231,7 +235,7 @@ lineage.overview = (() => {
     const { endPoints, sources, withTwins, worthALook } = lineage.attention;
     const look = (each) =>
       button(
-        { class: "row", ...toMembers(each.members), title: [each.what, each.more].filter((part) => part).join(": ") },
+        { class: "row", ...(each.owner ? { "data-owner": each.owner } : toMembers(each.members)), title: [each.what, each.more].filter((part) => part).join(": ") },
         icon("warn", `warn${each.severity === "failed" ? " is-failed" : ""}`),
         two(each.what, [each.more, each.members[0].environment].filter((part) => part).join(" · "), " wraps"),
       );

@@ -82,7 +82,8 @@ lineage.overviewScene = (() => {
     const cells = names.length + (rest ? 1 : 0);
     const rows = cells <= TALL ? cells : Math.min(TALL, Math.ceil(cells / (cells > 12 ? 6 : 2)));
     const columns = Math.ceil(cells / rows);
-    const widest = Math.max(...names.map((index) => Math.min(220, textWidth(model.datasets[index].name, 12)))) + 30;
+    const wide = ({ name, worst }) => Math.min(220, textWidth(name, 12, worst === "failed")) + (worst === "failed" ? 43 : 30);
+    const widest = Math.max(...names.map((index) => wide(model.datasets[index])));
     const title = shortened(box.title, LONGEST_TITLE);
     return {
       ...box,

@@ -4,11 +4,12 @@ lineage.panel = (() => {
   const { element, button, name, icon, environment, state, byId, counted } = lineage.dom;
   const { ageOf, timeText, durationOf, STATES } = lineage.processes;
   const { howOf } = lineage.columnGraph;
+  const { section, plain, shownFacts } = lineage.details;
+  const { factOf, tagsOf, ownersOf } = lineage.model;
+  const { problemOf } = lineage.assertions;
+  const { isDeclared, kindWord } = lineage.places;
   const LONGEST = 200;
   const WORDS = /^(select|from|where|case|when|then|else|end|over|partition|order|group|by|desc|asc|and|or|not|in|is|null|as|distinct|between|like)$/i;
-
-  const section = (title, note, ...children) =>
-    element("section", {}, element("h3", {}, title, note ? element("span", {}, note) : null), ...children);
 
   // Long lists are truncated, with a note.
   function list(items, line) {
@@ -27,16 +28,6 @@ lineage.panel = (() => {
     });
     return element("pre", { tabindex: 0, "aria-label": "Expression" }, element("code", { dir: "auto" }, made));
   }
-
-  const plain = (pairs) =>
-    element(
-      "dl",
-      { class: "plain" },
-      pairs.flatMap(([what, text]) => [
-        element("dt", {}, what),
-        element("dd", {}, String(text).split("\n").map((line) => element("div", {}, name(line)))),
-      ]),
-    );
 
   const grid = (pairs) =>
     element("dl", { class: "facts" }, pairs.map(([what, ...value]) => element("div", {}, element("dt", {}, what), element("dd", {}, ...value))));
@@ -80,9 +71,9 @@ lineage.panel = (() => {
     );
   }
 
-  const placeOf = (dataset, what = dataset.kind === "exposure" ? "dashboard" : dataset.kind) => [
+  const placeOf = (dataset, what = dataset.kind === "exposure" ? factOf(dataset, "exposure type") || "dashboard" : kindWord(dataset.kind)) => [
     icon(dataset.kind),
-    name(`${what} · ${dataset.place.name} · ${dataset.place.platform}`),
+    name([what, ...(isDeclared(dataset.kind) && what !== dataset.name ? [] : [dataset.place.name]), dataset.place.platform].join(" · ")),
     environment(dataset.environment),
   ];
 
@@ -98,12 +89,6 @@ lineage.panel = (() => {
       ? lineage.dom.digits(dataset.writer.rows)
       : null;
 
-  function tagList(dataset) {
-    const tags = lineage.model.tagsOf(dataset);
-    if (!tags.length) return null;
-    return element("div", { class: "tags" }, tags.map((tag) => button({ class: "tag", "data-tag": tag, title: `Filter by ${tag}` }, name(tag))));
-  }
-
   // One entry per job: DAGs are merged and named.
   function process(each, ...more) {
     const icon_ = each.type === "spark" || each.type === "dbt" ? each.type : "job";
@@ -114,7 +99,7 @@ lineage.panel = (() => {
       ...more,
       plain([
         ...(each.dags.length ? [["DAG", each.dags.join("\n")]] : []),
-        ...each.facts.map(([what, text]) => (what === "duration ms" ? ["duration", durationOf(Number(text))] : [what, text])),
+        ...shownFacts(each.facts),
       ]),
     );
   }
@@ -146,27 +131,39 @@ lineage.panel = (() => {
     const feeding = uniqueFeeds(model, dataset.up);
     const known = new Set(feeding.map(([each]) => each));
     const others = [...dataset.writers].filter((each) => !known.has(each)).map((each) => [each, []]);
-    const owners = lineage.model.ownersOf(dataset);
-    const fact = (what) => dataset.facts.find(([name]) => name === what)?.[1];
+    const owners = ownersOf(dataset);
+    const fact = (what) => factOf(dataset, what);
+    const type = fact("exposure type") || fact("metric type");
+    const opened = fact("url") && lineage.details.link(fact("url"), `Open ${fact("exposure type") || "dashboard"}`);
+    const elsewhere = ["description", "tags", "format", "owner", "owners", "exposure type", "metric type", "maturity", opened && "url"];
     const rows = rowsWritten(dataset);
     return [
       heading(dataset.name, placeOf(dataset)),
+      lineage.details.notice(dataset, model.now),
       element(
         "div",
         { class: "actions" },
+        opened,
         action("copy-name", "copy", "Copy name"),
         action("copy-link", "link", "Copy link"),
         view.focus === dataset.index ? action("leave-focus", "", "Whole pipeline") : action("focus", "", "Only its lineage"),
       ),
       grid([
-        ["Last written", ...written(model, dataset)],
+        isDeclared(dataset.kind)
+          ? ["Reads", counted(new Set(dataset.up.map((edge) => edge.from)).size, "dataset")]
+          : ["Last written", ...written(model, dataset)],
         ...(rows === null ? [] : [["Rows", rows]]),
-        ...(owners.length ? [["Owner", name(owners.join(", "))]] : []),
+        ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
+        ...(type ? [["Type", name(type)]] : []),
+        ...(fact("maturity") ? [["Maturity", name(fact("maturity"))]] : []),
         ...(fact("format") ? [["Format", name(fact("format"))]] : []),
-        ["Columns", lineage.dom.digits(dataset.columns.length)],
+        ...(dataset.kind === "exposure" ? [] : [["Columns", lineage.dom.digits(dataset.columns.length)]]),
       ]),
+      lineage.details.freshness(model, dataset),
       fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
-      tagList(dataset),
+      lineage.details.tags(tagsOf(dataset), dataset.columns),
+      lineage.details.tests(model, dataset.tests),
+      lineage.details.owners(dataset),
       feeding.length || others.length
         ? section(
             "How it is made",
@@ -181,7 +178,7 @@ lineage.panel = (() => {
             "Columns",
             dataset.columns.length,
             list(dataset.columns, (column) =>
-              item(dataset, null, name(column.name), column.type, { "data-to-column": column.index }, column.description || `Trace ${column.name}`),
+              item(dataset, null, name(column.name), problemOf(column) || column.type, { "data-to-column": column.index }, column.description || `Trace ${column.name}`),
             ),
           )
         : null,
@@ -200,10 +197,10 @@ lineage.panel = (() => {
           ["namespace", dataset.namespace],
           ["environment", dataset.environment],
           ["DAGs", dataset.dags.map((index) => model.dags[index]).join("\n")],
-          ...dataset.facts.filter(
-            ([what, text]) =>
-              !["description", "tags", "format", "owner", "owners"].includes(what) &&
-              (what !== "qualified name" || text !== dataset.title),
+          ...shownFacts(
+            dataset.facts.filter(
+              ([what, text]) => !elsewhere.includes(what) && (what !== "qualified name" || text !== dataset.title),
+            ),
           ),
         ]),
       ),
@@ -221,6 +218,8 @@ lineage.panel = (() => {
 
   function ofColumn(model, view, column, found) {
     const dataset = model.datasets[column.dataset];
+    const owners = ownersOf(column).length ? ownersOf(column) : ownersOf(dataset);
+    const more = column.facts.filter(([what]) => what !== "tags" && what !== "owners");
     const into = found.steps.filter((step) => step.to === column.index);
     const from = found.steps.filter((step) => step.from === column.index);
     const jobs = (step) => step.processes.map(lineage.column.jobName).join(", ");
@@ -248,13 +247,14 @@ lineage.panel = (() => {
         action("dataset", "", "Its dataset"),
       ),
       grid([
-        ["Last written", ...written(model, dataset)],
+        ...(isDeclared(dataset.kind) ? [] : [["Last written", ...written(model, dataset)]]),
         ...(rowsWritten(dataset) === null ? [] : [["Rows", rowsWritten(dataset)]]),
         ...(column.type ? [["Type", name(column.type)]] : []),
-        ...(lineage.model.ownersOf(dataset).length ? [["Owner", name(lineage.model.ownersOf(dataset).join(", "))]] : []),
+        ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
       ]),
       column.description ? element("p", { class: "described" }, name(column.description)) : null,
-      tagList(dataset),
+      lineage.details.tags([...new Set([...tagsOf(column), ...tagsOf(dataset)])]),
+      lineage.details.tests(model, column.tests),
       into.length
         ? section(
             "How it is made",
@@ -281,6 +281,7 @@ lineage.panel = (() => {
           )
         : null,
       processes.length ? section("Jobs", "", ...processes.map((each) => process(each))) : null,
+      more.length ? section("More", "", plain(shownFacts(more))) : null,
     ];
   }
 
@@ -310,6 +311,7 @@ lineage.panel = (() => {
   }
 
   function ofWriter(model, writer) {
+    const owners = [...new Set(writer.processes.flatMap(ownersOf))];
     const sources = [...new Set(writer.processes.flatMap((each) => [...each.sources]))];
     return [
       heading(writer.name, [icon(writer.icon), writer.isProject ? "dbt project" : name(writer.type), ...writer.dags.map((dag) => name(dag))]),
@@ -318,7 +320,9 @@ lineage.panel = (() => {
         ["Finished (UTC)", timeText(writer.finished) || "not recorded"],
         ["Duration", durationOf(writer.duration) || "not recorded"],
         ["Rows written", writer.rows === null ? "not recorded" : lineage.dom.digits(writer.rows)],
+        ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
       ]),
+      lineage.details.tags([...new Set(writer.processes.flatMap(tagsOf))]),
       section("Writes", writer.targets.length, list(writer.targets, (index) => datasetItem(model, index, ""))),
       sources.length ? section("Reads", sources.length, list(sources, (index) => datasetItem(model, index, ""))) : null,
       section(writer.isProject ? "Models" : "Job", "", ...writer.processes.slice(0, LONGEST).map((each) => process(each))),

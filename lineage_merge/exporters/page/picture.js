@@ -27,6 +27,11 @@ lineage.picture = (() => {
       const d = `M0 0H${box.width}`;
       return { shape: "path", d, ...box, zoom: 1, fill: "none", stroke: style.borderTopColor, width_: border, dash: "", opacity: "1" };
     }
+    // The shape of a dot says its state, without its colour too.
+    if (hasFill && style.transform.startsWith("matrix")) {
+      const d = `M${box.width / 2} 0L${box.width} ${box.height / 2}L${box.width / 2} ${box.height}L0 ${box.height / 2}Z`;
+      return { shape: "path", d, ...box, zoom: 1, fill: style.backgroundColor, stroke: "none", width_: 0, dash: "", opacity: "1" };
+    }
     const hasBorder = border > 0 && style.borderTopStyle !== "none" && !isClear(style.borderTopColor);
     if ((!hasFill && !hasBorder) || box.width < 1 || box.height < 1) return null;
     return {

@@ -44,7 +44,7 @@ lineage.pipeline = (() => {
     };
   }
 
-  const KINDS = { table: "table", view: "view", seed: "seed", snapshot: "snapshot", exposure: "exposure", file: "file", topic: "topic" };
+  const MANY = { saved_query: "saved queries" };
 
   /** Return the caption of a frame: a job's name, or a dbt project with the number of its models. */
   function caption(model, writer) {
@@ -52,22 +52,22 @@ lineage.pipeline = (() => {
     const counts = new Map();
     for (const index of writer.targets) {
       const { kind } = model.datasets[index];
-      const word = kind === "table" || kind === "view" ? "model" : (KINDS[kind] ?? kind);
+      const word = kind === "table" || kind === "view" ? "model" : kind;
       counts.set(word, (counts.get(word) ?? 0) + 1);
     }
-    const more = [...counts].map(([word, number]) => counted(number, word)).join(", ");
+    const more = [...counts].map(([word, number]) => counted(number, lineage.places.kindWord(word), MANY[word])).join(", ");
     return { icon: "dbt", title: `dbt · project ${writer.name}`, more };
   }
 
   const captionWidth = ({ title, more }) =>
     lineage.measure.textWidth(title, 12, true) + lineage.measure.textWidth(more, 12) + 34;
 
-  /** Return what a job writes, at most a few names per place; exposures are declared, not written. */
+  /** Return what a job writes, at most a few names per place; what dbt declares is not written. */
   function writes(model, targets) {
     const places = new Map();
     for (const index of targets) {
       const dataset = model.datasets[index];
-      if (dataset.kind === "exposure") continue;
+      if (lineage.places.isDeclared(dataset.kind)) continue;
       if (!places.has(dataset.place.name)) places.set(dataset.place.name, []);
       places.get(dataset.place.name).push(dataset.name);
     }

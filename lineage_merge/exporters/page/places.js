@@ -30,11 +30,16 @@ lineage.places = (() => {
   const BUCKETS = new Set(["s3", "gs", "abfs", "abfss", "wasb", "wasbs"]);
   const TABLE_FORMATS = { hive: "Hive", iceberg: "Iceberg", delta: "Delta" };
   const LONGEST = 24;
+  // What dbt declares and no platform stores.
+  const DECLARED = { exposure: "dashboards", semantic_model: "semantic models", metric: "metrics", saved_query: "saved queries" };
+  const isDeclared = (kind) => Object.hasOwn(DECLARED, kind);
+  const kindWord = (kind) => kind.replace("_", " ");
 
   const fact = (facts, name) => facts.find(([what]) => what === name)?.[1] ?? "";
 
   function platformOf(dataset, scheme) {
     if (dataset.kind === "exposure") return "dbt exposure";
+    if (isDeclared(dataset.kind)) return "dbt semantic layer";
     if (dataset.namespace.startsWith("arn:aws:glue")) return "Glue";
     const format = fact(dataset.facts, "format").toLowerCase();
     if (dataset.kind !== "file" && (BUCKETS.has(scheme) || scheme === "file" || scheme === "hdfs")) {
@@ -60,7 +65,7 @@ lineage.places = (() => {
     const { namespace, path, title } = dataset;
     const [, scheme = namespace] = namespace.match(/^([a-z0-9+.-]+):\/\//i) ?? [];
     const platform = platformOf(dataset, scheme);
-    if (dataset.kind === "exposure") return { key: `${namespace}\nexposures`, name: "dashboards", platform };
+    if (isDeclared(dataset.kind)) return { key: `${namespace}\n${dataset.kind}s`, name: DECLARED[dataset.kind], platform };
     const isNamed = dataset.kind !== "file" && !title.includes("/") && title.includes(".");
     if (isNamed) {
       const parts = title.split(".").slice(0, -1);
@@ -73,5 +78,5 @@ lineage.places = (() => {
     return { key: `${namespace}\n${folders.join("/")}`, name, platform };
   }
 
-  return { placeOf, shortened };
+  return { placeOf, shortened, isDeclared, kindWord };
 })();

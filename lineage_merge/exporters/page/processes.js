@@ -14,11 +14,11 @@ lineage.processes = (() => {
 
   /** Return the name without dbt's resource type and project: `stg_sales` of `model.tickit.stg_sales`. */
   const shortName = (job) =>
-    job.type === "dbt" ? job.name.replace(/^(model|seed|snapshot|exposure|test|source)\.[^.]+\./, "") : job.name;
+    job.type === "dbt" ? job.name.replace(/^(model|seed|snapshot|exposure|test|source|semantic_model|metric|saved_query)\.[^.]+\./, "") : job.name;
 
   /** Return the project in dbt's unique id: `tickit` of `exposure.tickit.sales_dashboard`. */
   const projectOf = (job) =>
-    job.type === "dbt" ? (job.name.match(/^(?:model|seed|snapshot|exposure)\.([^.]+)\./)?.[1] ?? "") : "";
+    job.type === "dbt" ? (job.name.match(/^(?:model|seed|snapshot|exposure|semantic_model|metric|saved_query)\.([^.]+)\./)?.[1] ?? "") : "";
 
   // Two DAGs merge the same job if it has one name and writes at least one dataset in both.
   function entries(jobs, targets) {

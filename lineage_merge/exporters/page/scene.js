@@ -56,11 +56,16 @@ lineage.scene = (() => {
     return { rows, more: columns.length - rows.length };
   }
 
+  // The dot, the number of columns and what is around them.
+  const toggleWidth = ({ columns }) => 32 + (columns.length ? textWidth(`${columns.length} col ▸`, 12) + 20 : 0);
+
   function datasetNode(model, state, index, isOutside) {
     const dataset = model.datasets[index];
     const { rows, more } = rowsOf(model, state, index);
     const named = textWidth(dataset.name, 13, true) + 40;
-    const where = Math.min(SIZE.place, textWidth(lineage.cards.whereOf(dataset), 12) + 40);
+    const longest = lineage.model.factOf(dataset, "deprecation date") ? SIZE.most : SIZE.place;
+    const where = Math.min(longest, textWidth(lineage.cards.whereOf(dataset), 12) + 40);
+    const status = Math.min(SIZE.most, textWidth(lineage.cards.ageText(model, dataset), 12, dataset.tests.length > 0) + toggleWidth(dataset));
     const under = rows.length ? 6 + rows.length * SIZE.row + (more ? 28 : 0) : 0;
     return {
       kind: "dataset",
@@ -72,7 +77,7 @@ lineage.scene = (() => {
       isOutside,
       group: `${dataset.environment}\n${dataset.place.key}`,
       parent: isOutside ? undefined : frameOf(dataset),
-      width: Math.max(SIZE.least, where, Math.min(SIZE.most, named)),
+      width: Math.max(SIZE.least, where, status, Math.min(SIZE.most, named)),
       height: SIZE.height + under,
     };
   }

@@ -2,6 +2,16 @@
 // The search field and its results.
 lineage.search = (() => {
   const { element, name, icon, environment, byId, counted, say } = lineage.dom;
+  const { everyOf, tagsOf, ownersOf } = lineage.model;
+
+  // Values, and the number of datasets that have them, with their columns and jobs.
+  function counts(model, valuesOf) {
+    const found = new Map();
+    for (const dataset of model.datasets) {
+      for (const value of new Set(everyOf(dataset, valuesOf))) found.set(value, (found.get(value) ?? 0) + 1);
+    }
+    return [...found];
+  }
 
   // Descriptions, aliases, tags and owners are searched too.
   function index(model) {
@@ -10,12 +20,15 @@ lineage.search = (() => {
         .filter(([what]) => ["description", "aliases", "tags", "owner", "owners", "location"].includes(what))
         .map(([, text]) => text)
         .join(" ");
+    const ownedOrTagged = (each) => (each.facts.length ? `${tagsOf(each).join(" ")} ${ownersOf(each).join(" ")}` : "");
     const entry = (kind, at, text, more) => ({ kind, at, name: text, more });
     const jobs = new Map(model.processes.map((each) => [`${each.environment}\n${each.name}`, each]));
     return lineage.matching.index([
       ...model.datasets.map((each) => entry("dataset", each.index, each.name, `${each.title} ${facts(each)}`)),
-      ...[...jobs.values()].map((each) => entry("job", each.index, each.name, each.dags.join(" "))),
-      ...model.columns.map((each) => entry("column", each.index, each.name, each.description)),
+      ...[...jobs.values()].map((each) => entry("job", each.index, each.name, `${each.dags.join(" ")} ${ownedOrTagged(each)}`)),
+      ...model.columns.map((each) => entry("column", each.index, each.name, `${each.description} ${ownedOrTagged(each)}`)),
+      ...counts(model, tagsOf).map(([text, number]) => entry("tag", number, text)),
+      ...counts(model, ownersOf).map(([text, number]) => entry("owner", number, text)),
     ]);
   }
 
@@ -32,6 +45,9 @@ lineage.search = (() => {
     };
 
     function parts(each) {
+      if (each.kind === "tag" || each.kind === "owner") {
+        return [icon(each.kind, ""), each.name, `${each.kind} of ${counted(each.at, "dataset")}`, ""];
+      }
       if (each.kind === "job") {
         const process = model.processes[each.at];
         const kind = process.type === "spark" || process.type === "dbt" ? process.type : "job";

@@ -5,7 +5,16 @@ from itertools import chain
 from typing import TypeVar
 
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
+from lineage_merge.query.elements import (
+    COLUMN,
+    EDGE_LABELS,
+    VERTEX_LABELS,
+    Edge,
+    Subgraph,
+    Vertex,
+    dataset_of,
+    subgraph,
+)
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import lineage
 from lineage_merge.query.names import check_scope, resolve_dataset_or_column
@@ -14,6 +23,7 @@ Element = TypeVar("Element", Vertex, Vertex | Edge)
 
 # A page of 20,000 datasets with eight columns each has 13 MB, and a browser opens it in two seconds.
 MAX_DATASETS = 20_000
+_LABELS = (*VERTEX_LABELS, "assertion", *EDGE_LABELS, "checks", "references")
 
 
 def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
@@ -23,7 +33,7 @@ def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str |
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for each in _limited(graph.everything(environment, dag)):
+    for each in _limited(graph.everything(environment, dag, _LABELS)):
         if isinstance(each, Vertex):
             vertices.append(each)
         else:
@@ -40,7 +50,7 @@ def neighborhood(
     environment: str | None = None,
     dag: str | None = None,
 ) -> tuple[Vertex, Subgraph]:
-    """Return the dataset of this name (or of this column), and its upstream and downstream with jobs.
+    """Return the dataset of this name (or of this column), and upstream, downstream, jobs and tests.
 
     `depth`: maximum hops. Raises `NotFound`, `Ambiguous`, and `ConfigError` as `entire_graph`.
     """
@@ -55,8 +65,11 @@ def neighborhood(
     edges = [edge for side in sides for edge in side.edges]
     datasets = [each.id for each in _limited(vertices.values()) if each.is_dataset]
     written = graph.edges_to(datasets, ["writes"], dag)
+    checks = graph.edges_to(vertices, ["checks"], dag)
+    tests = graph.vertices({each.from_id for each in checks})
+    compared = graph.edges_from([each.id for each in tests], ["references"], dag)
     jobs = graph.vertices({each.from_id for each in written})
-    return start, subgraph([*vertices.values(), *jobs], chain(edges, written))
+    return start, subgraph([*vertices.values(), *jobs, *tests], chain(edges, written, checks, compared))
 
 
 def _limited(elements: Iterable[Element]) -> Iterator[Element]:

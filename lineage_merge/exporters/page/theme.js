@@ -60,12 +60,12 @@ lineage.theme = (() => {
   function legend() {
     const line = ([classes, words]) => element("li", {}, sample(classes), words);
     byId("legend").replaceChildren(
-      ...KINDS.map((each) => element("li", {}, icon(each), each === "exposure" ? "exposure (dashboard)" : each)),
-      ...Object.entries(lineage.processes.STATES).map(([each, words]) => element("li", {}, state(each), words)),
+      ...KINDS.map((each) => element("li", {}, icon(each), each === "exposure" ? "exposure (dashboard)" : lineage.places.kindWord(each))),
+      ...Object.entries(lineage.processes.STATES).map(([each, words]) => element("li", {}, state(each), words + (each === "stale" ? ", or a test warned" : ""))),
       ...LINES.map(line),
       element("li", {}, icon("group"), "group of datasets"),
     );
   }
 
-  return { start, legend, sample };
+  return { start, legend, sample, KINDS };
 })();

@@ -11,7 +11,7 @@ lineage.transitions = (() => {
 
     function select(index, { focuses = true } = {}) {
       const dataset = model.datasets[index];
-      const words = `${dataset.kind} ${dataset.name}`;
+      const words = `${lineage.places.kindWord(dataset.kind)} ${dataset.name}`;
       const patch = { ...cleared, dataset: index };
       if (app.state.view === "list") {
         app.change(patch, { words });

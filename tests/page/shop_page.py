@@ -1,0 +1,30 @@
+"""The dbt project `shop` as a graph of the page."""
+
+from functools import cache
+
+from lineage_merge.exporters.page import Options, render
+from lineage_merge.exporters.page.selection import entire_graph
+from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.elements import Subgraph
+from tests import dbt_shop
+
+# Three hours after the tests of the captured project.
+MADE_AT = "2026-11-23 03:48 UTC"
+
+
+@cache
+def graph() -> InMemory:
+    """Return the project's graph."""
+    found = dbt_shop.graph()
+    return InMemory(map(vertex_of_row, found.nodes), map(edge_of_row, found.edges))
+
+
+def shop() -> Subgraph:
+    """Return everything of the project."""
+    return entire_graph(graph())
+
+
+def page(what: Subgraph | None = None) -> str:
+    """Return the page of the project, or of another graph, at a fixed time."""
+    return render(what or shop(), Options(title="shop", made_at=MADE_AT))
