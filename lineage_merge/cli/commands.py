@@ -32,6 +32,11 @@ HEADINGS = {
     "Share": ("html", "export", "report", "serve"),
     "Operate": ("doctor", "validate", "remove", "publish", "help"),
 }
+# Without a line of their own there.
+RARE = frozenset(
+    ("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "serve")
+    + ("validate", "remove", "publish")
+)
 
 
 class _Program(Group):
@@ -52,6 +57,7 @@ class _Program(Group):
 @click.group(
     cls=_Program,
     headings=HEADINGS,
+    rare=RARE,
     options_metavar="[--version] [--help]",
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -47,7 +47,8 @@ EVENT_DDL = (
     "database string, problem string, wanted boolean, key string, plan string, application string,"
     " job string, job_type string, target string, dataset string, at bigint,"
     " duration_ms bigint, run_id string, shown_run_id string, failed boolean, append boolean, rows bigint,"
-    " framework string, unlabelled array<string>, statement string"
+    " framework string, unlabelled array<string>, statement string,"
+    " owners array<string>, tags array<string>"
 )
 
 

@@ -104,6 +104,8 @@ TESTS = {
     ),
     ("source_not_null_crm_customers_customer_id", "main_raw.raw_customers|customer_id", "passed"),
     ("unique_orders_order_id", "main.orders|order_id", "passed"),
+    # A test of the ephemeral model `paid_orders`, which reads `stg_orders`.
+    ("unique_paid_orders_order_id", "main.stg_orders", "passed"),
     ("unique_stg_customers_customer_id", "main.stg_customers|customer_id", "passed"),
 }
 OF_CUSTOMERS = ("stale", ("stale_upstream",), "2 main_raw.raw_customers")
