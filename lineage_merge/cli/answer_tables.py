@@ -19,13 +19,9 @@ if TYPE_CHECKING:
 
 def job_table(jobs: Iterable[Vertex]) -> Table:
     """Return a table of jobs with their newest run."""
-    found = list(jobs)
-    has_owners = any(each.properties.get("owners") for each in found)
-    table = new_table(
-        *("name", "type", "DAG", "environment", "status", "last run", "duration", "rows"),
-        *(["owners"] if has_owners else []),
-    )
-    for each in found:
+    names = ("name", "type", "DAG", "environment", "status", "last run", "duration", "rows", "owners")
+    table = new_table(*names, optional=("owners",))
+    for each in jobs:
         properties = each.properties
         add_row(
             table,
@@ -37,7 +33,7 @@ def job_table(jobs: Iterable[Vertex]) -> Table:
             utc_time(properties.get("last_run_at")),
             f"{properties['duration_ms'] / 1000:,.1f} s" if "duration_ms" in properties else "",
             properties.get("rows_written", ""),
-            *([", ".join(properties.get("owners", ()))] if has_owners else []),
+            ", ".join(properties.get("owners", ())),
         )
     return table
 

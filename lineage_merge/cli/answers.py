@@ -24,7 +24,8 @@ class Answer:
     """A query result: a part of the graph, and how to print it.
 
     `header`: JSON fields before `vertices` and `edges`; `tables`: replaces the default table of the subgraph;
-    `lines`: replaces the default tree; `note`: printed to standard error.
+    `lines`: replaces the default tree; `rows`: tables for CSV, if `tables` are for reading only;
+    `note`: printed to standard error.
     """
 
     graph: "Subgraph"
@@ -34,6 +35,7 @@ class Answer:
     tables: "Callable[[], Iterable[RenderableType]] | None" = None
     note: str = ""
     lines: "Callable[[], Iterable[Text]] | None" = None
+    rows: "Callable[[], Iterable[RenderableType]] | None" = None
 
 
 def print_answer(answer: Answer, output_format: str) -> None:
@@ -87,8 +89,9 @@ def _print_tree(answer: Answer) -> None:
 def _tables(answer: Answer) -> "Iterable[RenderableType]":
     from lineage_merge.query.formats.table import edge_table, table
 
-    if answer.tables:
-        return answer.tables()
+    make = answer.rows or answer.tables
+    if make:
+        return make()
     # An answer that begins somewhere consists of edges, also if it has none.
     return [edge_table(answer.graph) if answer.roots else table(answer.graph)]
 
@@ -99,5 +102,7 @@ def _print_tables(answer: Answer) -> None:
     # Tables without rows are omitted: the note is printed instead.
     console = make_console()
     for each in answer.tables() if answer.tables else [table(answer.graph)]:
-        if not isinstance(each, AnswerTable) or each.row_count:
+        if not isinstance(each, AnswerTable):
             console.print(each)
+        elif each.row_count:
+            console.print(each.without_empty_columns())

@@ -8,14 +8,14 @@ import click
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
+from lineage_merge.cli.query_options import QueryOptions, empty_note, open_session, query_command
 from lineage_merge.model.errors import ConfigError, PolicyViolated
 
 if TYPE_CHECKING:
     from lineage_merge.config import Policy
     from lineage_merge.query.policies import PolicyCheck
 
-FORMATS = ("table", "json", "sarif", "junit")
+FORMATS = ("table", "csv", "json", "sarif", "junit")
 
 
 @click.command(
@@ -42,7 +42,7 @@ def check(options: QueryOptions, names: tuple[str, ...], location: str | None) -
     datasets of this DAG are checked, along the lineage of all DAGs.
     """
     if location and options.format == "table":
-        raise click.UsageError("--out requires --format json, sarif or junit")
+        raise click.UsageError("--out requires --format csv, json, sarif or junit")
     with open_session(options) as session:
         from lineage_merge.query.layers import Layer
         from lineage_merge.query.policies import check_policies
@@ -57,7 +57,7 @@ def check(options: QueryOptions, names: tuple[str, ...], location: str | None) -
         )
         note = "" if any(each.violations for each in found.results) else f"no violations: {found.summary}"
         if not any(each.checked for each in found.results):
-            note = _empty_note(session, options, note)
+            note = empty_note(session, options, f"{note}; nothing was checked")
         header = options.header("check", session.environment)
         output_format = options.format
         if location:
@@ -85,15 +85,6 @@ def _selected(policies: "Sequence[Policy]", names: Sequence[str]) -> "list[Polic
     return [each for each in policies if not names or each.name in names]
 
 
-def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
-    """Return the note of a check of nothing. Raises `NotFound` if the environment or DAG is unknown."""
-    from lineage_merge.query.names import check_scope
-
-    check_scope(session.graph, session.environment, options.dag)
-    parts = (note, "nothing was checked", session.empty_hint())
-    return "; ".join(each for each in parts if each)
-
-
 def _print(found: "PolicyCheck", header: dict[str, Any], output_format: str, note: str) -> None:
     def tables() -> Iterator[Any]:
         from lineage_merge.cli.policy_tables import policy_tables
@@ -109,10 +100,15 @@ def _print(found: "PolicyCheck", header: dict[str, Any], output_format: str, not
 
 
 def _text(found: "PolicyCheck", header: dict[str, Any], output_format: str) -> str:
-    """Return the result as JSON, SARIF or JUnit XML. Unpaired surrogates become ``?``."""
+    """Return the result as CSV, JSON, SARIF or JUnit XML. Unpaired surrogates become ``?``."""
     from lineage_merge.query.formats.json_text import as_json, json_text
 
-    if output_format == "junit":
+    if output_format == "csv":
+        from lineage_merge.cli.policy_tables import violation_table
+        from lineage_merge.query.formats.csv_text import csv_text
+
+        text = csv_text([violation_table(found)]).removesuffix("\n")
+    elif output_format == "junit":
         from lineage_merge.query.formats.junit import junit
 
         text = junit(found)

@@ -33,9 +33,9 @@ HEADINGS = {
     "Operate": ("doctor", "validate", "remove", "publish", "help"),
 }
 # Without a line of their own there.
-RARE = frozenset(
-    ("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "serve")
-    + ("validate", "remove", "publish")
+RARE = (
+    *("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "serve"),
+    *("validate", "remove", "publish"),
 )
 
 

@@ -15,26 +15,25 @@ _ABOUT = ("format", "description")
 
 
 def dataset_table(found: "FoundDatasets") -> "Table":
-    """Return a row per dataset. Columns that would be empty (owners, tags, ...) are omitted."""
-    names = ["name", "label", "namespace", "environment", "DAGs"]
-    optional = {
-        "owners": [", ".join(values_of(each, "owners")) for each in found.datasets],
-        "tags": [", ".join(values_of(each, "tags")) for each in found.datasets],
-        "tagged columns": [
-            ", ".join(decode(column.rpartition("|")[2]) for column in found.tagged_columns.get(each.id, ()))
-            for each in found.datasets
-        ],
-        "failed": [
-            ", ".join(failure.name for failure in found.failures.get(each.id, ())) for each in found.datasets
-        ],
-        "about": [_about(each) for each in found.datasets],
-    }
-    more = {name: cells for name, cells in optional.items() if any(cells)}
-    table = new_table(*names, *more)
-    for number, each in enumerate(found.datasets):
-        namespace = str(each.properties.get("namespace", ""))
-        cells = [column[number] for column in more.values()]
-        add_row(table, each.title, each.label, namespace, each.environment, ", ".join(each.dags), *cells)
+    """Return a row per dataset."""
+    names = ("name", "label", "namespace", "environment", "DAGs")
+    optional = ("owners", "tags", "tagged columns", "failed", "about")
+    table = new_table(*names, *optional, optional=optional)
+    for each in found.datasets:
+        columns = found.tagged_columns.get(each.id, ())
+        add_row(
+            table,
+            each.title,
+            each.label,
+            str(each.properties.get("namespace", "")),
+            each.environment,
+            ", ".join(each.dags),
+            ", ".join(values_of(each, "owners")),
+            ", ".join(values_of(each, "tags")),
+            ", ".join(decode(column.rpartition("|")[2]) for column in columns),
+            ", ".join(failure.name for failure in found.failures.get(each.id, ())),
+            _about(each),
+        )
     return table
 
 

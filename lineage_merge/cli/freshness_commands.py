@@ -10,7 +10,7 @@ from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
+from lineage_merge.cli.query_options import QueryOptions, Session, empty_note, open_session, query_command
 
 if TYPE_CHECKING:
     from lineage_merge.query.assertions import Check
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lineage_merge.query.elements import Vertex
     from lineage_merge.query.freshness import Freshness
 
-_FORMATS = ("table", "json")
+_FORMATS = ("table", "csv", "json")
 _DEPTH = click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
 )
@@ -74,13 +74,13 @@ def freshness(
             counts=freshness_counts(found),
             datasets=[_freshness_json(each) for each in shown],
         )
-        note = "" if found else _empty_note(session, options, "no datasets")
+        note = "" if found else empty_note(session, options, "no datasets")
 
         def tables() -> Iterator[Any]:
             return freshness_tables(shown, found)
 
         graph = subgraph(each.dataset for each in shown)
-        print_answer(Answer(graph, header, tables=tables if found else None, note=note), options.format)
+        print_answer(Answer(graph, header, tables=tables, note=note), options.format)
 
 
 @click.command(
@@ -129,14 +129,13 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
         note = ""
         if not shown.checks:
             note = "no failed tests" if failed and found.checks else f"no tests{scope}"
-            note = _empty_note(session, options, note)
+            note = empty_note(session, options, note)
 
         def tables() -> Iterator[Any]:
             return check_tables(found, shown, scope)
 
         graph = subgraph(vertex for each in shown.checks for vertex in (each.assertion, each.checked))
-        is_empty = not found.checks and not found.datasets
-        print_answer(Answer(graph, header, tables=None if is_empty else tables, note=note), options.format)
+        print_answer(Answer(graph, header, tables=tables, note=note), options.format)
 
 
 @click.command(
@@ -160,7 +159,7 @@ def why(options: QueryOptions, name: str, older_than: int | None, depth: int | N
     """
     now = time_options.now_ms()
     with open_session(options) as session:
-        from lineage_merge.cli.freshness_tables import cause_lines
+        from lineage_merge.cli.freshness_tables import cause_lines, cause_table
         from lineage_merge.query.causes import diagnose
         from lineage_merge.query.elements import subgraph
         from lineage_merge.query.names import resolve_dataset_or_column
@@ -187,8 +186,11 @@ def why(options: QueryOptions, name: str, older_than: int | None, depth: int | N
         def tables() -> Iterator[Any]:
             return cause_lines(start.title, found, scope)
 
+        def rows() -> Iterator[Any]:
+            yield cause_table(found, scope)
+
         note = "" if found.causes else f"{start.title}: no cause found"
-        print_answer(Answer(subgraph(vertices), header, tables=tables, note=note), options.format)
+        print_answer(Answer(subgraph(vertices), header, tables=tables, rows=rows, note=note), options.format)
 
 
 def _resolve(session: Session, options: QueryOptions, name: str | None) -> "Vertex | None":
@@ -197,15 +199,6 @@ def _resolve(session: Session, options: QueryOptions, name: str | None) -> "Vert
     if name is None:
         return None
     return resolve_dataset_or_column(session.graph, name, session.environment, options.dag)
-
-
-def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
-    """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
-    from lineage_merge.query.names import check_scope
-
-    check_scope(session.graph, session.environment, options.dag)
-    hint = session.empty_hint()
-    return f"{note}; {hint}" if hint else note
 
 
 def _freshness_json(found: "Freshness") -> dict[str, Any]:

@@ -25,27 +25,27 @@ _MOST_LISTED = 10
 def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]) -> Iterator[Table | Text]:
     """Yield a row per dataset, then the numbers of all datasets by status."""
     titles = {each.dataset.id: each.dataset.title for each in everything}
-    if shown:
-        table = new_table(
-            "dataset", "last write", "newest row", "age", "freshness check", "status", "reason", "because of"
+    table = new_table(
+        "dataset", "last write", "newest row", "age", "freshness check", "status", "reason", "because of"
+    )
+    for each in shown:
+        update, cause = each.update, each.because_of
+        written = utc_time(update.written_at)
+        if not written and update.failed_at is not None:
+            written = f"before {utc_time(update.failed_at)}"
+        add_row(
+            table,
+            each.dataset.title,
+            written,
+            utc_time(update.loaded_at),
+            duration_text(each.age_ms),
+            str(update.check.properties.get("status", "no result")) if update.check else "",
+            each.status,
+            ", ".join(reason.replace("_", " ") for reason in each.reasons),
+            f"{titles[cause.dataset]} ({_hops(cause.distance)})" if cause else "",
         )
-        for each in shown:
-            update, cause = each.update, each.because_of
-            written = utc_time(update.written_at)
-            if not written and update.failed_at is not None:
-                written = f"before {utc_time(update.failed_at)}"
-            add_row(
-                table,
-                each.dataset.title,
-                written,
-                utc_time(update.loaded_at),
-                duration_text(each.age_ms),
-                str(update.check.properties.get("status", "no result")) if update.check else "",
-                each.status,
-                ", ".join(reason.replace("_", " ") for reason in each.reasons),
-                f"{titles[cause.dataset]} ({_hops(cause.distance)})" if cause else "",
-            )
-        yield table
+    yield table
+    if shown:
         yield Text()
     counts = freshness_counts(everything)
     yield Text(f"{_number(len(everything), 'dataset')}: {_listed(counts.items())}")
@@ -59,26 +59,26 @@ def freshness_counts(found: Iterable[Freshness]) -> dict[str, int]:
 
 def check_tables(found: Checks, shown: Checks, scope: str) -> Iterator[Table | Text]:
     """Yield a row per check of `shown`, then the numbers of all checks and the datasets without any."""
-    if shown.checks:
-        table = new_table(
-            "dataset", "column", "test", "type", "severity", "status", "failures", "last run", "distance"
+    table = new_table(
+        "dataset", "column", "test", "type", "severity", "status", "failures", "last run", "distance"
+    )
+    for each in shown.checks:
+        held = each.assertion.properties
+        dataset = found.datasets.get(each.dataset)
+        add_row(
+            table,
+            dataset.title if dataset else title_of_id(each.dataset),
+            each.column,
+            each.assertion.name,
+            str(held.get("assertion_type", "")),
+            str(held.get("severity", "")),
+            each.status or "no result",
+            held.get("failures", ""),
+            utc_time(held.get("last_run_at")),
+            "" if each.distance is None else each.distance,
         )
-        for each in shown.checks:
-            held = each.assertion.properties
-            dataset = found.datasets.get(each.dataset)
-            add_row(
-                table,
-                dataset.title if dataset else title_of_id(each.dataset),
-                each.column,
-                each.assertion.name,
-                str(held.get("assertion_type", "")),
-                str(held.get("severity", "")),
-                each.status or "no result",
-                f"{held['failures']:,}" if "failures" in held else "",
-                utc_time(held.get("last_run_at")),
-                "" if each.distance is None else str(each.distance),
-            )
-        yield table
+    yield table
+    if shown.checks:
         yield Text()
     # A test may check several datasets.
     status_of = {each.assertion.id: each.status or "without result" for each in found.checks}
@@ -106,6 +106,24 @@ def cause_lines(title: str, found: Diagnosis, options: Sequence[str]) -> Iterato
     if found.causes:
         yield Text()
     yield Text(f"checked: {checked_text(found)}")
+
+
+def cause_table(found: Diagnosis, options: Sequence[str]) -> Table:
+    """Return a row per cause, nearest first; `options` are added to the commands."""
+    title = found.situation.title
+    table = new_table("cause", "dataset", "distance", "evidence", "at", "path", "next")
+    for each in found.causes:
+        add_row(
+            table,
+            each.kind.replace("_", " "),
+            title(each.dataset),
+            each.distance,
+            each.finding.evidence,
+            utc_time(each.finding.at),
+            " → ".join(map(title, each.path)),
+            command_text(each.finding.next, options),
+        )
+    return table
 
 
 def checked_text(found: Diagnosis) -> str:

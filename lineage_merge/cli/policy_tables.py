@@ -28,11 +28,23 @@ def policy_tables(check: "PolicyCheck") -> Iterator[Table | Text]:
             table,
             each.policy.name,
             each.policy.severity,
-            f"{each.checked:,}",
-            f"{len(each.violations):,}",
+            each.checked,
+            len(each.violations),
             "; ".join(each.notes),
         )
     yield table
+
+
+def violation_table(check: "PolicyCheck") -> Table:
+    """Return a row per violation; its path is in one cell."""
+    table = new_table("policy", "severity", "violation", "what", "path", "fix")
+    for result in check.results:
+        for each in result.violations:
+            path = " | ".join(path_lines(each, check.subgraph))
+            add_row(
+                table, result.policy.name, result.policy.severity, each.title, each.message, path, each.fix
+            )
+    return table
 
 
 def _violations(result: "PolicyResult", check: "PolicyCheck") -> Iterator[Text]:

@@ -19,8 +19,8 @@ from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.impact_commands import impact, owners
 from lineage_merge.cli.query_options import (
     QueryOptions,
-    Session,
     depth_option,
+    empty_note,
     open_session,
     query_command,
 )
@@ -228,8 +228,8 @@ def datasets(
 
         header = options.header("datasets", session.environment, search=search, **dataset_fields(found))
         shown = [each.id for each in found.datasets] if columns else None
-        note = "" if found.datasets else _empty_note(session, options, "no matching dataset")
-        listed = tables if found.datasets and not columns else None
+        note = "" if found.datasets else empty_note(session, options, "no matching dataset")
+        listed = None if columns else tables
         print_answer(Answer(found.subgraph, header, shown, tables=listed, note=note), options.format)
 
 
@@ -298,7 +298,7 @@ def jobs(
             yield job_table(found.vertices.values())
 
         header = options.header("jobs", session.environment, search=search, since=since, failed=failed)
-        note = "" if found.vertices else _empty_note(session, options, "no matching job")
+        note = "" if found.vertices else empty_note(session, options, "no matching job")
         print_answer(Answer(found, header, tables=tables, note=note), options.format)
 
 
@@ -310,7 +310,7 @@ def _print_listed(
 ) -> None:
     with open_session(options) as session:
         found = listed(session.graph, session.environment, options.dag)
-        note = "" if found.vertices else _empty_note(session, options, empty)
+        note = "" if found.vertices else empty_note(session, options, empty)
         print_answer(Answer(found, options.header(question, session.environment), note=note), options.format)
 
 
@@ -374,7 +374,7 @@ def cycles(options: QueryOptions) -> None:
             yield cycle_table(found)
 
         header = options.header("cycles", session.environment, groups=[list(each) for each in found.groups])
-        note = "" if found.groups else _empty_note(session, options, "no cycles")
+        note = "" if found.groups else empty_note(session, options, "no cycles")
         print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
 
 
@@ -495,15 +495,6 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
         ]
         note = "" if found.breaches else "no edge violates the order"
         print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
-
-
-def _empty_note(session: Session, options: QueryOptions, note: str) -> str:
-    """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
-    from lineage_merge.query.names import check_scope
-
-    check_scope(session.graph, session.environment, options.dag)
-    hint = session.empty_hint()
-    return f"{note}; {hint}" if hint else note
 
 
 COMMANDS: tuple[click.Command, ...] = (

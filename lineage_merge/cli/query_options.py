@@ -133,6 +133,15 @@ depth_option = click.option(
 )
 
 
+def empty_note(session: Session, options: QueryOptions, note: str) -> str:
+    """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
+    from lineage_merge.query.names import check_scope
+
+    check_scope(session.graph, session.environment, options.dag)
+    hint = session.empty_hint()
+    return f"{note}; {hint}" if hint else note
+
+
 def query_command(
     default: str, *, environment: bool = True, formats: tuple[str, ...] = FORMATS
 ) -> Callable[[Command], Command]:

@@ -21,7 +21,9 @@ _MAX_LENGTH = 48
 
 def count_table(counts: "Iterable[TagCounts]") -> Table:
     """Return a row per tag."""
-    table = new_table("tag", "own datasets", "columns", "inherited: datasets", "columns", "stopped")
+    table = new_table(
+        "tag", "own datasets", "own columns", "inherited datasets", "inherited columns", "stopped"
+    )
     for each in counts:
         numbers = (
             each.own_datasets,
@@ -30,35 +32,34 @@ def count_table(counts: "Iterable[TagCounts]") -> Table:
             each.inherited_columns,
             each.stops,
         )
-        add_row(table, each.tag, *(f"{number:,}" for number in numbers))
+        add_row(table, each.tag, *numbers)
     return table
 
 
 def carrier_tables(found: "PropagatedTags") -> Iterator[Table | Text]:
     """Yield a row per carrier with its origin and the last step of its path, then a row per stop."""
     names = _Names(found)
-    if found.carriers:
-        table = new_table("carrier", "tag", "", "origin", "steps", "last step", "job")
-        for carrier in found.carriers:
-            last = carrier.last.edge if carrier.last else None
-            add_row(
-                table,
-                names.of(carrier.id),
-                carrier.tag,
-                "own" if carrier.own else "by rows" if carrier.by_rows else "inherited",
-                "" if carrier.origin == carrier.id else names.of(carrier.origin),
-                str(len(carrier.path)),
-                _how(last) if last else "",
-                last.job if last else "",
-            )
-        yield table
+    table = new_table("carrier", "tag", "kind", "origin", "steps", "last step", "job", name="carrier")
+    for carrier in found.carriers:
+        last = carrier.last.edge if carrier.last else None
+        add_row(
+            table,
+            names.of(carrier.id),
+            carrier.tag,
+            "own" if carrier.own else "by rows" if carrier.by_rows else "inherited",
+            "" if carrier.origin == carrier.id else names.of(carrier.origin),
+            len(carrier.path),
+            _how(last) if last else "",
+            last.job if last else "",
+        )
+    yield table
     if found.stops:
         yield Text()
-        table = new_table("stopped at", "tag", "reason", "origin", "job")
-        for stop in found.stops:
-            job = stop.last.edge.job if stop.last else ""
-            add_row(table, names.of(stop.id), stop.tag, _reason(stop), names.of(stop.origin), job)
-        yield table
+    table = new_table("stopped at", "tag", "reason", "origin", "job", name="stopped at")
+    for stop in found.stops:
+        job = stop.last.edge.job if stop.last else ""
+        add_row(table, names.of(stop.id), stop.tag, _reason(stop), names.of(stop.origin), job)
+    yield table
 
 
 def carrier_tree(found: "PropagatedTags", shown: "Sequence[Carrier]") -> Iterator[Text]:

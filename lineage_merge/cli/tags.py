@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="[DATASET[#COLUMN]]", required=False, shell_complete=complete_datasets)
 @click.option("--tag", metavar="TAG", help="only this tag, with everything that carries it")
 @click.option("--own", is_flag=True, help="only own tags, without inherited ones")
-@query_command("tree", formats=("tree", "table", "json"))
+@query_command("tree", formats=("tree", "table", "csv", "json"))
 def tags(options: QueryOptions, name: str | None, tag: str | None, own: bool) -> None:
     """List the tags of an environment, or what carries a tag, and from where.
 
@@ -72,7 +72,7 @@ def _counts(found: "PropagatedTags", header: dict[str, Any], note: str) -> Answe
         yield count_table(numbers)
 
     header = header | {"tags": [asdict(each) for each in numbers]}
-    return Answer(Subgraph(), header, tables=tables if numbers else None, note=note)
+    return Answer(Subgraph(), header, tables=tables, note=note)
 
 
 def _carriers(found: "PropagatedTags", chosen: "PropagatedTags", header: dict[str, Any], note: str) -> Answer:

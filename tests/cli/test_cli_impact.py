@@ -116,6 +116,9 @@ def test_only_a_column_can_be_retyped(folder: str) -> None:
             ("layers", "--layer=a=mart", "--layer=b=raw", "--layer=c=copy"),
             ("layers", "--layer=a=raw", "--layer=b=mart"),
         ),
+        (("tests",), ("tests", "report!")),
+        (("why", "shop.main.orders"), ("why", "raw")),
+        (("tags", "shop.main.orders"), ("tags", "raw")),
     ],
 )
 def test_the_csv_of_a_question_has_the_same_header_for_every_answer(

@@ -1,6 +1,6 @@
 """A subgraph as a table of its edges or, without edges, of its vertices."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rich.table import Table
 from rich.text import Text
@@ -13,14 +13,31 @@ class AnswerTable(Table):
     """A table of an answer.
 
     `name`: what its rows are, if the answer has several tables; `is_summary`: it counts the rows of others.
+    `optional`: columns that a terminal does not show if all their cells are empty.
     """
 
-    def __init__(self, *columns: str, name: str = "", is_summary: bool = False) -> None:
+    def __init__(
+        self, *columns: str, name: str = "", is_summary: bool = False, optional: Collection[str] = ()
+    ) -> None:
         super().__init__(box=None, pad_edge=False)
         self.name = name
         self.is_summary = is_summary
+        self.optional = optional
         for column in columns:
             self.add_column(column, overflow="fold", header_style="bold")
+
+    def without_empty_columns(self) -> "AnswerTable":
+        """Return the table for a terminal."""
+        shown = [
+            column
+            for column in self.columns
+            if column.header not in self.optional or any(str(cell) for cell in column.cells)
+        ]
+        names = [str(column.header) for column in shown]
+        made = AnswerTable(*names, name=self.name, is_summary=self.is_summary)
+        for row in zip(*(column.cells for column in shown), strict=True):
+            made.add_row(*row)
+        return made
 
 
 class Number(Text):
@@ -66,9 +83,11 @@ def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
     return made
 
 
-def new_table(*columns: str, name: str = "", is_summary: bool = False) -> AnswerTable:
+def new_table(
+    *columns: str, name: str = "", is_summary: bool = False, optional: Collection[str] = ()
+) -> AnswerTable:
     """Return an empty table; see `AnswerTable`."""
-    return AnswerTable(*columns, name=name, is_summary=is_summary)
+    return AnswerTable(*columns, name=name, is_summary=is_summary, optional=optional)
 
 
 def add_row(made: Table, *cells: str | int) -> None:
