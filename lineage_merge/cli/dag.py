@@ -23,6 +23,8 @@ from lineage_merge.model.errors import ConfigError, NotFound
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.progress import ProgressCallback
+    from lineage_merge.load.gremlin.connection import Endpoint
+    from lineage_merge.load.remove_dag import Pipeline, Removed
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -197,10 +199,26 @@ def remove(
             check(target)
             what = removing.Pipeline(config.environment, dag_name, job)
             removed = removing.remove(target, what, dry_run=dry_run)
+            if not dry_run:
+                _record_removal(config, selected, target, what, removed)
     if as_json:
         print_json({"dry_run": dry_run, "removed": dataclasses.asdict(removed)})
     else:
         click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(removed)}")
+
+
+def _record_removal(
+    config: "Config", graph_file: Path | None, target: "Endpoint", what: "Pipeline", removed: "Removed"
+) -> None:
+    from lineage_merge.history.layout import Scope
+    from lineage_merge.history.location import history_location
+    from lineage_merge.history.recording import record_removal
+    from lineage_merge.infra.engine.local import LocalEngine
+
+    if location := history_location(config, graph_file):
+        scope = Scope(what.environment, what.dag_name)
+        retired = removed.edges + removed.dropped + removed.untagged
+        record_removal(location, scope, retired, LocalEngine(), target, job=what.job)
 
 
 def _graph_config(

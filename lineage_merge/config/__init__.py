@@ -10,10 +10,12 @@ from lineage_merge.config.config_reader import ConfigReader
 from lineage_merge.config.keys import Key
 from lineage_merge.config.settings import (
     EMBEDDED,
+    NO_HISTORY,
     Bulk,
     Config,
     Expect,
     Gremlin,
+    History,
     Load,
     Log,
     Merge,
@@ -27,11 +29,13 @@ from lineage_merge.config.validation import parse_default_schema, split_dataset
 
 __all__ = [
     "EMBEDDED",
+    "NO_HISTORY",
     "Bulk",
     "Config",
     "ConfigReader",
     "Expect",
     "Gremlin",
+    "History",
     "Key",
     "Load",
     "Log",
