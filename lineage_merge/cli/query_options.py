@@ -99,12 +99,16 @@ class Session:
 
 
 @contextmanager
-def open_session(options: QueryOptions) -> Iterator[Session]:
-    """Open the graph; errors are printed and end the command."""
+def open_session(options: QueryOptions, *, all_environments: bool = False) -> Iterator[Session]:
+    """Open the graph; errors are printed and end the command.
+
+    `all_environments`: also read those that the configuration does not set, of a history.
+    """
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
         if options.as_of:
-            yield Session(_past_graph(options, config, environment, on_progress), environment, config)
+            only = None if all_environments else environment
+            yield Session(_past_graph(options, config, only, on_progress), environment, config)
             return
         require_graph_file(options.graph_file, options.demo)
         from lineage_merge.query.backends.opening import open_graph

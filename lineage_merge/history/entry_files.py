@@ -77,6 +77,11 @@ def read_rows(folder: str) -> Iterator[Row]:
                 raise _damaged(file) from None
 
 
+def all_columns(kind: Kind) -> list[str]:
+    """Return the columns of the files of a kind."""
+    return list(arrow_schema(_DDL[kind], PARTITION_KEYS).names)
+
+
 def read_table(folder: str, columns: Sequence[str], where: Any = None) -> Any:
     """Return some columns of the rows that match an Arrow expression, as one table.
 
@@ -116,6 +121,19 @@ def _opened(file: str) -> Any:
 
 def _damaged(file: str) -> IntermediateError:
     return IntermediateError(f"{storage.shown(file)}: invalid or incomplete Parquet file")
+
+
+def has_files(folder: str) -> bool:
+    """Return whether a folder has Parquet files."""
+    return bool(_files(folder))
+
+
+def missing_files(folder: str, problem: str) -> IntermediateError:
+    """Return the error of an entry without all of its files."""
+    return IntermediateError(
+        f"{storage.shown(folder)}: {problem}; `history compact` deleted the entry meanwhile, or its files are"
+        " damaged. Fix: repeat the command"
+    )
 
 
 def _files(folder: str) -> list[str]:

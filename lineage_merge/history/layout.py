@@ -21,6 +21,8 @@ from typing import Literal, NamedTuple, Self
 Kind = Literal["nodes", "edges", "runs"]
 # The folders of Parquet files.
 KINDS: tuple[Kind, ...] = ("nodes", "edges", "runs")
+# Those of an entry.
+ENTRY_KINDS: tuple[Kind, Kind] = ("nodes", "edges")
 MERGES = "merges"
 DETAILS = "details"
 MOVES = "moves"

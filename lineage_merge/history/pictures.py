@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.entry_files import read_rows
-from lineage_merge.history.layout import MergeName, Scope, shown_time
+from lineage_merge.history.entry_files import missing_files, read_rows
+from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope, shown_time
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.moves import renamed
@@ -145,14 +145,27 @@ def _precedence(merge: ScopedMerge) -> tuple[int, int]:
 
 
 def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
-    """Return the nodes by id, and the edges, of a DAG after a merge."""
+    """Return the nodes by id, and the edges, of a DAG after a merge.
+
+    Raises `IntermediateError` if files of the entry are missing.
+    """
     if record.entry is None:
         return {}, []
-    nodes = {row["id"]: row for row in read_rows(layout.entry_folder(location, "nodes", scope, record.entry))}
+    nodes_folder, edges_folder = (
+        layout.entry_folder(location, kind, scope, record.entry) for kind in ENTRY_KINDS
+    )
+    nodes = {row["id"]: row for row in read_rows(nodes_folder)}
+    edges = [*read_rows(edges_folder)]
+    for folder, found, stored in (
+        (nodes_folder, len(nodes), record.vertices),
+        (edges_folder, len(edges), record.edges),
+    ):
+        if found != stored:
+            raise missing_files(folder, f"{found:,} of {stored:,} rows")
     if record.runs:
         for row in read_rows(layout.entry_folder(location, "runs", scope, record.runs)):
             nodes[row["id"]] = row
-    return nodes, [*read_rows(layout.entry_folder(location, "edges", scope, record.entry))]
+    return nodes, edges
 
 
 def _vertex(row: Row, dags: Iterable[str]) -> Vertex:

@@ -14,7 +14,7 @@ from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.details import write_details
 from lineage_merge.history.entry_files import write_rows
-from lineage_merge.history.layout import Kind, MergeName, Scope
+from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
@@ -28,8 +28,6 @@ from lineage_merge.model.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_PICTURE: tuple[Kind, Kind] = ("nodes", "edges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ def write_entry(
     location: str, scope: Scope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
-    nodes, edges = (layout.entry_folder(location, kind, scope, name) for kind in _PICTURE)
+    nodes, edges = (layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS)
     return write_rows(picture.nodes, "nodes", nodes, spark), write_rows(picture.edges, "edges", edges, spark)
 
 

@@ -1,7 +1,7 @@
 """Histories for tests: merges of rows, written as a load writes them, at times that the test chooses."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from lineage_merge.history import layout, merge_index
@@ -47,13 +47,13 @@ class MadeHistory:
         name, scope = self.name(time), Scope("dev", dag)
         folder = layout.entry_folder(self.location, "runs", scope, name)
         write_rows(LocalEngine().rows(rows), "runs", folder)
-        return self._add(scope, MergeRecord(name, "runs", self.newest(scope).entry, name))
+        newest = self.newest(scope)
+        return self._add(scope, replace(newest, name=name, kind="runs", runs=name))
 
     def unchanged(self, time: str, dag: str) -> MergeRecord:
         """A merge that changed nothing."""
         scope = Scope("dev", dag)
-        newest = self.newest(scope)
-        return self._add(scope, MergeRecord(self.name(time), "unchanged", newest.entry, newest.runs))
+        return self._add(scope, replace(self.newest(scope), name=self.name(time), kind="unchanged"))
 
     def removed(self, time: str, dag: str) -> MergeRecord:
         """The removal of a DAG."""

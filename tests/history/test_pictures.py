@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage_merge.history.moments import Moment, parse_moment
 from lineage_merge.history.pictures import AsOf, as_of
-from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.model.errors import ConfigError, IntermediateError, NotFound
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex
@@ -205,3 +206,15 @@ def graph_of(merges: Iterable[Made]) -> set[str]:
 def sorted_properties(elements: Iterable[Vertex | Edge]) -> Iterator[Vertex | Edge]:
     for each in elements:
         yield replace(each, properties=dict(sorted(each.properties.items())))
+
+
+def test_an_entry_without_all_of_its_files_is_an_error(history: MadeHistory) -> None:
+    history.full("2026-01-01", Made().job("spark", "load", {"b": ["a"]}))
+    (file,) = Path(history.location, "edges").rglob("*.parquet")
+    file.unlink()
+    with pytest.raises(IntermediateError, match=r"edges/.*: 0 of 2 rows; .*Fix: repeat"):
+        asked(history, "2026-01-01")
+    (nodes,) = Path(history.location, "nodes").rglob("*.parquet")
+    nodes.write_bytes(b"PAR1")
+    with pytest.raises(IntermediateError, match="invalid or incomplete Parquet file"):
+        asked(history, "2026-01-01")
