@@ -12,7 +12,11 @@ from lineage_merge.load.graph_state import edges_from, tagged_ids, vertex_ids
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.element_reads import INTERIM, vertices_by_id
 from lineage_merge.load.gremlin.executor import by_request, open_executor
-from lineage_merge.load.property_values import stored_edge_values, stored_vertex_values
+from lineage_merge.load.property_values import (
+    stored_edge_values,
+    stored_first_seen,
+    stored_vertex_values,
+)
 
 _LOADER_LABELS = (merge_run.LABEL, merge_state.LABEL)
 
@@ -69,13 +73,14 @@ def _fetch_vertices(endpoint: Endpoint, dag_name: str, ids: Iterable[str]) -> It
 
 
 def _node(vertex: dict[str, Any], dag_name: str) -> Row:
-    values = stored_vertex_values(vertex["properties"])
+    values = stored_vertex_values(vertex["properties"]) | stored_first_seen(vertex["properties"])
     return {"id": vertex["id"], "label": one_label(vertex["label"]), "dag_name": dag_name, **values}
 
 
 def _edge(edge: dict[str, Any], dag_name: str) -> Row:
     ends = {"id": _edge_id(edge), "label": edge["label"], "from": edge["from"], "to": edge["to"]}
-    return {**ends, "dag_name": dag_name, **stored_edge_values(edge["properties"])}
+    values = stored_edge_values(edge["properties"]) | stored_first_seen(edge["properties"])
+    return {**ends, "dag_name": dag_name, **values}
 
 
 def _edge_id(edge: dict[str, Any]) -> str:
